@@ -298,8 +298,9 @@ def test_bad_files(tmp_path):
         torch.save(1, tmp_path / "nowhere" / "x.pt")
     with pytest.raises(FileNotFoundError):
         torch.load(tmp_path / "missing.pt")
-    with pytest.raises(EOFError):
-        loaded(b"")
+    for error in (EOFError, pickle.UnpicklingError):
+        with pytest.raises(error, match="Ran out of input: <BytesIO> is empty"):
+            loaded(b"")
     with pytest.raises(RuntimeError, match="failed reading zip archive"):
         loaded(saved([torch.ones(3)])[:200])
     with pytest.raises((RuntimeError, pickle.UnpicklingError)):
@@ -566,6 +567,22 @@ def test_damage_says_where_it_is(tmp_path):
     path.write_bytes(path.read_bytes()[:-2])
     with pytest.raises(RuntimeError, match=r"unexpected end of file: 10 of 12 bytes \(storage '0' of .*model.pt', near byte \d+"):
         torch.load(path)
+
+
+@pytest.mark.parametrize("new_format", [True, False])
+def test_what_is_refused_says_in_which_file(tmp_path, new_format):
+    path = tmp_path / "model.pt"
+    torch.save(fractions.Fraction(1, 3), path, _use_new_zipfile_serialization=new_format)
+    with pytest.raises(pickle.UnpicklingError, match=r"fractions.Fraction was not an allowed global.*\(in .*model.pt'\)"):
+        torch.load(path)
+    torch.save(torch.ones(3), path, _use_new_zipfile_serialization=new_format)
+    path.write_bytes(altered(path.read_bytes(), b"X\x03\x00\x00\x00cpu", b"X\x03\x00\x00\x00spu"))
+    torch.serialization.set_crc32_options(False)
+    try:
+        with pytest.raises(RuntimeError, match=r"tagged with spu\) \(.* of .*model.pt', near byte \d+"):
+            torch.load(path)
+    finally:
+        torch.serialization.set_crc32_options(True)
 
 
 def test_errors_of_the_callers_own_code_are_not_the_files():

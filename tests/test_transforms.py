@@ -727,3 +727,69 @@ def test_dtypes_of_images_alone_are_converted():
     mask = tv_tensors.Mask(torch.ones(2, 2, dtype=torch.uint8))
     converted, same = v2.ConvertImageDtype(torch.float32)(image, mask)
     assert type(converted) is tv_tensors.Image and torch.allclose(converted, torch.full((3, 2, 2), 0.2)) and same is mask
+
+
+# Types of one's own
+
+
+def test_kernels_of_own_types():
+    class Heights(tv_tensors.TVTensor):
+        pass
+
+    class LowHeights(Heights):
+        pass
+
+    class MoreBoxes(tv_tensors.BoundingBoxes):
+        pass
+
+    register = v2.functional.register_kernel
+
+    @register(v2.functional.crop, Heights)
+    def crop_heights(heights, top, left, height, width):
+        return tv_tensors.wrap(heights[..., left : left + width], like=heights)
+
+    image, heights = torch.arange(12).reshape(1, 2, 6), torch.arange(6).as_subclass(LowHeights)
+    first, cut = v2.RandomCrop((2, 3))(heights, image)
+    assert type(first) is LowHeights and first.tolist() == cut[0, 0].tolist()
+    flipped, same = v2.RandomHorizontalFlip(1.0)(image, heights)  # no kernel: passed through
+    assert same is heights and flipped[0, 0].tolist() == [5, 4, 3, 2, 1, 0]
+    with pytest.raises(TypeError, match="No kernel of hflip is registered for inputs of type LowHeights"):
+        v2.functional.hflip(heights)
+
+    boxes = MoreBoxes([[0, 0, 2, 2]], format="XYXY", canvas_size=(4, 10))  # has the kernels of boxes
+    flipped = v2.functional.hflip(boxes)
+    assert type(flipped) is MoreBoxes and flipped.tolist() == [[8, 0, 10, 2]]
+
+    for functional, kind, message in (
+        ("crop", Heights, "already has a kernel"),
+        ("fold", Heights, "Could not find functional with name 'fold'"),
+        (len, Heights, "functionals from the flambeau_vision.transforms.v2.functional namespace"),
+        ("crop", tv_tensors.Mask, "builtin tv_tensor classes"),
+        ("crop", torch.Tensor, "subclasses of flambeau_vision.tv_tensors.TVTensor"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            register(functional, kind)
+
+
+def test_transforms_of_ones_own_check_and_show_themselves():
+    class Twice(v2.Transform):
+        def __init__(self):
+            super().__init__()
+            self.factor, self.name = 2, "twice"
+
+        def check_inputs(self, flat_inputs):
+            if len(flat_inputs) < 2:
+                raise TypeError("two parts are needed")
+
+        def transform(self, inpt, params):
+            return inpt * self.factor
+
+    assert repr(Twice()) == "Twice(factor=2, name=twice)"
+    assert Twice()(torch.ones(1, 1, 1), 3)[0].item() == 2
+    with pytest.raises(TypeError, match="two parts"):
+        Twice()(torch.ones(1, 1, 1))
+
+
+def test_crops_of_an_image_are_images():
+    crops = v2.functional.ten_crop(tv_tensors.Image(torch.rand(3, 8, 8)), 4)
+    assert [type(crop) for crop in crops] == 10 * [tv_tensors.Image]

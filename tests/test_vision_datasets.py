@@ -470,6 +470,9 @@ def test_places365(tmp_path, unchecked):
     write_image(tmp_path / "val_256" / "x.jpg", 1)
     places = datasets.Places365(tmp_path, "val", small=True)
     assert places.classes == ["/a/airfield", "/b/bar"] and places[0][1] == 1
+    (tmp_path / "places365_test.txt").write_text("y.jpg\n")
+    write_image(tmp_path / "test_large" / "y.jpg", 1)
+    assert datasets.Places365(tmp_path, "test")[0][1] is None
 
 
 def test_flickr(tmp_path):

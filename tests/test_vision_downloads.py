@@ -193,6 +193,26 @@ EuroSAT({str(tmp_path / "data")!r}, download=True)
     assert sorted(os.listdir(tmp_path / "data" / "eurosat")) == ["2750", "EuroSAT.zip"]
 
 
+def test_archives_in_an_archive(tmp_path, monkeypatch):
+    picture = io.BytesIO()
+    Image.new("RGB", (2, 2)).save(picture, "JPEG")
+    published = tmp_path / "caltech-101.zip"
+    with zipfile.ZipFile(published, "w") as zipped:
+        for name, mode, content in (
+            ("101_ObjectCategories.tar.gz", "w:gz", "101_ObjectCategories/ant/image_0001.jpg"),
+            ("Annotations.tar", "w", "Annotations/ant/annotation_0001.mat"),
+        ):
+            packed = io.BytesIO()
+            with tarfile.open(fileobj=packed, mode=mode) as tar:
+                member = tarfile.TarInfo(content)
+                member.size = len(picture.getvalue())
+                tar.addfile(member, io.BytesIO(picture.getvalue()))
+            zipped.writestr(f"caltech-101/{name}", packed.getvalue())
+    monkeypatch.setattr(datasets.Caltech101, "_archives", [(published.as_uri(), hashlib.md5(published.read_bytes()).hexdigest())])
+    assert datasets.Caltech101(tmp_path / "data", download=True).categories == ["ant"]
+    assert (tmp_path / "data/caltech101/Annotations/ant/annotation_0001.mat").is_file()
+
+
 def test_archives_add_to_folders(tmp_path):
     (tmp_path / "real" / "inside").mkdir(parents=True)
     (tmp_path / "real" / "inside" / "before.txt").write_text("kept")

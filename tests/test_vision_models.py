@@ -324,7 +324,7 @@ def test_segmentation_loads_its_backbone(published):
 
 
 def test_boxes_as_differences():
-    coder = models.detection._matching.BoxCoder((10.0, 10.0, 5.0, 5.0))
+    coder = models.detection._utils.BoxCoder((10.0, 10.0, 5.0, 5.0))
     anchors = torch.tensor([[0.0, 0.0, 10.0, 20.0], [5.0, 5.0, 25.0, 15.0]])
     boxes = torch.tensor([[2.0, 4.0, 12.0, 24.0], [5.0, 5.0, 25.0, 25.0]])
     differences = coder.encode(boxes, anchors)
@@ -334,21 +334,21 @@ def test_boxes_as_differences():
 
 def test_matching_by_hand():
     overlaps = torch.tensor([[0.8, 0.1, 0.45, 0.3], [0.2, 0.1, 0.2, 0.35]])
-    assert models.detection._matching.Matcher(0.5, 0.4)(overlaps).tolist() == [0, -1, -2, -1]
-    assert models.detection._matching.Matcher(0.5, 0.4, every_object=True)(overlaps).tolist() == [0, -1, -2, 1]
+    assert models.detection._utils.Matcher(0.5, 0.4)(overlaps).tolist() == [0, -1, -2, -1]
+    assert models.detection._utils.Matcher(0.5, 0.4, every_object=True)(overlaps).tolist() == [0, -1, -2, 1]
     assert models.detection.ssd.SSDMatcher(0.5)(overlaps).tolist() == [0, -1, -1, 1]
-    assert models.detection._matching.Matcher(0.5, 0.4)(overlaps[:0]).tolist() == [-1] * 4
+    assert models.detection._utils.Matcher(0.5, 0.4)(overlaps[:0]).tolist() == [-1] * 4
 
 
 def test_balanced_draws():
     labels = torch.tensor([1, 0, 0, 2, -1, 0, 1, 0])
-    positive, negative = models.detection._matching.draw_balanced(labels, 4, 0.5)
+    positive, negative = models.detection._utils.draw_balanced(labels, 4, 0.5)
     assert len(positive) == len(negative) == 2
     assert set(positive.tolist()) <= {0, 3, 6} and set(negative.tolist()) <= {1, 2, 5, 7}
 
 
 def test_anchors_by_hand():
-    images = models.detection.transform.ImageList(torch.zeros(2, 3, 16, 24), [(16, 24), (16, 20)])
+    images = models.detection.image_list.ImageList(torch.zeros(2, 3, 16, 24), [(16, 24), (16, 20)])
     generator = models.detection.anchor_utils.AnchorGenerator(((4,),), ((1.0, 4.0),))
     first, second = generator(images, [torch.zeros(2, 8, 2, 3)])
     assert torch.equal(first, second) and first.shape == (2 * 3 * 2, 4)
@@ -703,3 +703,29 @@ def test_fcos_points_learn_the_smallest_object_around_them():
     with pytest.raises(ValueError, match="should be 1 instead of 2"):
         several = models.detection.anchor_utils.AnchorGenerator(((8, 16),), ((1.0,),))
         models.detection.FCOS(TinyBackbone(32), 3, anchor_generator=several)
+
+
+def test_heads_of_ssd_for_other_classes():
+    detection = models.detection
+    for build, heads, options in (
+        (detection.ssd300_vgg16, detection.ssd.SSDClassificationHead, ()),
+        (detection.ssdlite320_mobilenet_v3_large, detection.ssdlite.SSDLiteClassificationHead, (torch.nn.BatchNorm2d,)),
+    ):
+        model = build(weights_backbone=None)
+        channels = detection._utils.retrieve_out_channels(model.backbone, (320, 320))
+        places = model.anchor_generator.num_anchors_per_location()
+        head = heads(channels, places, 3, *options)
+        assert model.head.classification_head(  # the old head and the new one, on the same features
+            [torch.zeros(1, count, 2, 2) for count in channels]
+        ).shape == (1, 4 * sum(places), 91)
+        assert head([torch.zeros(1, count, 2, 2) for count in channels]).shape == (1, 4 * sum(places), 3)
+
+
+def test_arguments_of_detectors_reach_their_transform():
+    backbone = torch.nn.Conv2d(3, 4, 1)
+    backbone.out_channels = 4
+    for build in (models.detection.FasterRCNN, models.detection.RetinaNet):
+        assert build(backbone, 2, fixed_size=(30, 20)).transform.fixed_size == (30, 20)
+    matcher = models.detection._utils.Matcher(0.7, 0.2)
+    assert models.detection.RetinaNet(backbone, 2, proposal_matcher=matcher).matcher is matcher
+    assert issubclass(models.detection.FasterRCNN, models.detection.generalized_rcnn.GeneralizedRCNN)

@@ -77,6 +77,29 @@ def test_boxes_are_drawn():
     assert (labelled != utils.draw_bounding_boxes(image, boxes, colors="white")).any()
 
 
+def test_rotated_boxes_are_drawn():
+    image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+    drawn = utils.draw_bounding_boxes(image, torch.tensor([[2, 3, 22, 3, 22, 12, 2, 12]]), colors="red")[0] == 255
+    assert drawn[12, 2:23].all() and drawn[3:13, 22].all() and drawn[3:13, 2].all()
+    assert drawn[3, 3:6].all() and not drawn[3, 8:12].any() and drawn[3, 13:16].all()  # the upper side is dashed
+    filled = utils.draw_bounding_boxes(image, torch.tensor([[15, 2, 22, 9, 15, 16, 8, 9]]), colors="red", fill=True)
+    assert 50 < filled[0, 9, 15] < 200 and filled[0, 3, 9] == 0
+
+
+def test_texts_have_a_background():
+    image, boxes = torch.zeros(3, 30, 60, dtype=torch.uint8), torch.tensor([[2, 3, 50, 25]])
+    outline = utils.draw_bounding_boxes(image, boxes, colors="red")[0] == 255
+    drawn = utils.draw_bounding_boxes(image, boxes, labels=["AB"], colors="red", fill_labels=True)
+    background = (drawn[0] == 255) & ~outline
+    rows, columns = torch.where(background)
+    letters = ~background[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    assert background.sum() > 50 and 10 < letters.sum() < background.sum()  # black on red
+    drawn = utils.draw_bounding_boxes(
+        image, boxes, ["AB"], colors="red", fill_labels=True, label_colors="lime", label_background_colors=[(0, 0, 255)]
+    )
+    assert torch.equal(drawn[2] == 255, background) and drawn[1][~outline].max() > 150
+
+
 def test_boxes_on_other_images():
     grey, floating = torch.zeros(1, 9, 9, dtype=torch.uint8), torch.full((3, 9, 9), 0.2)
     assert utils.draw_bounding_boxes(grey, torch.tensor([[1, 1, 5, 5]])).shape == (3, 9, 9)

@@ -17,13 +17,13 @@ import pluggy
 
 from .runtime import hookspecs
 from .runtime.aliases import without_aliases
-from .runtime.hookspecs import FusionInput, FusionStep, Operand, hookimpl
+from .runtime.hookspecs import FusionChain, FusionInput, FusionStep, Operand, hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
 
 __all__ = [
-    "Backend", "Creating", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type", "hookimpl", "installed",
-    "plugins", "selected", "without_aliases",
+    "Backend", "Creating", "FusionChain", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type",
+    "hookimpl", "installed", "plugins", "selected", "without_aliases",
 ]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps

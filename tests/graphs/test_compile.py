@@ -324,6 +324,22 @@ def test_views_and_partial_writes():
     check_replayed(compiled)
 
 
+def test_partial_writes_to_what_was_given():
+    def f(x, y):
+        x.mul_(2)
+        x[0] += 1
+        x[1] = y[0]
+        return x.sigmoid() * y
+
+    compiled = torch.compile(f)
+    x, y = torch.ones(3, 4), torch.randn(3, 4, requires_grad=True)
+    other = x.clone()
+    for _ in range(CALLS):
+        with torch.no_grad():
+            assert torch.equal(compiled(x, y), f(other, y)) and torch.equal(x, other) and x._version == other._version
+    check_replayed(compiled)
+
+
 def test_a_buffer_that_accumulates():
     total = torch.zeros(3)
 

@@ -7,11 +7,14 @@ from typing import Any
 
 __all__ = [
     "datasets",
+    "disable_beta_transforms_warning",
     "get_image_backend",
+    "get_video_backend",
     "io",
     "models",
     "ops",
     "set_image_backend",
+    "set_video_backend",
     "transforms",
     "tv_tensors",
     "utils",
@@ -34,6 +37,19 @@ def set_image_backend(backend: str) -> None:
 def get_image_backend() -> str:
     """What reads image files."""
     return _image_backend
+
+
+def set_video_backend(backend: str) -> None:
+    """For programs that choose what decodes videos: it is always PyAV."""
+
+
+def get_video_backend() -> str:
+    """What decodes videos."""
+    return "pyav"
+
+
+def disable_beta_transforms_warning() -> None:
+    """For programs that were written when `transforms.v2` warned that it would still change."""
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +25,8 @@ __all__ = [
 
 Tensor = torch.Tensor
 Colour = str | tuple[int, int, int]
+
+_DASH = 5  # pixels, and as many between two dashes
 
 
 def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
@@ -166,12 +169,15 @@ def draw_bounding_boxes(
     font: str | None = None,
     font_size: int | None = None,
     label_colors: Sequence[Colour] | Colour | None = None,
+    label_background_colors: Sequence[Colour] | Colour | None = None,
+    fill_labels: bool = False,
 ) -> Tensor:
     """Draw boxes on an image.
 
     Args:
         image: shape `(3, H, W)` or `(1, H, W)`, uint8, or floating with values from 0 to 1.
-        boxes: shape `(N, 4)`: left, top, right, bottom, in pixels.
+        boxes: shape `(N, 4)`: left, top, right, bottom, in pixels; or rotated ones of shape `(N, 8)`: the `(x, y)` of four
+            corners, of which the first two are the ends of the upper side, which is dashed.
         labels: for each box a text, or None; None for no texts.
         colors: one for all or a list of one for each: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for colours
             that differ.
@@ -179,7 +185,9 @@ def draw_bounding_boxes(
         width: width of the lines in pixels.
         font: a TrueType font file; None for a font that comes with Pillow.
         font_size: size of that font in points; None for 10.
-        label_colors: the colours of the texts; None for those of the boxes.
+        label_colors: the colours of the texts; None for those of the boxes, or black with `fill_labels`.
+        label_background_colors: the colours behind the texts; None for those of the boxes.
+        fill_labels: fill the rectangles behind the texts.
 
     Returns:
         a new image of shape `(3, H, W)`, of the dtype of `image`.
@@ -202,20 +210,44 @@ def draw_bounding_boxes(
         raise ValueError(
             f"The number of boxes ({len(boxes)}) and labels ({len(labels)}) mismatch. Please specify labels for each box."
         )
-    if len(boxes) and ((boxes[:, 0] > boxes[:, 2]) | (boxes[:, 1] > boxes[:, 3])).any():
+    if boxes.shape[-1] == 4 and ((boxes[:, 0] > boxes[:, 2]) | (boxes[:, 1] > boxes[:, 3])).any():
         raise ValueError("Boxes need to be in (xmin, ymin, xmax, ymax) format. Use flambeau_vision.ops.box_convert")
     outline_colors = _colours(colors, len(boxes))
-    text_colors = outline_colors if label_colors is None else _colours(label_colors, len(boxes))
+    if label_colors is None:
+        label_colors = "black" if fill_labels else outline_colors
+    text_colors = _colours(label_colors, len(boxes))
+    backgrounds = _colours(outline_colors if label_background_colors is None else label_background_colors, len(boxes))
     canvas, image_draw = _drawing(image)
     draw = image_draw.Draw(canvas, "RGBA" if fill else None)
     text_font = _load_font(font, font_size)
     for index, box in enumerate(boxes.to(torch.int64).tolist()):
         outline = tuple(outline_colors[index])
-        draw.rectangle(box, width=width, outline=outline, fill=(*outline, 100) if fill else None)
+        draw_box = draw.rectangle if len(box) == 4 else partial(_draw_rotated, draw)
+        draw_box(box, width=width, outline=outline, fill=(*outline, 100) if fill else None)
         if labels is not None and labels[index] is not None:
             place = (box[0] + width + 1, box[1] + width + 1)
+            if fill_labels:
+                left, top, right, bottom = draw.textbbox(place, labels[index], font=text_font)
+                draw.rectangle((left - 1, top - 1, right + 1, bottom + 1), fill=tuple(backgrounds[index]))
             draw.text(place, labels[index], fill=tuple(text_colors[index]), font=text_font)
     return _drawn(canvas, image)
+
+
+def _draw_rotated(draw: Any, box: list[int], width: int, outline: tuple[int, ...], fill: tuple[int, ...] | None) -> None:
+    """The sides of a rotated box, the first one dashed, and its inside."""
+    corners = list(zip(box[::2], box[1::2], strict=True))
+    (x, y), (end_x, end_y) = corners[:2]
+    length, angle, is_dash = math.hypot(end_x - x, end_y - y), math.atan2(end_y - y, end_x - x), True
+    while length > 0:
+        step = min(length, _DASH)
+        start, x, y = (x, y), x + math.cos(angle) * step, y + math.sin(angle) * step
+        if is_dash:
+            draw.line([start, (x, y)], outline, width)
+        length, is_dash = length - step, not is_dash
+    for side in range(1, 4):
+        draw.line([corners[side], corners[(side + 1) % 4]], outline, width)
+    if fill is not None:
+        draw.polygon(box, fill=fill, width=0)
 
 
 def _load_font(font: str | None, size: int | None) -> Any:

@@ -15,6 +15,7 @@ from flambeau.values import dtypes
 from ..numpy.float8 import raw_dtypes
 from . import attention, convolution, kernels, matrix, movement, normalization, optimizers
 from .device import Devices, on_device
+from .loops import Loops
 from .memory import Memory
 from .namespace import xp
 from .transfer import Transfers
@@ -48,6 +49,10 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
         return {d: raw for d, raw in raw_dtypes().items() if d not in dtypes.FLOAT8}  # CuPy uses ml_dtypes' bfloat16, too
+
+    @cached_property
+    def fusion(self) -> Any:
+        return super().fusion or Loops()
 
     def on(self, index: int | None) -> Any:
         return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)

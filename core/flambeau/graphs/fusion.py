@@ -1,35 +1,27 @@
-"""Chains of element-wise calls, each of which becomes one call of a loop that a kernel pack compiles.
+"""Chains of element-wise calls, each of which becomes one call of a loop that the backend, or a kernel pack, compiles.
 
-What such a loop may compute, and how it is compiled, a pack says by the hook `flambeau_fusion`.  This module finds the chains.
+What such a loop may compute, and how it is compiled, says `Backend.fusion`.  This module finds the chains and describes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..runtime.hookspecs import Fusion, FusionInput, FusionStep, Operand
-from .recorder import COMPUTE, Call, Recorder, Reference, references_in
+from ..runtime.hookspecs import Fusion, FusionChain, FusionInput, FusionStep, Operand
+from .elementwise import Elementwise, Step, elementwise
+from .recorder import Call, Recorder, Reference, references_in
 
 __all__ = ["fused"]
 
-_MOST = 48  # steps of one loop
-_LETTERS = {"float32": "f", "bool": "b"}
-
-
-@dataclass(eq=False, slots=True)
-class _Chain:
-    """Calls that may become one, at the place of the last of them."""
-
-    shape: tuple[int, ...]
-    split: int | None  # how many of the last dimensions a row has, where some input is a row or a column
-    members: list[tuple[int, Call, tuple[Any, ...]]] = field(default_factory=list)  # place, call, its arguments that matter
-    results: set[Reference] = field(default_factory=set)
+_MOST = 48  # calls in one loop
+_MOST_STEPS = 256
+_MOST_ARRAYS = 32  # that a loop reads, or may give: a kernel of CUDA has 4 kB for what describes them
 
 
 def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion | None) -> list[Call]:
-    """The calls, with one call in place of each chain of element-wise ones, where the backend has a pack that compiles loops."""
+    """The calls, with one call in place of each chain of element-wise ones, where something compiles loops for the backend."""
     if fusion is None:
         return list(calls)
     chains = _Chains(recorder, fusion)
@@ -39,138 +31,236 @@ def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference
     for chain in chains.all:
         if len(chain.members) > 1:
             call = _one_call(recorder, chain, calls, outputs, fusion)
-            replaced.update({place: None for place, _, _ in chain.members[:-1]} | {chain.members[-1][0]: call})
+            replaced.update({member.place: None for member in chain.members[:-1]} | {chain.members[-1].place: call})
     kept = [replaced.get(place, call) for place, call in enumerate(calls)]
     return [call for call in kept if call is not None]
 
 
+# --- finding chains -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Member:
+    """A call of a chain: where it stands among all calls, and what it computes."""
+
+    place: int
+    call: Call
+    computes: Elementwise
+
+
+@dataclass(eq=False, slots=True)
+class _Chain:
+    """Calls that may become one, at the place of the last of them."""
+
+    shape: tuple[int, ...]
+    split: int | None  # how many of the last dimensions a row has, where some input is a row or a column
+    members: list[_Member]
+    results: set[Reference] = field(default_factory=set)
+    accessed: dict[int, set[Reference]] = field(default_factory=dict)  # by memory: which values in it are read or written
+    written: set[int] = field(default_factory=set)  # memory
+
+    @property
+    def device(self) -> int | None:
+        return self.members[0].call.device
+
+    def step_count(self) -> int:
+        return sum(len(member.computes.steps) for member in self.members)
+
+    def operands(self) -> Iterator[Reference]:
+        for member in self.members:
+            for step in member.computes.steps:
+                yield from references_in(step.operands)
+
+
 class _Chains:
-    """The chains found so far; an open one may still grow, because nobody else has used its results."""
+    """The chains found so far; an open one may still grow, because nobody else has used what it gives or writes."""
 
     def __init__(self, recorder: Recorder, fusion: Fusion) -> None:
         self.recorder, self.fusion = recorder, fusion
         self.all: list[_Chain] = []
-        self.open: dict[Reference, _Chain] = {}  # by the results of their members
+        self.open: dict[_Chain, None] = {}  # in the order of their places
+        self.maker: dict[Reference, _Chain] = {}  # of the results of open chains
+        self.users: dict[int, set[_Chain]] = {}  # by memory: the chains that read it or write to it
 
     def see(self, place: int, call: Call) -> None:
         """Take the next call."""
-        found = self._elementwise(call)
-        used = list(references_in((call.args, call.kwargs)))
-        if found is None:
-            for reference in used:
-                self._close(self.open.get(reference))
-            self._close_readers({self.recorder.group(target) for target in call.writes})
+        touched = self._touched_by(call)
+        chain = self._begun(place, call)
+        if chain is None:
+            for before in touched:
+                self._close(before)
             return
-        arguments, shape, split = found
-        chain = _Chain(shape, split)
-        self.all.append(chain)
-        for reference in used:
-            before = self.open.get(reference)
-            if before is None or before is chain:
-                continue
-            if before.shape == shape and _agree(before.split, chain.split) and len(before.members) + len(chain.members) < _MOST:
+        for before in touched:
+            if self._fit(before, chain):
                 self._take_in(chain, before)
             else:
                 self._close(before)
-        chain.members.append((place, call, arguments))
-        chain.results.add(call.results)
-        self.open[call.results] = chain
+        self.all.append(chain)
+        self.open[chain] = None
+        self.maker.update(dict.fromkeys(chain.results, chain))
+        for memory in chain.accessed:
+            self.users.setdefault(memory, set()).add(chain)
+
+    def _touched_by(self, call: Call) -> list[_Chain]:
+        """The open chains that the call has to follow: it uses what they give, or one of both writes to what the other uses."""
+        group = self.recorder.group
+        found: set[_Chain] = set()
+        for reference in references_in((call.args, call.kwargs)):
+            if reference in self.maker:
+                found.add(self.maker[reference])
+            memory = group(reference)
+            found.update(chain for chain in self.users.get(memory, ()) if memory in chain.written)
+        for target in call.writes:
+            found.update(self.users.get(group(target), ()))
+        return [chain for chain in self.open if chain in found] if found else []
+
+    def _begun(self, place: int, call: Call) -> _Chain | None:
+        """A chain of this call alone, if a loop can compute it."""
+        computes = elementwise(self.recorder, call, self.fusion)
+        if computes is None:
+            return None
+        target, shape = computes.target, computes.steps[-1].shape
+        chain = _Chain(shape, None, [_Member(place, call, computes)])
+        read = set(chain.operands())
+        if _size(shape) < self.fusion.least or not self.recorder.on_host.isdisjoint(read):
+            return None
+        if not self.fusion.general:
+            splits = set()
+            for reference in read:
+                layout, split = _layout(self.recorder.kind(reference)[0], shape)
+                if layout == "broadcast":
+                    return None
+                splits.add(split)
+            splits.discard(None)
+            if len(splits) > 1:
+                return None
+            chain.split = next(iter(splits), None)
+        for reference in (*read, *call.writes):
+            chain.accessed.setdefault(self.recorder.group(reference), set()).add(reference)
+        if target is None:
+            chain.results.add(call.results)
+        else:
+            chain.written.add(self.recorder.group(target))
+        return chain
+
+    def _fit(self, before: _Chain, chain: _Chain) -> bool:
+        """Whether the two can become one."""
+        if before.shape != chain.shape or before.device != chain.device:
+            return False
+        if before.split is not None and chain.split is not None and before.split != chain.split:
+            return False
+        if len(before.members) + len(chain.members) > _MOST or before.step_count() + chain.step_count() > _MOST_STEPS:
+            return False
+        if self.fusion.general and len(before.accessed) + len(chain.accessed) + len(before.members) > _MOST_ARRAYS:
+            return False
+        for memory in before.written | chain.written:  # elements are read and written at the same places only
+            if len(before.accessed.get(memory, set()) | chain.accessed.get(memory, set())) > 1:
+                return False
+        return True
 
     def _take_in(self, chain: _Chain, before: _Chain) -> None:
-        chain.members = sorted(chain.members + before.members, key=lambda member: member[0])
-        chain.results |= before.results
-        chain.split = before.split if chain.split is None else chain.split
-        self.open.update(dict.fromkeys(before.results, chain))
+        self._close(before)
         self.all.remove(before)
+        chain.members = sorted(before.members + chain.members, key=lambda member: member.place)
+        chain.results |= before.results
+        chain.written |= before.written
+        chain.split = before.split if chain.split is None else chain.split
+        for memory, references in before.accessed.items():
+            chain.accessed.setdefault(memory, set()).update(references)
 
-    def _close(self, chain: _Chain | None) -> None:
-        if chain is not None:
+    def _close(self, chain: _Chain) -> None:
+        if chain in self.open:
+            del self.open[chain]
             for reference in chain.results:
-                self.open.pop(reference, None)
+                del self.maker[reference]
+            for memory in chain.accessed:
+                self.users[memory].discard(chain)
 
-    def _close_readers(self, written: set[int]) -> None:
-        """Close the chains that read memory that is written to now: later they would read other values."""
-        if written:
-            for chain in set(self.open.values()):
-                read = (reference for _, call, _ in chain.members for reference in references_in(call.args))
-                if any(self.recorder.group(reference) in written for reference in read):
-                    self._close(chain)
 
-    def _elementwise(self, call: Call) -> tuple[tuple[Any, ...], tuple[int, ...], int | None] | None:
-        """Of a call that can be part of a loop: its arguments, the shape of its result, and how rows divide that."""
-        signature = self.fusion.operations.get(call.name)
-        if signature is None or call.kind != COMPUTE or call.writes or call.kwargs or type(call.results) is not Reference:
-            return None
-        letters, result = signature.split(">")
-        kind = self.recorder.kinds[call.results.index]
-        if kind is None or len(call.args) < len(letters) or call.scalars or call.constant is not None:
-            return None
-        shape, split = kind[0], None
-        if _size(shape) < self.fusion.least or _LETTERS.get(str(kind[1])) != result:
-            return None
-        for argument, letter in zip(call.args, letters, strict=False):
-            if type(argument) in (int, float):
-                if letter != "f" or not abs(argument) < 1e38:
-                    return None
-                continue
-            of_argument = self.recorder.kinds[argument.index] if type(argument) is Reference else None
-            if of_argument is None or _LETTERS.get(str(of_argument[1])) != letter:
-                return None
-            layout, own_split = _layout(of_argument[0], shape)
-            if layout is None or not _agree(split, own_split):
-                return None
-            split = own_split if split is None else split
-        return call.args[: len(letters)], shape, split
+# --- from a chain to a call ---------------------------------------------------------------------------------------------------
 
 
 def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> Call:
     """One call in place of a chain."""
-    members = [call for _, call, _ in chain.members]
+    members = [member.call for member in chain.members]
     inside = set(map(id, members))
     used = set(outputs)
     for call in calls:
         if id(call) not in inside:
             used.update(references_in((call.args, call.kwargs)))
-    numbers: dict[Reference, int] = {}
-    for _, _, arguments in chain.members:
-        for reference in references_in(arguments):
-            if reference not in chain.results:
-                numbers.setdefault(reference, len(numbers))
-    given = list(numbers)
-    inputs = []
-    for reference in given:
-        shape, dtype = recorder.kind(reference)
-        inputs.append(FusionInput(_layout(shape, chain.shape)[0] or "full", str(dtype)))
-    steps = []
-    for call in members:
-        numbers[call.results] = len(numbers)
-    for _, call, arguments in chain.members:
-        operands = [Operand(numbers[item]) if type(item) is Reference else item for item in arguments]
-        steps.append(FusionStep(call.name, tuple(operands), str(recorder.kind(call.results)[1])))
     results = [call.results for call in members if call.results in used]
-    one_by_one = _OneByOne([(call, arguments) for _, call, arguments in chain.members], given, results)
-    loop = fusion.loop(steps, inputs, [numbers[reference] for reference in results], chain.shape, chain.split or 0, one_by_one)
+    described, given, targets = _described(recorder, chain, results)
+    one_by_one = _OneByOne(members, given, results)
+    loop = fusion.loop(described, one_by_one)
     name = "fused_" + "_".join(call.name for call in members[:4]) + ("_and_more" if len(members) > 4 else "")
-    return Call(name, loop, tuple(given), {}, results[0] if len(results) == 1 else tuple(results))
+    returned = tuple(results) if len(results) > 1 else results[0] if results else None
+    return Call(name, loop, tuple(given), {}, returned, writes=tuple(targets), device=chain.device)
+
+
+def _described(
+    recorder: Recorder, chain: _Chain, results: Sequence[Reference]
+) -> tuple[FusionChain, list[Reference], list[Reference]]:
+    """A chain in the words of `FusionChain`, the values that are its inputs, and those of them that it writes to."""
+    inputs: dict[tuple[Reference, str], int] = {}  # a number is another input for each dtype that it is used in
+    latest: dict[Reference, Step] = {}  # which step has computed what an array holds
+    steps: list[tuple[Step, list[Any]]] = []
+    for member in chain.members:
+        for step in member.computes.steps:
+            operands = [latest.get(item, item) if type(item) is Reference else item for item in step.operands]
+            for place, operand in enumerate(operands):
+                if type(operand) is Reference:
+                    operands[place] = key = operand, step.floats if recorder.kinds[operand.index] is None else ""
+                    inputs.setdefault(key, len(inputs))
+            steps.append((step, operands))
+        latest[member.computes.target or member.call.results] = member.computes.steps[-1]
+    number_of: dict[Any, int] = inputs | {step: number for number, (step, _) in enumerate(steps, len(inputs))}
+    described = [
+        FusionStep(
+            step.name,
+            step.signature,
+            tuple([item if type(item) in (int, float) else Operand(number_of[item]) for item in operands]),
+            step.floats,
+        )
+        for step, operands in steps
+    ]
+    targets = [reference for reference in latest if (reference, "") in inputs]
+    written = [(inputs[reference, ""], number_of[latest[reference]]) for reference in targets]
+    kinds = [_input(recorder, reference, floats, chain.shape) for reference, floats in inputs]
+    outputs = [number_of[latest[reference]] for reference in results]
+    return (
+        FusionChain(described, kinds, outputs, written, chain.shape, chain.split or 0),
+        [reference for reference, _ in inputs],
+        targets,
+    )
+
+
+def _input(recorder: Recorder, reference: Reference, floats: str, whole: tuple[int, ...]) -> FusionInput:
+    if floats:
+        return FusionInput("number", floats)
+    shape, dtype = recorder.kind(reference)
+    return FusionInput(_layout(shape, whole)[0], str(dtype))
 
 
 class _OneByOne:
     """The calls of a chain as they were: what a loop falls back on for arrays that it does not take."""
 
-    def __init__(self, calls: Sequence[tuple[Call, tuple[Any, ...]]], given: Sequence[Reference], results: Sequence[Reference]):
+    def __init__(self, calls: Sequence[Call], given: Sequence[Reference], results: Sequence[Reference]):
         self.calls, self.given, self.results = list(calls), list(given), list(results)
 
     def __call__(self, *arrays: Any) -> Any:
         values: dict[Any, Any] = dict(zip(self.given, arrays, strict=True))
-        for call, arguments in self.calls:
-            real = [values[item] if type(item) is Reference else item for item in arguments]
-            values[call.results] = call.function(*real)
+        for call in self.calls:
+            arguments = [values.get(item) if type(item) is Reference else item for item in call.args]  # None: it is not read
+            options = {name: values[item] if type(item) is Reference else item for name, item in call.kwargs.items()}
+            result = call.function(*arguments, **options)
+            if call.results is not None:
+                values[call.results] = result
         results = tuple([values[reference] for reference in self.results])
-        return results[0] if len(results) == 1 else results
+        return results[0] if len(results) == 1 else results or None
 
 
-def _layout(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[str | None, int | None]:
-    """How an array of one shape is read in a loop over another: as a whole, by rows, by columns, or as one number."""
+def _layout(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[str, int | None]:
+    """How an array of one shape is read in a loop over another, and how many dimensions a row has, if it is one or a column."""
     if shape == whole:
         return "full", None
     if _size(shape) == 1 and len(shape) <= len(whole):
@@ -185,11 +275,7 @@ def _layout(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[str | None,
         ones += 1
     if ones and len(shape) == len(whole) and shape[:-ones] == whole[:-ones]:
         return "column", ones
-    return None, None
-
-
-def _agree(split: int | None, other: int | None) -> bool:
-    return split is None or other is None or split == other
+    return "broadcast", None
 
 
 def _size(shape: Sequence[int]) -> int:

@@ -48,7 +48,9 @@ class Program:
         calls, self.outputs = without_copies(recorder, checks_first(recorder, calls), inputs, outputs)
         self._plain: list[Call] | None = calls
         calls, self.body = as_one(recorder, calls, inputs, self.outputs)
-        self._write(fused(recorder, calls, self.outputs, recorder.backend.fusion))
+        joined = fused(recorder, calls, self.outputs, recorder.backend.fusion)
+        self._has_parts = self.body is not None or len(joined) < len(calls)
+        self._write(joined)
 
     def _write(self, calls: Sequence[Call]) -> None:
         backend = self.recorder.backend
@@ -69,11 +71,10 @@ class Program:
         if self._plain is None:
             return False
         plain, self._plain = self._plain, None
-        had_parts = self.body is not None or any(call.name.startswith("fused_") for call in self.calls)
-        if had_parts:
+        if self._has_parts:
             self.body = None
             self._write(plain)
-        return had_parts
+        return self._has_parts
 
     @property
     def checks_before_effects(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import get_ident
@@ -202,18 +202,13 @@ class Recorder:
         call = Call(name, function, template, keywords, None, kind, expected=expected, device=self.current_device())
         call.writes = tuple(target._reference for target in written if isinstance(target, RecordedArray))
         result = self.put_together(value, arrays, call)
-        call.results = self.references_of(result)
-        if kind == COMPUTE and not call.writes and self._adds_nothing(call):
-            return result
+        given = set(references_in((template, keywords)))
+        call.results = self.references_of(result, given)
+        if kind == COMPUTE and not call.writes and call.results is None:
+            return result  # it gave back only what it was given, or told something that no replay changes, such as a shape
         self._note_constant(call, value)
         self.calls.append(call)
         return result
-
-    @staticmethod
-    def _adds_nothing(call: Call) -> bool:
-        """Whether a call gave back only what it was given, or told something that no replay changes, such as a shape."""
-        given = set(references_in((call.args, call.kwargs)))
-        return given.issuperset(references_in(call.results))
 
     def _note_constant(self, call: Call, value: Any) -> None:
         if call.kind != COMPUTE or call.writes or type(call.results) is not Reference or call.scalars:
@@ -289,14 +284,14 @@ class Recorder:
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         return value
 
-    def references_of(self, result: Any) -> Any:
-        """The references in a result, in its nesting; None for what is not recorded, and where nothing is."""
+    def references_of(self, result: Any, given: Collection[Reference] = ()) -> Any:
+        """The references in a result, in its nesting; None for what is not recorded or was given, and where nothing is left."""
         if type(result) is RecordedArray:
-            return result._reference
+            return None if result._reference in given else result._reference
         if type(result) in (RecordedNumber, RecordedInteger):
             return result.reference
         if isinstance(result, (tuple, list)):
-            found = tuple(self.references_of(item) for item in result)
+            found = tuple(self.references_of(item, given) for item in result)
             return found if any(item is not None for item in found) else None
         return None
 

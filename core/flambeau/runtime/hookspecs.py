@@ -47,24 +47,54 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
 
 
 class Operand(NamedTuple):
-    """An argument of a step of a loop: an input, or the result of an earlier step, which are counted on from the inputs."""
+    """An argument of a step of a chain: an input, or the result of an earlier step, which are counted on from the inputs."""
 
     number: int
 
 
 class FusionStep(NamedTuple):
-    """One operation in a loop, its arguments (`Operand`, or Python numbers), and the dtype of its result by name."""
+    """One operation in a chain: which of its signatures it has, its arguments (`Operand`, or numbers), its floats' dtype."""
 
     name: str
+    signature: str
     operands: tuple[Any, ...]
-    dtype: str
+    floats: str
+
+    @property
+    def dtype(self) -> str:
+        """The name of its result's dtype."""
+        return "bool" if self.signature.endswith("b") else self.floats
 
 
 class FusionInput(NamedTuple):
-    """An array that a loop reads: `full`, a `row` or `column` that is repeated, or one number (`scalar`)."""
+    """What a chain reads: an array, with its dtype's name, or a number that the program computes.
+
+    Of arrays, the layout says how they lie beside the results: `full`, a `row` or `column` that is repeated, one number
+    (`scalar`), or `broadcast` in another way.  A `number` has the dtype that it is used in.
+    """
 
     layout: str
     dtype: str
+
+
+class FusionChain(NamedTuple):
+    """A chain of element-wise operations, to be computed in one loop.
+
+    Attributes:
+        steps: the operations, in order.
+        inputs: what is given.
+        outputs: the numbers of the steps that are given back, as arrays of `shape`.
+        written: of arrays that are changed in place, the input's number and that of the step whose result is left in it.
+        shape: of all results.
+        split: how many of the last dimensions of `shape` a row has, where there are rows or columns.
+    """
+
+    steps: Sequence[FusionStep]
+    inputs: Sequence[FusionInput]
+    outputs: Sequence[int]
+    written: Sequence[tuple[int, int]]
+    shape: tuple[int, ...]
+    split: int
 
 
 class ArrayKind(NamedTuple):
@@ -84,26 +114,24 @@ class Fusion(Protocol):
 
     Attributes:
         least: the number of elements from which on a loop pays.
-        operations: the operations that loops compute: what they take and give, as in `"ff>b"` for two arrays of float32 and a
-            result of bool; a number may stand in the place of an `f`.
+        operations: the operations that loops compute: what each takes and gives, as in `"ff>b"` for two arrays of floats and a
+            result of bool.  All floats of a step have one dtype; a number may stand in the place of an `f`.  A name that ends in
+            `_` is of the form that writes to its first argument.
+        floats: the dtypes, by name, that `f` stands for.
+        general: whether loops broadcast in every way, write in place, and take numbers that the program computes; and whether
+            an operation that is not among `operations`, nor a kernel of the backend, may be taken apart into some that are.
     """
 
     least: int
-    operations: Mapping[str, str]
+    operations: Mapping[str, Sequence[str]]
+    floats: frozenset[str]
+    general: bool
 
-    def loop(
-        self,
-        steps: Sequence[FusionStep],
-        inputs: Sequence[FusionInput],
-        outputs: Sequence[int],
-        shape: tuple[int, ...],
-        split: int,
-        one_by_one: Callable[..., Any],
-    ) -> Callable[..., Any]:
-        """Return a function of the inputs' arrays, which gives the outputs: one array, or a tuple of several.
+    def loop(self, chain: FusionChain, one_by_one: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of the chain's inputs, which gives its outputs: one array, a tuple of several, or None.
 
-        It gives the same bits as the steps, one by one; it may be compiled when it is first called.  Rows have the last `split`
-        dimensions of `shape`.  `one_by_one` is for arrays that a loop does not take, such as those that are not contiguous.
+        It gives the same bits as the steps, one by one; it may be compiled when it is first called.  `one_by_one` does the same
+        by the operations themselves, for arrays that a loop does not take, such as those that are not contiguous.
         """
 
 

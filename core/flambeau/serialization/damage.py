@@ -9,11 +9,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-__all__ = ["CallerError", "DamageError", "RefusalError", "called_back", "described", "is_failure_of_system", "reading"]
+__all__ = [
+    "CallerError",
+    "DamageError",
+    "EmptyFileError",
+    "RefusalError",
+    "called_back",
+    "described",
+    "is_failure_of_system",
+    "reading",
+]
 
 
 class DamageError(pickle.UnpicklingError):
     """A file is damaged, or was made to mislead its reader."""
+
+
+class EmptyFileError(DamageError, EOFError):
+    """A file is empty: for Python's pickle an EOFError."""
 
 
 class RefusalError(pickle.UnpicklingError):

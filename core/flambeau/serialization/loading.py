@@ -17,7 +17,7 @@ from typing import IO, Any
 from ..protocols.pickling import storage_over
 from ..storage import UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
-from .damage import CallerError, DamageError, called_back, described, reading
+from .damage import CallerError, DamageError, EmptyFileError, called_back, described, reading
 from .legacy import LegacyLoader, SourceChangeWarning, TarLoader, Unpickling, is_tar
 from .options import assumed_byteorder, collection_paused, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
@@ -57,9 +57,9 @@ def load(
 
     Raises:
         pickle.UnpicklingError: the file refers to a global that is not allowed; the message says how to allow it.
-        pickle.UnpicklingError, RuntimeError: the file is damaged; the message names the file, the record and the place.
+        pickle.UnpicklingError, RuntimeError: the file is damaged; the message names the file, the record and the place;
+            of an empty file it is an EOFError too.
         RuntimeError: the file has storages on a device that is not available.
-        EOFError: the file is empty.
 
     >>> import flambeau as torch, io
     >>> file = io.BytesIO()
@@ -88,7 +88,8 @@ def load(
             error.unwrap()
         except pickle.UnpicklingError as error:
             if weights_only and not isinstance(error, DamageError):
-                raise pickle.UnpicklingError(_explain(str(error))) from error
+                message = str(error) if described(f) in str(error) else f"{error} (in {described(f)})"
+                raise pickle.UnpicklingError(_explain(message)) from error
             raise
 
 
@@ -103,7 +104,7 @@ def _loader(file: IO[bytes], f: Any, map_location: Any, unpickle: Unpickling, al
             "please torch.save your checkpoint with this option in order to use mmap."
         )
     if not file.read(1):
-        raise EOFError(f"Ran out of input: {described(file)} is empty")
+        raise EmptyFileError(f"Ran out of input: {described(file)} is empty")
     file.seek(-1, 1)
     return (TarLoader if is_tar(file) else LegacyLoader)(file, map_location, unpickle, allows_code)
 

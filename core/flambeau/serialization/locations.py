@@ -11,6 +11,7 @@ import flambeau as torch
 from ..runtime import devices
 
 __all__ = [
+    "UnknownLocationError",
     "default_restore_location",
     "location_tag",
     "register_package",
@@ -21,6 +22,11 @@ __all__ = [
 Tagger = Callable[[Any], str | None]
 Deserializer = Callable[[Any, str], Any]
 Restorer = Callable[[Any, str], Any]
+
+
+class UnknownLocationError(RuntimeError):
+    """No package knows a saved location."""
+
 
 _registry: list[tuple[int, Tagger, Deserializer]] = []
 
@@ -69,7 +75,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
         result = deserializer(storage, location)
         if result is not None:
             return result
-    raise RuntimeError(f"don't know how to restore data location of {_typename(storage)} (tagged with {location})")
+    raise UnknownLocationError(f"don't know how to restore data location of {_typename(storage)} (tagged with {location})")
 
 
 def restorer(map_location: Any) -> Restorer:

@@ -10,7 +10,7 @@ from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
 from ..values import dtypes
 from .damage import called_back
-from .locations import Restorer, restorer
+from .locations import Restorer, UnknownLocationError, restorer
 from .names import StorageType
 
 __all__ = ["SavedStorage", "locator", "saved_storage", "storage_filled"]
@@ -52,12 +52,16 @@ def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
 
 
 def locator(map_location: Any) -> Restorer:
-    """`restorer`, whose errors are the caller's: a device that is not there is no damage of the file."""
+    """`restorer`, whose errors are the caller's: a device that is not there is no damage of the file, a place unheard of is."""
     restore = restorer(map_location)
 
     def located(storage: Any, location: str) -> Any:
         with called_back():
-            return restore(storage, location)
+            try:
+                return restore(storage, location)
+            except UnknownLocationError as error:
+                unknown = error
+        raise RuntimeError(str(unknown))
 
     return located
 

@@ -270,21 +270,51 @@ def may_share_memory(array, other):
     return np.may_share_memory(array._host, other._host)
 
 
-class ElementwiseKernel:
-    """Evaluates the operation, which is Python as well, on arrays."""
+def _chosen(which, one, other):
+    return np.where(which, one, other).astype(np.result_type(one, other))
 
-    def __init__(self, inputs, outputs, operation, name="kernel"):
-        self.names = [each.split()[-1] for each in inputs.split(",")]
-        self.result, self.expression = operation.split(" = ")
+
+_PLAIN = (
+    "ceil copysign cos cosh exp expm1 fabs floor isfinite isinf isnan log log10 log1p log2 power rint sign signbit sin sinh sqrt"
+)
+_FUNCTIONS = {
+    **{name: getattr(np, name) for name in (*_PLAIN.split(), "tan", "tanh", "trunc")},
+    **{name: getattr(np, f"arc{name[1:]}") for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh")},
+    "plus": np.add, "minus": np.subtract, "times": np.multiply, "larger": np.maximum, "smaller": np.minimum,
+    "multiply_add": lambda a, b, c: c + a * b, "negated": np.logical_not, "choose": _chosen,
+    "float": np.float32, "double": np.float64,
+}  # fmt: skip
+
+
+class ElementwiseKernel:
+    """Evaluates the operation, whose expressions are Python as well, on arrays."""
+
+    def __init__(self, inputs, outputs, operation, name="kernel", preamble=""):
+        self.inputs, self.outputs = ([each.split() for each in part.split(",")] for part in (inputs, outputs))
+        self.lines = [line.removeprefix("const ") for line in operation.split(";") if line.strip()]
         self.__name__ = name
 
     def __call__(self, *args):
-        *inputs, out = args
         _check(*(each for each in args if isinstance(each, ndarray)))
         LOG.append(self.__name__)
-        scope = dict(zip(self.names, map(_plain, inputs), strict=True))
-        out._host[...] = eval(self.expression, {"sqrt": np.sqrt}, scope)
-        return out
+        declared = self.inputs + self.outputs
+        assert len(args) == len(declared)
+        for argument, (kind, _) in zip(args, declared, strict=True):
+            assert len(kind) == 1 or not isinstance(argument, ndarray) or argument.dtype == kind, (argument.dtype, kind)
+        given = args[: len(self.inputs)]
+        shape = np.broadcast_shapes(*(each.shape for each in given if isinstance(each, ndarray)))
+        assert builtins.all(target.shape == shape for target in args[len(self.inputs) :]), "Out shape is mismatched"
+        scope = {
+            name: np.dtype(kind).type(each) if len(kind) > 1 and not isinstance(each, ndarray) else _plain(each)
+            for each, (kind, name) in zip(given, self.inputs, strict=True)
+        }
+        with np.errstate(all="ignore"):
+            for line in self.lines:
+                name, _, expression = line.strip().removeprefix("const ").partition(" = ")
+                scope[name.split()[-1]] = eval(expression, _FUNCTIONS, scope)
+        for target, (_, name) in zip(args[len(self.inputs) :], self.outputs, strict=True):
+            target._host[...] = scope[name]
+        return args[-1]
 
 
 class RawModule:

@@ -9,7 +9,7 @@ from typing import Any
 from .._extras import optional
 from .folder import pil_loader
 from .published import PublishedDataset
-from .utils import verify_str_arg
+from .utils import extract_archive, verify_str_arg
 
 __all__ = ["Caltech101", "Caltech256"]
 
@@ -68,18 +68,7 @@ class Caltech101(_Caltech):
     """
 
     _needed = ("101_ObjectCategories",)
-    _archives = (
-        (
-            "https://drive.google.com/file/d/137RyRjvTBkBiIfeYBNZBtViDHQ6_Ewsp",
-            "b224c7392d521a49829488ab0f1120d9",
-            "101_ObjectCategories.tar.gz",
-        ),
-        (
-            "https://drive.google.com/file/d/175kQy3UsZ0wUEHZjqkUDdNVssr7bgh_m",
-            "6f83eeb1f24d99cab4eb377263132c91",
-            "Annotations.tar",
-        ),
-    )
+    _archives = (("https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip", "3138e1922a9193bfa496528edbbc45d0"),)
 
     def __init__(
         self,
@@ -94,6 +83,12 @@ class Caltech101(_Caltech):
         self.target_type = [verify_str_arg(kind, "target_type", ("category", "annotation")) for kind in types]
         self._ensure_files(download)
         self._find_images()
+
+    def download(self) -> None:
+        """Fetch the archive, and unpack it and the archives in it."""
+        super().download()
+        for packed in sorted((self._folder / "caltech-101").glob("*.tar*")):
+            extract_archive(packed, self._folder, remove_finished=True)
 
     def _target(self, kind: str, path: Path, label: int) -> Any:
         if kind == "category":
@@ -141,9 +136,8 @@ class Caltech256(_Caltech):
     _needed = ("256_ObjectCategories",)
     _archives = (
         (
-            "https://drive.google.com/file/d/1r6o0pSROcV1_VwT4oSjA2FBUSCWGuxLK",
+            "https://data.caltech.edu/records/nyy15-4j048/files/256_ObjectCategories.tar",
             "67b4f42ca05d46448c6bb8ecd2220f6d",
-            "256_ObjectCategories.tar",
         ),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from .._extras import optional
 from .published import ImageList
@@ -16,6 +16,21 @@ _TABLES = (
     ("imagelabels.mat", "e0620be6f572b9609742df49c70aed4d"),
     ("setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c"),
 )
+# In the order of their labels.
+_CLASSES = """
+pink primrose, hard-leaved pocket orchid, canterbury bells, sweet pea, english marigold, tiger lily, moon orchid, bird
+of paradise, monkshood, globe thistle, snapdragon, colt's foot, king protea, spear thistle, yellow iris, globe-flower,
+purple coneflower, peruvian lily, balloon flower, giant white arum lily, fire lily, pincushion flower, fritillary, red
+ginger, grape hyacinth, corn poppy, prince of wales feathers, stemless gentian, artichoke, sweet william, carnation,
+garden phlox, love in the mist, mexican aster, alpine sea holly, ruby-lipped cattleya, cape flower, great masterwort,
+siam tulip, lenten rose, barbeton daisy, daffodil, sword lily, poinsettia, bolero deep blue, wallflower, marigold,
+buttercup, oxeye daisy, common dandelion, petunia, wild pansy, primula, sunflower, pelargonium, bishop of llandaff,
+gaura, geranium, orange dahlia, pink-yellow dahlia?, cautleya spicata, japanese anemone, black-eyed susan, silverbush,
+californian poppy, osteospermum, spring crocus, bearded iris, windflower, tree poppy, gazania, azalea, water lily,
+rose, thorn apple, morning glory, passion flower, lotus, toad lily, anthurium, frangipani, clematis, hibiscus,
+columbine, desert-rose, tree mallow, magnolia, cyclamen, watercress, canna lily, hippeastrum, bee balm, ball moss,
+foxglove, bougainvillea, camellia, mallow, mexican petunia, bromelia, blanket flower, trumpet creeper, blackberry lily
+"""
 _SPLITS = {"train": "trnid", "val": "valid", "test": "tstid"}
 
 
@@ -34,6 +49,9 @@ class Flowers102(ImageList):
         download: fetch the files into `root` where they are missing.
         loader: a function that reads a file.
 
+    Attributes:
+        classes: the names of the flowers; `class_to_idx` from name to target.
+
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
         ValueError: `split` is unknown.
@@ -45,6 +63,9 @@ class Flowers102(ImageList):
         ...
         RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
+
+    classes: ClassVar[list[str]] = " ".join(_CLASSES.split()).split(", ")
+    class_to_idx: ClassVar[dict[str, int]] = {name: index for index, name in enumerate(classes)}
 
     _splits = _SPLITS
     _base = "flowers-102"

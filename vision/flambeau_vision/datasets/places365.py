@@ -22,14 +22,17 @@ _FILE_LISTS = {
     "train-standard": ("places365_train_standard.txt", "30f37515461640559006b8329efbed1a"),
     "train-challenge": ("places365_train_challenge.txt", "b2931dc997b8c33c27e7329c073a6b57"),
     "val": ("places365_val.txt", "e9f2fd57bfd9d07630173f4e8708e4b1"),
+    "test": ("places365_test.txt", "2fce8233fe493576d724142e45d93653"),
 }
 _IMAGES = {  # by split, and whether they are small
     ("train-standard", False): ("train_large_places365standard.tar", "67e186b496a84c929568076ed01a8aa1"),
     ("train-challenge", False): ("train_large_places365challenge.tar", "605f18e68e510c82b958664ea134545f"),
     ("val", False): ("val_large.tar", "9b71c4993ad89d2d8bcbdc4aef38042f"),
+    ("test", False): ("test_large.tar", "41a4b6b724b1d2cd862fb3871ed59913"),
     ("train-standard", True): ("train_256_places365standard.tar", "53ca1c756c3d1e7809517cc47c5561c5"),
     ("train-challenge", True): ("train_256_places365challenge.tar", "741915038a5e3471ec7332404dfb64ef"),
     ("val", True): ("val_256.tar", "e27b17d8d44f4af9a78502beb927f808"),
+    ("test", True): ("test_256.tar", "f532f6ad7b582262a2ec8009075e186b"),
 }
 
 
@@ -40,7 +43,7 @@ class Places365(VisionDataset):
 
     Args:
         root: the folder of the files.
-        split: `train-standard`, `train-challenge` or `val`.
+        split: `train-standard`, `train-challenge`, `val`, or `test`, of which the targets are None.
         small: images of 256 x 256 pixels, instead of the full ones.
         download: fetch the archives into `root` where they are missing.
         transform: a function of the image (a PIL image).
@@ -80,13 +83,13 @@ class Places365(VisionDataset):
         self.small = small
         self.loader = loader
         self._ensure_files(download)
-        self.class_to_idx = {name: int(number) for name, number in self._pairs(_CATEGORIES[0])}
+        self.class_to_idx = {name: int(number) for name, number in self._words(_CATEGORIES[0])}
         self.classes = sorted(self.class_to_idx)
-        files = self._pairs(_FILE_LISTS[split][0])
-        self.imgs = [(str(self._images / name.lstrip("/")), int(number)) for name, number in files]
+        lines = self._words(_FILE_LISTS[split][0])
+        self.imgs = [(str(self._images / name.lstrip("/")), int(number[0]) if number else None) for name, *number in lines]
         self.targets = [target for _, target in self.imgs]
 
-    def _pairs(self, file: str) -> list[list[str]]:
+    def _words(self, file: str) -> list[list[str]]:
         return [line.split() for line in (self._folder / file).read_text().splitlines()]
 
     @property

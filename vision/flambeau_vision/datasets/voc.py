@@ -13,7 +13,7 @@ from .vision import VisionDataset
 
 __all__ = ["VOCDetection", "VOCSegmentation"]
 
-_SITE = "http://host.robots.ox.ac.uk/pascal/VOC/"
+_SITE = "https://thor.robots.ox.ac.uk/pascal/VOC/"
 
 # By year: address below the site, checksum, folder in the archive.
 _ARCHIVES = {

@@ -19,6 +19,9 @@ class Transform(nn.Module):
     separate so that the same parameters can be applied to an image and to its boxes and masks.
     """
 
+    #: Where the functions are that `transform` calls.
+    functions: Any = F
+
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The parameters for one application; `flat_inputs` are what it will be applied to."""
         return {}

@@ -99,6 +99,7 @@ class ColorJitter(Transform):
         return {"order": order.tolist(), "factors": factors}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        F = self.functions
         changes = (F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue)
         for index in params["order"]:
             if params["factors"][index] is not None:
@@ -128,7 +129,7 @@ class Grayscale(Transform):
         self.num_output_channels = num_output_channels
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.to_grayscale(inpt, self.num_output_channels)
+        return self.functions.to_grayscale(inpt, self.num_output_channels)
 
     def extra_repr(self) -> str:
         return f"num_output_channels={self.num_output_channels}"
@@ -152,7 +153,7 @@ class RandomGrayscale(MaybeTransform):
         super().__init__(p)
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.to_grayscale(inpt, F.get_image_num_channels(inpt))
+        return self.functions.to_grayscale(inpt, F.get_image_num_channels(inpt))
 
 
 class GaussianBlur(Transform):
@@ -195,7 +196,7 @@ class GaussianBlur(Transform):
         return {"sigma": [sigma, sigma]}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.gaussian_blur(inpt, list(self.kernel_size), params["sigma"])
+        return self.functions.gaussian_blur(inpt, list(self.kernel_size), params["sigma"])
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, sigma={self.sigma}"
@@ -215,7 +216,7 @@ class RandomInvert(MaybeTransform):
     """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.invert(inpt)
+        return self.functions.invert(inpt)
 
 
 class RandomPosterize(MaybeTransform):
@@ -237,7 +238,7 @@ class RandomPosterize(MaybeTransform):
         self.bits = bits
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.posterize(inpt, self.bits)
+        return self.functions.posterize(inpt, self.bits)
 
     def extra_repr(self) -> str:
         return f"bits={self.bits},p={self.p}"
@@ -262,7 +263,7 @@ class RandomSolarize(MaybeTransform):
         self.threshold = threshold
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.solarize(inpt, self.threshold)
+        return self.functions.solarize(inpt, self.threshold)
 
     def extra_repr(self) -> str:
         return f"threshold={self.threshold},p={self.p}"
@@ -288,7 +289,7 @@ class RandomAdjustSharpness(MaybeTransform):
         self.sharpness_factor = sharpness_factor
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.adjust_sharpness(inpt, self.sharpness_factor)
+        return self.functions.adjust_sharpness(inpt, self.sharpness_factor)
 
     def extra_repr(self) -> str:
         return f"sharpness_factor={self.sharpness_factor},p={self.p}"
@@ -308,7 +309,7 @@ class RandomAutocontrast(MaybeTransform):
     """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.autocontrast(inpt)
+        return self.functions.autocontrast(inpt)
 
 
 class RandomEqualize(MaybeTransform):
@@ -326,7 +327,7 @@ class RandomEqualize(MaybeTransform):
     """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.equalize(inpt)
+        return self.functions.equalize(inpt)
 
 
 class RandomErasing(MaybeTransform):
@@ -420,7 +421,7 @@ class RandomErasing(MaybeTransform):
         return dict(zip("ijhwv", self.get_params(img, self.scale, self.ratio, values), strict=True))
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.erase(inpt, **params, inplace=self.inplace)
+        return self.functions.erase(inpt, **params, inplace=self.inplace)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, inplace={self.inplace}"

@@ -118,7 +118,7 @@ class Normalize(Transform):
         self.inplace = inplace
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.normalize(inpt, self.mean, self.std, self.inplace)
+        return self.functions.normalize(inpt, self.mean, self.std, self.inplace)
 
     def extra_repr(self) -> str:
         return f"mean={self.mean}, std={self.std}"

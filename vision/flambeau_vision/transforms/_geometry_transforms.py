@@ -111,7 +111,7 @@ class Resize(Transform):
         self.antialias = antialias
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.resize(inpt, self.size, self.interpolation, self.max_size, self.antialias)
+        return self.functions.resize(inpt, self.size, self.interpolation, self.max_size, self.antialias)
 
     def extra_repr(self) -> str:
         return f"size={self.size}, interpolation={self.interpolation.value}, max_size={self.max_size}, antialias={self.antialias}"
@@ -155,7 +155,7 @@ class CenterCrop(Transform):
         self.size = _size_pair(size)
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.center_crop(inpt, self.size)
+        return self.functions.center_crop(inpt, self.size)
 
     def extra_repr(self) -> str:
         return f"size={self.size}"
@@ -196,7 +196,7 @@ class Pad(Transform):
         self.padding_mode = padding_mode
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.pad(inpt, self.padding, fill_for(inpt, self.fill), self.padding_mode)
+        return self.functions.pad(inpt, self.padding, fill_for(inpt, self.fill), self.padding_mode)
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, fill={self.fill}, padding_mode={self.padding_mode}"
@@ -277,8 +277,8 @@ class RandomCrop(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         for border in params["borders"]:
-            inpt = F.pad(inpt, border, fill_for(inpt, self.fill), self.padding_mode)
-        return F.crop(inpt, *params["crop"])
+            inpt = self.functions.pad(inpt, border, fill_for(inpt, self.fill), self.padding_mode)
+        return self.functions.crop(inpt, *params["crop"])
 
     def extra_repr(self) -> str:
         return f"size={self.size}, padding={self.padding}"
@@ -358,7 +358,7 @@ class RandomResizedCrop(Transform):
         return {"crop": self.get_params(flat_inputs[0], self.scale, self.ratio)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.resized_crop(inpt, *params["crop"], self.size, self.interpolation, antialias=self.antialias)
+        return self.functions.resized_crop(inpt, *params["crop"], self.size, self.interpolation, antialias=self.antialias)
 
     def extra_repr(self) -> str:
         scale, ratio = (tuple(round(value, 4) for value in limits) for limits in (self.scale, self.ratio))
@@ -411,7 +411,7 @@ class FiveCrop(Transform):
         self.size = _size_pair(size)
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.five_crop(inpt, self.size)
+        return self.functions.five_crop(inpt, self.size)
 
     def extra_repr(self) -> str:
         return f"size={self.size}"
@@ -440,7 +440,7 @@ class TenCrop(Transform):
         self.vertical_flip = vertical_flip
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.ten_crop(inpt, self.size, self.vertical_flip)
+        return self.functions.ten_crop(inpt, self.size, self.vertical_flip)
 
     def extra_repr(self) -> str:
         return f"size={self.size}, vertical_flip={self.vertical_flip}"
@@ -460,7 +460,7 @@ class RandomHorizontalFlip(MaybeTransform):
     """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.hflip(inpt)
+        return self.functions.hflip(inpt)
 
 
 class RandomVerticalFlip(MaybeTransform):
@@ -477,7 +477,7 @@ class RandomVerticalFlip(MaybeTransform):
     """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.vflip(inpt)
+        return self.functions.vflip(inpt)
 
 
 class RandomRotation(Transform):
@@ -526,7 +526,7 @@ class RandomRotation(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         fill = channel_fill(inpt, self.fill)
-        return F.rotate(inpt, params["angle"], self.interpolation, self.expand, self.center, fill)
+        return self.functions.rotate(inpt, params["angle"], self.interpolation, self.expand, self.center, fill)
 
     def extra_repr(self) -> str:
         shown = f"degrees={self.degrees}, interpolation={self.interpolation.value}, expand={self.expand}"
@@ -607,7 +607,7 @@ class RandomAffine(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         fill = channel_fill(inpt, self.fill)
-        return F.affine(inpt, **params, interpolation=self.interpolation, fill=fill, center=self.center)
+        return self.functions.affine(inpt, **params, interpolation=self.interpolation, fill=fill, center=self.center)
 
     def extra_repr(self) -> str:
         shown = f"degrees={self.degrees}"
@@ -670,7 +670,7 @@ class RandomPerspective(MaybeTransform):
         return {"startpoints": startpoints, "endpoints": endpoints}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.perspective(inpt, **params, interpolation=self.interpolation, fill=channel_fill(inpt, self.fill))
+        return self.functions.perspective(inpt, **params, interpolation=self.interpolation, fill=channel_fill(inpt, self.fill))
 
 
 class ElasticTransform(Transform):
@@ -733,7 +733,7 @@ class ElasticTransform(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         fill = channel_fill(inpt, self.fill)
-        return F.elastic_transform(inpt, params["displacement"], self.interpolation, fill)
+        return self.functions.elastic_transform(inpt, params["displacement"], self.interpolation, fill)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}, sigma={self.sigma}, interpolation={self.interpolation}, fill={self.fill}"

@@ -223,8 +223,6 @@ class _Augment(Transform):
     #: The largest threshold of "Solarize".
     white = 255.0
 
-    functions = F  # where the operations stand
-
     def __init__(self, interpolation: InterpolationMode, fill: float | Sequence[float] | None) -> None:
         super().__init__()
         self.interpolation = interpolation

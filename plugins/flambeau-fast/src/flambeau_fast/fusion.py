@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.backend import FusionInput, FusionStep, Operand
+from flambeau.backend import FusionChain, Operand
 
 from .choice import LEAST, process
 
@@ -46,7 +46,7 @@ _OPERATIONS = {
     "gelu_backward": ("ff>f", "gelu_backward({0}, {1})"),
     "gelu_tanh": ("f>f", "gelu_tanh({0})"),
     "gelu_tanh_backward": ("ff>f", "gelu_tanh_backward({0}, {1})"),
-    "masked": ("fb>f", "{0} if {1} else f32(0)"),
+    "masked": ("fb*>f", "{0} if {1} else f32(0)"),  # the third is what the mask was computed from
     "where": ("bff>f", "{1} if {0} else {2}"),
     "lt": ("ff>b", "{0} < {1}"),
     "le": ("ff>b", "{0} <= {1}"),
@@ -78,24 +78,17 @@ class Loops:
     """What flambeau asks for loops."""
 
     least = (1 << 14) if LEAST is None else LEAST
-    operations = {name: signature for name, (signature, _) in _OPERATIONS.items()}
+    operations = {name: (signature, signature.replace("*", "")) for name, (signature, _) in _OPERATIONS.items()}
+    floats = frozenset({"float32"})
+    general = False
 
-    def loop(
-        self,
-        steps: Sequence[FusionStep],
-        inputs: Sequence[FusionInput],
-        outputs: Sequence[int],
-        shape: tuple[int, ...],
-        split: int,
-        one_by_one: Callable[..., Any],
-    ) -> Callable[..., Any]:
-        by_rows = any(input.layout in ("row", "column") for input in inputs)
-        source = _source(steps, inputs, outputs, by_rows)
-        dtypes = [np.dtype(input.dtype) for input in inputs]
-        made = [np.dtype(steps[number - len(inputs)].dtype) for number in outputs]
-        length = int(np.prod(shape[len(shape) - split :])) if by_rows else -1
-        ways = [(-1, length) if by_rows and input.layout == "full" else (-1,) for input in inputs]
-        return _Loop(source, dtypes, ways, made, shape, (-1, length) if by_rows else (-1,), one_by_one)
+    def loop(self, chain: FusionChain, one_by_one: Callable[..., Any]) -> Callable[..., Any]:
+        by_rows = any(input.layout in ("row", "column") for input in chain.inputs)
+        dtypes = [np.dtype(input.dtype) for input in chain.inputs]
+        made = [np.dtype(chain.steps[number - len(chain.inputs)].dtype) for number in chain.outputs]
+        length = int(np.prod(chain.shape[len(chain.shape) - chain.split :])) if by_rows else -1
+        ways = [(-1, length) if by_rows and input.layout == "full" else (-1,) for input in chain.inputs]
+        return _Loop(_source(chain, by_rows), dtypes, ways, made, chain.shape, (-1, length) if by_rows else (-1,), one_by_one)
 
 
 class _Loop:
@@ -134,19 +127,19 @@ class _Loop:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _source(steps: Sequence[FusionStep], inputs: Sequence[FusionInput], outputs: Sequence[int], by_rows: bool) -> str:
+def _source(chain: FusionChain, by_rows: bool) -> str:
     """The text of a file with one function, `loop`, which writes its results to its first arguments."""
-    names = [f"{input.layout}{number}" for number, input in enumerate(inputs)]
-    results = [f"out{number}" for number in range(len(outputs))]
+    names = [f"{input.layout}{number}" for number, input in enumerate(chain.inputs)]
+    results = [f"out{number}" for number in range(len(chain.outputs))]
     before, outer, inner = [], [], []
-    for number, (name, input) in enumerate(zip(names, inputs, strict=True)):
+    for number, (name, input) in enumerate(zip(names, chain.inputs, strict=True)):
         place = "[i, j]" if by_rows and input.layout == "full" else _READ[input.layout]
         lines = {"scalar": before, "column": outer}.get(input.layout, inner)
         lines.append(f"x{number} = {name}{place}")
-    for number, step in enumerate(steps, len(inputs)):
+    for number, step in enumerate(chain.steps, len(chain.inputs)):
         operands = [f"x{item.number}" if type(item) is Operand else f"f32({float(item)!r})" for item in step.operands]
         inner.append(f"x{number} = {_OPERATIONS[step.name][1].format(*operands)}")
-    for result, number in zip(results, outputs, strict=True):
+    for result, number in zip(results, chain.outputs, strict=True):
         inner.append(f"{result}[{'i, j' if by_rows else 'i'}] = x{number}")
     lines = [f"def loop({', '.join(results + names)}):", *_indented(before, 1)]
     if by_rows:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import flambeau as torch
 from flambeau import nn
 
-from .transform import ImageList
+from .image_list import ImageList
 
 __all__ = ["AnchorGenerator", "DefaultBoxGenerator"]
 

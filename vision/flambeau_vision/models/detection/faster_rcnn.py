@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,9 +18,10 @@ from ..resnet import ResNet50_Weights, resnet50
 from ._build import choose_weights, coco, finish
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import mobilenet_extractor, resnet_extractor
+from .generalized_rcnn import GeneralizedRCNN
 from .roi_heads import RoIHeads
 from .rpn import RegionProposalNetwork, RPNHead
-from .transform import GeneralizedRCNNTransform, check_targets, losses_or_detections
+from .transform import GeneralizedRCNNTransform
 
 __all__ = [
     "FasterRCNN",
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 Tensor = torch.Tensor
-Target = dict[str, Tensor]
 
 
 class TwoMLPHead(nn.Module):
@@ -92,7 +91,7 @@ class FastRCNNPredictor(nn.Module):
         return self.cls_score(x), self.bbox_pred(x)
 
 
-class FasterRCNN(nn.Module):
+class FasterRCNN(GeneralizedRCNN):
     """[Faster R-CNN](https://arxiv.org/abs/1506.01497): propose regions, then classify them.
 
     In training, called with a list of images (floating, shape `(C, H, W)`, values from 0 to 1) and a list of targets
@@ -113,6 +112,7 @@ class FasterRCNN(nn.Module):
         box_head: from these to vectors.
         box_predictor: from vectors to scores and boxes; give this or `num_classes`.
         box_score_thresh: and the further arguments of this kind: see `RoIHeads`.
+        **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
     def __init__(
@@ -146,8 +146,8 @@ class FasterRCNN(nn.Module):
         box_batch_size_per_image: int = 512,
         box_positive_fraction: float = 0.25,
         bbox_reg_weights: Sequence[float] | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__()
         if not hasattr(backbone, "out_channels"):
             raise ValueError(
                 "backbone should contain an attribute out_channels specifying the number of output channels "
@@ -157,8 +157,7 @@ class FasterRCNN(nn.Module):
             raise ValueError("num_classes should be specified when box_predictor is not, and None when it is")
         channels = backbone.out_channels
         anchors = rpn_anchor_generator or AnchorGenerator(((32,), (64,), (128,), (256,), (512,)), ((0.5, 1.0, 2.0),) * 5)
-        self.backbone = backbone
-        self.rpn = RegionProposalNetwork(
+        rpn = RegionProposalNetwork(
             anchors,
             rpn_head or RPNHead(channels, anchors.num_anchors_per_location()[0]),
             rpn_fg_iou_thresh,
@@ -172,7 +171,7 @@ class FasterRCNN(nn.Module):
         )
         pool = box_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], output_size=7, sampling_ratio=2)
         head = box_head or TwoMLPHead(channels * pool.output_size[0] ** 2, 1024)
-        self.roi_heads = RoIHeads(
+        roi_heads = RoIHeads(
             pool,
             head,
             box_predictor or FastRCNNPredictor(1024, num_classes),
@@ -186,21 +185,7 @@ class FasterRCNN(nn.Module):
             box_detections_per_img,
         )
         mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
-        self.transform = GeneralizedRCNNTransform(min_size, max_size, mean, std)
-
-    def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
-        if self.training:
-            check_targets(targets)
-        sizes = [tuple(image.shape[-2:]) for image in images]
-        batch, targets = self.transform(images, targets)
-        features = self.backbone(batch.tensors)
-        if isinstance(features, torch.Tensor):
-            features = OrderedDict([("0", features)])
-        proposals, losses = self.rpn(batch, features, targets)
-        results, more_losses = self.roi_heads(features, proposals, batch.image_sizes, targets)
-        if self.training:
-            return losses_or_detections(self, {**more_losses, **losses}, results)
-        return losses_or_detections(self, {}, self.transform.postprocess(results, batch.image_sizes, sizes))
+        super().__init__(backbone, rpn, roi_heads, GeneralizedRCNNTransform(min_size, max_size, mean, std, **kwargs))
 
 
 class FasterRCNN_ResNet50_FPN_Weights(WeightsEnum):

@@ -19,7 +19,7 @@ from ...ops.misc import Conv2dNormActivation, FrozenBatchNorm2d
 from .._api import WeightsEnum, register_model
 from ..resnet import ResNet50_Weights, resnet50
 from ._build import choose_weights, coco, finish
-from ._matching import BETWEEN, BoxCoder, Matcher
+from ._utils import BETWEEN, BoxCoder, Matcher
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import resnet_extractor
 from .rpn import by_anchor
@@ -126,6 +126,7 @@ class RetinaNet(nn.Module):
         image_std: of each channel.
         anchor_generator: makes the anchors; by default three sizes for each of five levels, in three shapes.
         head: predicts scores of classes and box deltas.
+        proposal_matcher: decides which anchor is to learn which object, in place of the two thresholds below.
         score_thresh: least score of a result.
         nms_thresh: overlap of results of one class above which the less likely is dropped.
         detections_per_img: most results.
@@ -133,6 +134,7 @@ class RetinaNet(nn.Module):
         bg_iou_thresh: overlap below which it is to learn background.
         topk_candidates: results of each level to keep before suppression.
         box_loss: `l1` on deltas, or `giou` on boxes.
+        **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
     def __init__(
@@ -145,6 +147,7 @@ class RetinaNet(nn.Module):
         image_std: Sequence[float] | None = None,
         anchor_generator: nn.Module | None = None,
         head: nn.Module | None = None,
+        proposal_matcher: Matcher | None = None,
         score_thresh: float = 0.05,
         nms_thresh: float = 0.5,
         detections_per_img: int = 300,
@@ -152,6 +155,7 @@ class RetinaNet(nn.Module):
         bg_iou_thresh: float = 0.4,
         topk_candidates: int = 1000,
         box_loss: str = "l1",
+        **kwargs: Any,
     ) -> None:
         super().__init__()
         sizes = tuple((size, int(size * 2 ** (1 / 3)), int(size * 2 ** (2 / 3))) for size in (32, 64, 128, 256, 512))
@@ -159,10 +163,10 @@ class RetinaNet(nn.Module):
         self.anchor_generator = anchor_generator or AnchorGenerator(sizes, ((0.5, 1.0, 2.0),) * 5)
         per_place = self.anchor_generator.num_anchors_per_location()[0]
         self.head = head or RetinaNetHead(backbone.out_channels, per_place, num_classes)
-        self.matcher = Matcher(fg_iou_thresh, bg_iou_thresh, every_object=True)
+        self.matcher = proposal_matcher or Matcher(fg_iou_thresh, bg_iou_thresh, every_object=True)
         self.box_coder = BoxCoder((1.0, 1.0, 1.0, 1.0))
         mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
-        self.transform = GeneralizedRCNNTransform(min_size, max_size, mean, std)
+        self.transform = GeneralizedRCNNTransform(min_size, max_size, mean, std, **kwargs)
         self.score_thresh = score_thresh
         self.nms_thresh = nms_thresh
         self.detections_per_img = detections_per_img

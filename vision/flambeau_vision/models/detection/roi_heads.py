@@ -12,7 +12,7 @@ from flambeau import nn
 from ...ops import boxes as box_ops
 from ._keypoints import find_keypoints, keypoint_loss
 from ._masks import mask_loss, mask_probabilities
-from ._matching import BETWEEN, BoxCoder, Matcher, draw_balanced
+from ._utils import BETWEEN, BoxCoder, Matcher, draw_balanced
 
 __all__ = ["RoIHeads"]
 

@@ -11,10 +11,11 @@ from flambeau import nn
 
 from ...ops import boxes as box_ops
 from ...ops.misc import Conv2dNormActivation
-from ._matching import BELOW, BETWEEN, BoxCoder, Matcher, draw_balanced
-from .transform import ImageList
+from ._utils import BELOW, BETWEEN, BoxCoder, Matcher, draw_balanced
+from .anchor_utils import AnchorGenerator
+from .image_list import ImageList
 
-__all__ = ["RPNHead", "RegionProposalNetwork"]
+__all__ = ["AnchorGenerator", "RPNHead", "RegionProposalNetwork"]
 
 Tensor = torch.Tensor
 

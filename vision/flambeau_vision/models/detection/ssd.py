@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import flambeau.nn.functional as F
@@ -15,7 +15,7 @@ from ...ops import boxes as box_ops
 from .._api import WeightsEnum, register_model
 from ..vgg import VGG16_Weights, vgg16
 from ._build import choose_weights, coco, finish
-from ._matching import BoxCoder, Matcher
+from ._utils import BoxCoder, SSDMatcher, retrieve_out_channels
 from .anchor_utils import DefaultBoxGenerator
 from .rpn import by_anchor
 from .transform import GeneralizedRCNNTransform, check_targets, losses_or_detections
@@ -33,30 +33,57 @@ def _xavier(layers: nn.Module) -> None:
             nn.init.constant_(module.bias, 0.0)
 
 
-def _predict(channels: int, values: int) -> nn.Module:
-    conv = nn.Conv2d(channels, values, kernel_size=3, padding=1)
-    _xavier(conv)
-    return conv
+def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> nn.ModuleList:
+    """A convolution for each feature map that predicts `values` numbers for each default box."""
+    sizes = zip(in_channels, num_anchors, strict=True)
+    layers = nn.ModuleList(nn.Conv2d(channels, values * anchors, kernel_size=3, padding=1) for channels, anchors in sizes)
+    _xavier(layers)
+    return layers
 
 
 class SSDScoringHead(nn.Module):
-    """Predicts `values` numbers for each default box at each place of each feature map, by layers that `layer` makes."""
+    """Predicts some numbers for each default box at each place of each feature map.
 
-    def __init__(
-        self,
-        in_channels: Sequence[int],
-        num_anchors: Sequence[int],
-        values: int,
-        layer: Callable[[int, int], nn.Module] = _predict,
-    ) -> None:
+    Args:
+        module_list: a layer for each feature map.
+        num_columns: how many numbers for each box.
+    """
+
+    def __init__(self, module_list: nn.ModuleList, num_columns: int) -> None:
         super().__init__()
-        pairs = zip(in_channels, num_anchors, strict=True)
-        self.module_list = nn.ModuleList(layer(channels, values * anchors) for channels, anchors in pairs)
-        self.values = values
+        self.module_list = module_list
+        self.num_columns = num_columns
 
     def forward(self, x: list[Tensor]) -> Tensor:
         outputs = [conv(feature) for conv, feature in zip(self.module_list, x, strict=True)]
-        return torch.cat([by_anchor(output, self.values) for output in outputs], dim=1)
+        return torch.cat([by_anchor(output, self.num_columns) for output in outputs], dim=1)
+
+
+class SSDClassificationHead(SSDScoringHead):
+    """Predicts scores of classes.
+
+    Args:
+        in_channels: of each feature map.
+        num_anchors: default boxes at each place of it.
+        num_classes: with the background, which is class 0.
+
+    Example:
+        >>> from flambeau_vision.models.detection import ssd300_vgg16
+        >>> from flambeau_vision.models.detection.ssd import SSDClassificationHead
+        >>> model = ssd300_vgg16(weights_backbone=None)  # of 91 classes
+        >>> places = model.anchor_generator.num_anchors_per_location()
+        >>> model.head.classification_head = SSDClassificationHead(model.backbone.out_channels, places, num_classes=3)
+    """
+
+    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int) -> None:
+        super().__init__(_predictors(in_channels, num_anchors, num_classes), num_classes)
+
+
+class SSDRegressionHead(SSDScoringHead):
+    """Predicts box deltas; arguments as for `SSDClassificationHead`."""
+
+    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int]) -> None:
+        super().__init__(_predictors(in_channels, num_anchors, 4), 4)
 
 
 class SSDHead(nn.Module):
@@ -64,25 +91,11 @@ class SSDHead(nn.Module):
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int) -> None:
         super().__init__()
-        self.classification_head = SSDScoringHead(in_channels, num_anchors, num_classes)
-        self.regression_head = SSDScoringHead(in_channels, num_anchors, 4)
+        self.classification_head = SSDClassificationHead(in_channels, num_anchors, num_classes)
+        self.regression_head = SSDRegressionHead(in_channels, num_anchors)
 
     def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
         return {"bbox_regression": self.regression_head(x), "cls_logits": self.classification_head(x)}
-
-
-class SSDMatcher(Matcher):
-    """Each box belongs to the object that it overlaps enough, and each object has the box that overlaps it most."""
-
-    def __init__(self, threshold: float) -> None:
-        super().__init__(threshold, threshold)
-
-    def __call__(self, overlaps: Tensor) -> Tensor:
-        matches = super().__call__(overlaps)
-        if overlaps.shape[0] > 0:
-            best = overlaps.argmax(dim=1)
-            matches[best] = torch.arange(overlaps.shape[0], dtype=torch.int64, device=overlaps.device)
-        return matches
 
 
 class SSD(nn.Module):
@@ -104,6 +117,7 @@ class SSD(nn.Module):
         iou_thresh: overlap with an object from which a box is to learn it.
         topk_candidates: results of each class to keep before suppression.
         positive_fraction: share of objects among the boxes to learn from.
+        **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
     def __init__(
@@ -121,31 +135,24 @@ class SSD(nn.Module):
         iou_thresh: float = 0.5,
         topk_candidates: int = 400,
         positive_fraction: float = 0.25,
+        **kwargs: Any,
     ) -> None:
         super().__init__()
         self.backbone = backbone
         self.anchor_generator = anchor_generator
         self.box_coder = BoxCoder((10.0, 10.0, 5.0, 5.0))
-        self.head = head or SSDHead(self._channels(backbone, size), anchor_generator.num_anchors_per_location(), num_classes)
+        self.head = head or SSDHead(
+            retrieve_out_channels(backbone, size), anchor_generator.num_anchors_per_location(), num_classes
+        )
         self.matcher = SSDMatcher(iou_thresh)
         mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
-        self.transform = GeneralizedRCNNTransform(min(size), max(size), mean, std, size_divisible=1, fixed_size=size)
+        options = {"size_divisible": 1, "fixed_size": size, **kwargs}
+        self.transform = GeneralizedRCNNTransform(min(size), max(size), mean, std, **options)
         self.score_thresh = score_thresh
         self.nms_thresh = nms_thresh
         self.detections_per_img = detections_per_img
         self.topk_candidates = topk_candidates
         self.negatives_per_positive = (1.0 - positive_fraction) / positive_fraction
-
-    @staticmethod
-    def _channels(backbone: nn.Module, size: tuple[int, int]) -> list[int]:
-        """The channels of the features, found by running the backbone on zeros."""
-        if hasattr(backbone, "out_channels"):
-            return list(backbone.out_channels)
-        training = backbone.training
-        with torch.no_grad():
-            features = backbone.eval()(torch.zeros(1, 3, size[1], size[0]))
-        backbone.train(training)
-        return [feature.shape[1] for feature in features.values()]
 
     def _losses(self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]) -> dict[str, Tensor]:
         logits, deltas = outputs["cls_logits"], outputs["bbox_regression"]

@@ -32,20 +32,45 @@ def _normal(layers: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
 
 
+def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int, norm_layer: Layer) -> nn.ModuleList:
+    """Depthwise convolutions for each feature map that predict `values` numbers for each default box."""
+    layers = nn.ModuleList()
+    for channels, anchors in zip(in_channels, num_anchors, strict=True):
+        options = {"groups": channels, "norm_layer": norm_layer, "activation_layer": nn.ReLU6}
+        depthwise = Conv2dNormActivation(channels, channels, **options)
+        layers.append(nn.Sequential(depthwise, nn.Conv2d(channels, values * anchors, 1)))
+    _normal(layers)
+    return layers
+
+
+class SSDLiteClassificationHead(SSDScoringHead):
+    """Predicts scores of classes, by depthwise convolutions.
+
+    Args:
+        in_channels: of each feature map.
+        num_anchors: default boxes at each place of it.
+        num_classes: with the background, which is class 0.
+        norm_layer: normalization of the convolutions.
+    """
+
+    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int, norm_layer: Layer) -> None:
+        super().__init__(_predictors(in_channels, num_anchors, num_classes, norm_layer), num_classes)
+
+
+class SSDLiteRegressionHead(SSDScoringHead):
+    """Predicts box deltas; arguments as for `SSDLiteClassificationHead`."""
+
+    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], norm_layer: Layer) -> None:
+        super().__init__(_predictors(in_channels, num_anchors, 4, norm_layer), 4)
+
+
 class SSDLiteHead(nn.Module):
     """Predicts scores of classes and box deltas, by depthwise convolutions."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int, norm_layer: Layer) -> None:
         super().__init__()
-
-        def predict(channels: int, values: int) -> nn.Module:
-            options = {"groups": channels, "norm_layer": norm_layer, "activation_layer": nn.ReLU6}
-            layers = nn.Sequential(Conv2dNormActivation(channels, channels, **options), nn.Conv2d(channels, values, 1))
-            _normal(layers)
-            return layers
-
-        self.classification_head = SSDScoringHead(in_channels, num_anchors, num_classes, predict)
-        self.regression_head = SSDScoringHead(in_channels, num_anchors, 4, predict)
+        self.classification_head = SSDLiteClassificationHead(in_channels, num_anchors, num_classes, norm_layer)
+        self.regression_head = SSDLiteRegressionHead(in_channels, num_anchors, norm_layer)
 
     def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
         return {"bbox_regression": self.regression_head(x), "cls_logits": self.classification_head(x)}

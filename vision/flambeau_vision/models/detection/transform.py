@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import flambeau.nn.functional as F
@@ -15,23 +14,12 @@ from flambeau import nn
 
 from ._keypoints import resize_keypoints
 from ._masks import paste_masks
+from .image_list import ImageList
 
 __all__ = ["GeneralizedRCNNTransform", "ImageList", "resize_boxes"]
 
 Tensor = torch.Tensor
 Size = tuple[int, int]
-
-
-@dataclass
-class ImageList:
-    """A batch of images, padded to one size, and the sizes before."""
-
-    tensors: Tensor
-    image_sizes: list[Size]
-
-    def to(self, device: torch.device) -> ImageList:
-        """The same on another device."""
-        return ImageList(self.tensors.to(device), self.image_sizes)
 
 
 def resize_boxes(boxes: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:

@@ -28,10 +28,12 @@ def register_kernels(kind: type, kernels: Any) -> None:
 def kernels_for(img: Any) -> Any:
     if is_pil_image(img):
         return _pil
-    if type(img) in _special_kernels:
-        return _special_kernels[type(img)]
     if isinstance(img, Tensor):
-        return _tensor
+        for kind in type(img).__mro__:
+            if kind in _special_kernels:
+                return _special_kernels[kind]
+            if kind is Tensor:
+                return _tensor
     raise TypeError(f"img should be PIL Image or Tensor. Got {type(img)}")
 
 

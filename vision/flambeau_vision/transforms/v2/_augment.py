@@ -9,28 +9,21 @@ import flambeau as torch
 from ... import tv_tensors
 from .. import autoaugment
 from .._tensor_color import largest_value
-from . import functional
-from ._samples import SampleTransform
+from ._samples import WithoutBoxes
 
 __all__ = ["AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide"]
 
 
-class _Augment(SampleTransform):
+class _Augment(WithoutBoxes):
     """Raises an error for samples with boxes or masks; draws signs from uniform numbers; thresholds are relative to white."""
 
     white = 1.0
-    functions = functional
 
     def white_of(self, inpt: Any) -> float:
         return float(largest_value(inpt.dtype)) if isinstance(inpt, torch.Tensor) else 255.0
 
     def draw_sign(self, signed: bool) -> int:
         return -1 if signed and torch.rand(()).item() <= 0.5 else 1
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        if isinstance(inpt, self.kinds):
-            raise TypeError(f"Inputs of type {type(inpt).__name__} are not supported by {type(self).__name__}()")
-        return super().transform(inpt, params)
 
 
 class AugMix(_Augment, autoaugment.AugMix):

@@ -9,7 +9,8 @@ import flambeau.nn.functional as F
 
 import flambeau as torch
 
-from ._samples import Transform, find_labels, keep_type, leaves_of, map_sample
+from ._samples import Transform, find_labels, leaves_of, map_sample
+from ._typed import keep_type
 
 __all__ = ["CutMix", "MixUp"]
 

@@ -10,7 +10,8 @@ import flambeau as torch
 from ... import tv_tensors
 from ...ops.boxes import box_iou
 from . import functional as F
-from ._samples import Transform, keep_type, labels_of, leaves_of, map_sample
+from ._samples import Transform, labels_of, leaves_of, map_sample
+from ._typed import keep_type
 
 __all__ = [
     "ClampBoundingBoxes",
@@ -149,10 +150,12 @@ class RandomIoUCrop(Transform):
         self.options = list(sampler_options or (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0))
         self.trials = trials
 
-    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        boxes = next((inpt for inpt in flat_inputs if isinstance(inpt, _BOXES)), None)
-        if boxes is None:
+    def check_inputs(self, flat_inputs: list[Any]) -> None:
+        if not any(isinstance(part, _BOXES) for part in flat_inputs):
             raise TypeError(f"{type(self).__name__}() requires input sample to contain bounding boxes")
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        boxes = next(part for part in flat_inputs if isinstance(part, _BOXES))
         xyxy = F.to_pure_tensor(F.convert_bounding_box_format(boxes, new_format="XYXY")).float()
         while True:
             overlap = self.options[int(torch.randint(len(self.options), ()))]

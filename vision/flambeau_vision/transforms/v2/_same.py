@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import transforms
-from .._base import channel_fill
-from . import functional as F
-from ._samples import SampleTransform
+from ._samples import SampleTransform, WithoutBoxes
 
 __all__ = [
     "CenterCrop",
@@ -43,15 +39,6 @@ class _ImagesOnly(SampleTransform):
     """Transforms that pass boxes and masks through."""
 
     kinds = ()
-
-
-class _NoBoxes(SampleTransform):
-    """Transforms that raise an error for samples with boxes or masks."""
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        if isinstance(inpt, self.kinds):
-            raise TypeError(f"Inputs of type {type(inpt).__name__} are not supported by {type(self).__name__}()")
-        return super().transform(inpt, params)
 
 
 class CenterCrop(SampleTransform, transforms.CenterCrop):
@@ -240,9 +227,6 @@ class RandomResizedCrop(SampleTransform, transforms.RandomResizedCrop):
         (torch.Size([3, 16, 16]), (16, 16))
     """
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.resized_crop(inpt, *params["crop"], self.size, self.interpolation, self.antialias)
-
 
 class RandomRotation(SampleTransform, transforms.RandomRotation):
     """Turn images, boxes and masks by a random angle; boxes become those around the turned ones.
@@ -268,10 +252,6 @@ class RandomRotation(SampleTransform, transforms.RandomRotation):
         >>> image.shape, boxes.tolist()
         (torch.Size([3, 10, 4]), [[1, 5, 4, 8]])
     """
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        fill = channel_fill(inpt, self.fill)
-        return F.rotate(inpt, params["angle"], self.interpolation, self.expand, self.center, fill)
 
 
 class RandomVerticalFlip(SampleTransform, transforms.RandomVerticalFlip):
@@ -317,9 +297,6 @@ class Resize(SampleTransform, transforms.Resize):
         >>> image.shape, boxes.tolist()
         (torch.Size([3, 8, 20]), [[4, 2, 10, 8]])
     """
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.resize(inpt, self.size, self.interpolation, self.max_size, self.antialias)
 
 
 class ColorJitter(_ImagesOnly, transforms.ColorJitter):
@@ -455,9 +432,6 @@ class RandomEqualize(_ImagesOnly, transforms.RandomEqualize):
         (127, 255)
     """
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.equalize(inpt)
-
 
 class RandomErasing(_ImagesOnly, transforms.RandomErasing):
     """Overwrite a random rectangle of images, at random.
@@ -482,9 +456,6 @@ class RandomErasing(_ImagesOnly, transforms.RandomErasing):
         >>> 8 <= int((erased == 0).sum()) <= 25
         True
     """
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.erase(inpt, **params, inplace=self.inplace)
 
 
 class RandomGrayscale(_ImagesOnly, transforms.RandomGrayscale):
@@ -530,9 +501,6 @@ class RandomPosterize(_ImagesOnly, transforms.RandomPosterize):
         tensor([[[  0,  64, 192]]], dtype=torch.uint8)
     """
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.posterize(inpt, self.bits)
-
 
 class RandomSolarize(_ImagesOnly, transforms.RandomSolarize):
     """Invert the values of images from a threshold on, at random.
@@ -549,7 +517,7 @@ class RandomSolarize(_ImagesOnly, transforms.RandomSolarize):
     """
 
 
-class FiveCrop(_NoBoxes, transforms.FiveCrop):
+class FiveCrop(WithoutBoxes, transforms.FiveCrop):
     """The four corners and the middle of an image, as a tuple of five; boxes and masks are refused.
 
     Args:
@@ -566,7 +534,7 @@ class FiveCrop(_NoBoxes, transforms.FiveCrop):
     """
 
 
-class TenCrop(_NoBoxes, transforms.TenCrop):
+class TenCrop(WithoutBoxes, transforms.TenCrop):
     """`FiveCrop` of an image and then of its mirror image, as a tuple of ten; boxes and masks are refused.
 
     Args:

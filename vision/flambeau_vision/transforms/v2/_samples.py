@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from enum import Enum
 from typing import Any
 
 import flambeau as torch
@@ -11,21 +11,21 @@ import flambeau as torch
 from ... import tv_tensors
 from ..._extras import is_pil_image
 from .. import _base
+from . import functional
+from ._typed import FOLLOWERS, MissingKernel, is_own_type, keep_type
 
 __all__ = [
-    "FOLLOWERS",
     "SampleTransform",
     "Transform",
+    "WithoutBoxes",
     "find_labels",
-    "keep_type",
     "labels_of",
     "leaves_of",
     "map_sample",
-    "typed",
 ]
 
+_SHOWN = (bool, int, float, str, tuple, list, Enum)  # attributes that belong to the printed form of a transform
 _IMAGES = (tv_tensors.Image, tv_tensors.Video)
-FOLLOWERS = (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
 
 
 def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
@@ -76,58 +76,64 @@ def _transformable(leaves: list[Any], kinds: tuple[type, ...]) -> list[bool]:
     for leaf in leaves:
         plain = type(leaf) is torch.Tensor and plain_may_be_image
         plain_may_be_image = plain_may_be_image and not plain
-        chosen.append(plain or _is_image(leaf) or isinstance(leaf, kinds))
+        chosen.append(plain or _is_image(leaf) or isinstance(leaf, kinds) or is_own_type(leaf))
     return chosen
-
-
-def keep_type(original: Any, result: Any) -> Any:
-    """Give a result the type of its input, if that is a `TVTensor`."""
-    is_typed = isinstance(original, tv_tensors.TVTensor) and type(result) is torch.Tensor
-    return tv_tensors.wrap(result, like=original) if is_typed else result
-
-
-def typed(function: Callable) -> Callable:
-    """A function of an image whose result has the type of its input."""
-
-    @wraps(function)
-    def call(inpt: Any, *args: Any, **kwargs: Any) -> Any:
-        return keep_type(inpt, function(inpt, *args, **kwargs))
-
-    return call
 
 
 class SampleTransform:
     """Makes a transform of images one of whole samples: put before it among the base classes.
 
     A sample is any nesting of dicts, lists and tuples. Images, videos, boxes, points and masks in it are transformed, all with
-    the same parameters; a plain tensor is taken for an image if there is no other; the rest is passed through.
+    the same parameters; a plain tensor is taken for an image if there is no other; the rest is passed through. Tensors of types
+    of one's own are transformed where a kernel has been registered for them (`v2.functional.register_kernel`).
     """
+
+    functions = functional
 
     #: What is transformed besides images.
     kinds: tuple[type, ...] = FOLLOWERS
 
+    def check_inputs(self, flat_inputs: list[Any]) -> None:
+        """Raise an error where this transform cannot have a sample of these parts; before anything is drawn."""
+
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
+        leaves = [sample] if type(sample) is torch.Tensor else leaves_of(sample)
+        self.check_inputs(leaves)
         if not self.happens():
             return sample
         if type(sample) is torch.Tensor:  # one image, as most often
-            return self.transform(sample, self.make_params([sample]))
-        leaves = leaves_of(sample)
+            return self.transform(sample, self.make_params(leaves))
         chosen = _transformable(leaves, self.kinds)
         flat_inputs = [leaf for leaf, yes in zip(leaves, chosen, strict=True) if yes]
         if not flat_inputs:
             return sample
-        flat_inputs.sort(key=lambda leaf: isinstance(leaf, FOLLOWERS))  # images first
+        flat_inputs.sort(key=lambda leaf: isinstance(leaf, FOLLOWERS) or is_own_type(leaf))  # images first
         params = self.make_params(flat_inputs)
         is_chosen = iter(chosen)
-        return map_sample(lambda leaf: keep_type(leaf, self.transform(leaf, params)) if next(is_chosen) else leaf, sample)
+        return map_sample(lambda leaf: self._transformed(leaf, params) if next(is_chosen) else leaf, sample)
+
+    def _transformed(self, leaf: Any, params: dict[str, Any]) -> Any:
+        try:
+            return keep_type(leaf, self.transform(leaf, params))
+        except MissingKernel:
+            return leaf
+
+
+class WithoutBoxes(SampleTransform):
+    """Transforms that raise an error for samples with boxes, points or masks."""
+
+    def check_inputs(self, flat_inputs: list[Any]) -> None:
+        for part in flat_inputs:
+            if isinstance(part, self.kinds):
+                raise TypeError(f"Inputs of type {type(part).__name__} are not supported by {type(self).__name__}()")
 
 
 class Transform(SampleTransform, _base.Transform):
     """The base of transforms of one's own for whole samples: define `transform`, and `make_params` where chance has a part.
 
-    `make_params(flat_inputs)` draws the parameters once for a sample, `transform(inpt, params)` is called for each image,
-    box and mask in it. The rest of the sample is passed through.
+    `check_inputs(flat_inputs)` may refuse a sample, `make_params(flat_inputs)` draws the parameters once for it, and
+    `transform(inpt, params)` is called for each image, box and mask in it. The rest of the sample is passed through.
 
     Example:
         >>> import flambeau as torch
@@ -141,3 +147,7 @@ class Transform(SampleTransform, _base.Transform):
         >>> image.shape, label
         (torch.Size([3, 4, 4]), 7)
     """
+
+    def extra_repr(self) -> str:
+        shown = {name: value for name, value in vars(self).items() if not name.startswith("_") and name != "training"}
+        return ", ".join(f"{name}={value}" for name, value in shown.items() if isinstance(value, _SHOWN))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau as torch
@@ -25,8 +25,8 @@ from ..functional.geometry import resize_by
 from ..functional.kinds import kernels_for, register_kernels
 from ._by_kind import function_of_kind
 from ._kernels import clamp_boxes, clamp_points, convert_boxes, is_rotated
-from ._samples import FOLLOWERS as _FOLLOWERS
-from ._samples import typed
+from ._typed import FOLLOWERS as _FOLLOWERS
+from ._typed import register_kernel_of, typed
 
 __all__ = [
     "InterpolationMode",
@@ -69,6 +69,7 @@ __all__ = [
     "perspective",
     "pil_to_tensor",
     "posterize",
+    "register_kernel",
     "register_kernels",
     "resize",
     "resized_crop",
@@ -91,7 +92,7 @@ __all__ = [
 
 get_num_channels = get_image_num_channels
 convert_image_dtype = typed(F.convert_image_dtype)
-five_crop, ten_crop = F.five_crop, F.ten_crop
+five_crop, ten_crop = typed(F.five_crop), typed(F.ten_crop)
 
 hflip = horizontal_flip = typed(F.hflip)
 vflip = vertical_flip = typed(F.vflip)
@@ -214,6 +215,7 @@ def resize(
     return resize_by(_tensor.resize_in_whole_numbers, inpt, size, interpolation, max_size, antialias)
 
 
+@typed
 def resized_crop(
     inpt: Any,
     top: int,
@@ -256,6 +258,41 @@ def equalize(inpt: Any) -> Any:
     if not _is_floating_image(inpt):
         return F.equalize(inpt)
     return to_dtype(F.equalize(to_dtype(inpt, torch.uint8, scale=True)), inpt.dtype, scale=True)
+
+
+def register_kernel(functional: Callable | str, tv_tensor_cls: type) -> Callable[[Callable], Callable]:
+    """Make what this is put before the kernel of a function for a type of one's own, in the transforms too.
+
+    The kernel gets the tensor and all other arguments of the function. Transforms pass tensors through for which there is no
+    kernel, functions raise a `TypeError`. A type that is derived from `Image`, `BoundingBoxes` or another one that is here
+    has the kernels of that one.
+
+    Args:
+        functional: a function of this module, or its name.
+        tv_tensor_cls: a class derived from `flambeau_vision.tv_tensors.TVTensor`.
+
+    Raises:
+        ValueError: there is no such function, the class is another one, or it already has a kernel.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> class Heights(tv_tensors.TVTensor):
+        ...     pass
+        >>> @v2.functional.register_kernel("hflip", Heights)
+        ... def hflip_heights(heights, **kwargs):
+        ...     return tv_tensors.wrap(heights.flip(-1), like=heights)
+        >>> heights = torch.tensor([1, 2, 3]).as_subclass(Heights)
+        >>> image, heights = v2.RandomHorizontalFlip(p=1.0)(torch.rand(3, 4, 3), heights)
+        >>> heights.tolist()
+        [3, 2, 1]
+    """
+    if isinstance(functional, str):
+        if functional not in __all__:
+            raise ValueError(f"Could not find functional with name '{functional}' in {__name__}.")
+        functional = globals()[functional]
+    return register_kernel_of(functional, tv_tensor_cls)
 
 
 def get_num_frames(inpt: torch.Tensor) -> int:

@@ -1,4 +1,4 @@
-"""Box deltas, matching of anchors with ground-truth boxes, and sampling of anchors for the losses."""
+"""Box deltas, matching of anchors with ground-truth boxes, sampling of anchors for the losses, and channels of backbones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 import flambeau as torch
+from flambeau import nn
 
-__all__ = ["BELOW", "BETWEEN", "BoxCoder", "Matcher", "draw_balanced"]
+__all__ = ["BELOW", "BETWEEN", "BoxCoder", "Matcher", "SSDMatcher", "draw_balanced", "retrieve_out_channels"]
 
 Tensor = torch.Tensor
 
@@ -79,6 +80,20 @@ class Matcher:
         return matches
 
 
+class SSDMatcher(Matcher):
+    """Each box belongs to the object that it overlaps enough, and each object has the box that overlaps it most."""
+
+    def __init__(self, threshold: float) -> None:
+        super().__init__(threshold, threshold)
+
+    def __call__(self, overlaps: Tensor) -> Tensor:
+        matches = super().__call__(overlaps)
+        if overlaps.shape[0] > 0:
+            best = overlaps.argmax(dim=1)
+            matches[best] = torch.arange(overlaps.shape[0], dtype=torch.int64, device=overlaps.device)
+        return matches
+
+
 def draw_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Tensor, Tensor]:
     """Sample `count` anchors for the losses: at most `positive_share` of them objects (labels from 1), the others background (0).
 
@@ -92,3 +107,21 @@ def draw_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Te
         positive[torch.randperm(len(positive), device=labels.device)[:positives]],
         negative[torch.randperm(len(negative), device=labels.device)[:negatives]],
     )
+
+
+def retrieve_out_channels(model: nn.Module, size: tuple[int, int]) -> list[int]:
+    """The channels of the features of a backbone for images of `(width, height)`: what it says, or by running it on zeros.
+
+    Example:
+        >>> from flambeau_vision.models.detection import ssdlite320_mobilenet_v3_large
+        >>> from flambeau_vision.models.detection._utils import retrieve_out_channels
+        >>> retrieve_out_channels(ssdlite320_mobilenet_v3_large(weights_backbone=None).backbone, (320, 320))
+        [672, 480, 512, 256, 256, 128]
+    """
+    if hasattr(model, "out_channels"):
+        return list(model.out_channels)
+    training = model.training
+    with torch.no_grad():
+        features = model.eval()(torch.zeros(1, 3, size[1], size[0]))
+    model.train(training)
+    return [feature.shape[1] for feature in features.values()]

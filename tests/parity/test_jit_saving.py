@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Dict, List, NamedTuple, Optional, Tuple  # noqa: UP035  # as scripted code writes them
 
 import pytest
@@ -426,3 +427,34 @@ def test_what_was_loaded_or_frozen_inside_of_others(how, tmp_path):
     held = torch.jit.freeze(torch.jit.script(inner)) if how == "frozen" else torch.jit.load(tmp_path / "inner.pt")
     outer = nn.Sequential(held, nn.Linear(2, 3), torch.jit.script(Property())).eval()
     check(torch.jit.script(outer), tmp_path / "outer.pt", (torch.randn(4, 2),))
+
+
+def test_reading_what_scripts_of_pytorch_contain(tmp_path):
+    @pytorch.jit.script
+    def shifted(x, n: int):
+        with pytorch.no_grad():
+            y = x * 2
+        values = [3, 1, 2]
+        values.sort()
+        lengths: dict[str, int] = {"a": n}
+        return y, values, lengths.get("a"), n**2, n << 1, hex(n), math.cos(0.5), "%d of %s" % (n, "x"), x.device.type  # noqa: UP031
+
+    @pytorch.jit.script
+    def resized(x, y):
+        pooled, places = pytorch.nn.functional.adaptive_max_pool2d(x, [2, 3], return_indices=True)
+        return pytorch.nn.functional.interpolate(x, size=y.shape[-2:], mode="bilinear"), pooled, places
+
+    image, other = torch.arange(32.0).reshape(1, 2, 4, 4).sin(), torch.zeros(1, 1, 7, 5)
+    for function, given in ((shifted, (torch.ones(2), 5)), (resized, (image, other))):
+        pytorch.jit.save(function, str(tmp_path / "of_pytorch.pt"))
+        results = torch.jit.load(tmp_path / "of_pytorch.pt")(*given)
+        for result, expected in zip(theirs(results), function(*map(theirs, given)), strict=True):
+            if isinstance(expected, pytorch.Tensor):
+                pytorch.testing.assert_close(result, expected)
+            else:
+                assert result == expected
+                assert type(result) is type(expected)
+
+
+def test_pooling_with_an_adaptive_window(tmp_path):
+    check(torch.jit.script(nn.AdaptiveMaxPool2d(2)), tmp_path / "pool.pt", (torch.arange(64.0).reshape(2, 2, 4, 4).sin(),))

@@ -12,7 +12,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import nn
 
-from ._dialect import ScriptObject, compile_function, is_property
+from ._dialect import CALLED_METHODS, ScriptObject, compile_function, is_property
 from ._script import RecursiveScriptModule
 
 __all__ = ["Archive"]
@@ -54,7 +54,8 @@ class Archive:
             for path in file.namelist()
             if path.startswith(f"{self.name}/code/")
         }
-        self.version = self.record("version")
+        place = "version" if f"{self.name}/version" in file.namelist() else ".data/version"
+        self.version = self.record(place)
         self._read_code()
         self.constants = list(self._unpickled("constants"))
 
@@ -165,7 +166,7 @@ def _no_fast_path() -> bool:
     return False
 
 
-_METHODS = {"__init__", "__len__", "__contains__", "__getitem__", "__getstate__", "__setstate__", "__call__"}
+_METHODS = {"__getstate__", "__setstate__", *CALLED_METHODS}
 
 
 def _constant(node: ast.expr) -> Any:

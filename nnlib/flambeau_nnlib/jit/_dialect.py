@@ -1,9 +1,10 @@
 """The code in archives: a typed subset of Python, which is checked and translated before it is run.
 
-Only these statements are understood: assignments, `if`, `while`, `for`, `return`, `assert`, `raise` of a few exceptions, `pass`,
-calls; only these expressions: constants, local names, tuples, lists, dictionaries, lists of one loop, indexing, arithmetic,
-comparisons, attributes of script objects, and calls of operators from a list, of functions and methods of the archive, and of a
-few forms such as `annotate(type, value)`.  Whatever else stands there is refused before anything runs.
+Only these statements are understood: assignments, `if`, `while`, `for`, `with` objects of the archive, `return`, `assert`,
+`raise` of a few exceptions, `pass`, calls; only these expressions: constants, local names, tuples, lists, dictionaries, lists
+of one loop, indexing, arithmetic, comparisons, attributes of script objects, and calls of operators from a list, of functions
+and methods of the archive, and of a few forms such as `annotate(type, value)`.  Whatever else stands there is refused before
+anything runs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+import flambeau as torch
 
 from ._async import fork
 from ._operators import operator_named
@@ -20,22 +23,31 @@ __all__ = ["compile_function"]
 Resolve = Callable[[str], Any]
 
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.If, ast.While, ast.For, ast.Return, ast.Pass, ast.Break, ast.Continue,
-               ast.AugAssign, ast.Assert, ast.Raise, ast.FunctionDef)  # fmt: skip
+               ast.AugAssign, ast.Assert, ast.Raise, ast.FunctionDef, ast.With)  # fmt: skip
 _BUILTINS: dict[str, Any] = {
     "range": range, "int": int, "float": float, "bool": bool, "str": str, "len": len, "complex": complex, "enumerate": enumerate,
     "zip": zip, "list": list, "dict": dict, "min": min, "max": max, "abs": abs, "round": round, "sorted": sorted, "sum": sum,
     "print": print, "tuple": tuple, "any": any, "all": all, "ord": ord, "chr": chr, "reversed": reversed, "divmod": divmod,
-    "pow": pow,
+    "pow": pow, "hex": hex, "oct": oct, "bin": bin,
 }  # fmt: skip
 _RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
     AssertionError, Exception, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError)}  # fmt: skip
 # Operators that stand for those of a list.
 _SYMBOLS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
-    ast.Pow: "pow", ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
+    ast.Pow: "pow", ast.LShift: "__lshift__", ast.RShift: "__rshift__",
+    ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__",
 }  # fmt: skip
 _ROOTS = {"torch", "ops", "__torch__"}
+# The methods of Python's own names that classes of an archive may have, and that its code may call.
+CALLED_METHODS = frozenset({
+    "__init__", "__call__", "__len__", "__contains__", "__getitem__", "__setitem__", "__delitem__", "__enter__", "__exit__",
+    "__str__", "__repr__", "__hash__", "__bool__", "__int__", "__float__", "__neg__", "__abs__", "__invert__",
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
+    *(f"__{kind}{name}__" for kind in ("", "r", "i") for name in (
+        "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")),
+})  # fmt: skip
 
 
 def compile_function(function: ast.FunctionDef, constants: list[Any], resolve: Resolve, file: str) -> Any:
@@ -130,11 +142,17 @@ class _Translator:
             new = self.raised(_RAISED[call.func.id], [self.expression(argument) for argument in call.args])
         elif isinstance(node, ast.FunctionDef):
             new = self.closure(node)
+        elif isinstance(node, ast.With):
+            new = ast.With([self.entered(item) for item in node.items], self.body(node.body))
         elif isinstance(node, ast.Return):
             new = ast.Return(None if node.value is None else self.expression(node.value))
         else:
             new = type(node)()
         return ast.copy_location(new, node)
+
+    def entered(self, item: ast.withitem) -> ast.withitem:
+        context = ast.Call(self.constant(script_only), [self.expression(item.context_expr)], [])
+        return ast.withitem(context, item.optional_vars and self.target(item.optional_vars))
 
     def closure(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """What is forked: a function without parameters."""
@@ -256,7 +274,7 @@ class _Translator:
         return self.constant(self.resolve(path) if path.startswith("__torch__.") else operator_named(path))
 
     def attribute(self, owner: ast.expr, name: str, node: ast.AST) -> ast.expr:
-        if name.startswith("__") and name != "__init__" and not is_property(name):
+        if name.startswith("__") and name not in CALLED_METHODS and not is_property(name):
             self.refuse(node, f"the attribute {name!r}")
         return ast.Call(ast.Name("_attribute", ast.Load()), [self.expression(owner), ast.Constant(name)], [])
 
@@ -319,7 +337,8 @@ class ScriptObject:
     def knows(self, name: str) -> bool:
         """Whether the archive declares an attribute or method of this name; others are out of reach for its code."""
         members = (vars(type(self)), self.__dict__, *(self.__dict__.get(kind, {}) for kind in _MEMBERS))
-        return (not name.startswith("__") or is_property(name) or name == "__init__") and any(name in table for table in members)
+        reachable = not name.startswith("__") or is_property(name) or name in CALLED_METHODS
+        return reachable and any(name in table for table in members)
 
 
 def attribute_of(owner: Any, name: str) -> Any:
@@ -329,21 +348,22 @@ def attribute_of(owner: Any, name: str) -> Any:
         RuntimeError: of anything else.
     """
     known = isinstance(owner, ScriptObject) and owner.knows(name)
+    if isinstance(owner, torch.device) and name in ("type", "index"):
+        return getattr(owner, name)
     if known or (isinstance(owner, tuple) and name in getattr(owner, "_fields", ())):
         return getattr(owner, name)
     raise RuntimeError(f"the code of the archive asks a {type(owner).__name__} for {name!r}: refused")
 
 
 def script_only(owner: Any) -> Any:
+    """An object of the archive, as which it is written to or entered; others are refused."""
     if not isinstance(owner, ScriptObject):
-        raise RuntimeError(f"the code of the archive assigns to an attribute of a {type(owner).__name__}: refused")
+        raise RuntimeError(f"the code of the archive treats a {type(owner).__name__} as an object of its own: refused")
     return owner
 
 
 def _has_type(value: Any, annotation: str) -> bool:
     """Whether a value is of a type as annotations write it, such as `List[int]`."""
-    import flambeau as torch
-
     kinds = {"Tensor": torch.Tensor, "int": int, "float": float, "bool": bool, "str": str, "NoneType": type(None)}
     containers = {"List": list, "Dict": dict, "Tuple": tuple}
     for alternative in annotation.strip("()").split(", ") if "[" not in annotation else [annotation]:

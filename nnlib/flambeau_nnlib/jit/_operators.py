@@ -65,6 +65,29 @@ def _unary(symbol: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
     return lambda value: getattr(torch, name)(value) if isinstance(value, torch.Tensor) else symbol(value)
 
 
+def _binary(numbers: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
+    def compute(left: Any, right: Any) -> Any:
+        return getattr(torch, name)(left, right) if isinstance(left, torch.Tensor) else numbers(left, right)
+
+    return compute
+
+
+def _with_indices(name: str) -> Callable[..., Any]:
+    pool = getattr(F, name)
+    return lambda *args: pool(*args, return_indices=True)
+
+
+def _tensordot(left: Any, right: Any, dims: Any, dims_of_right: Any = None) -> Any:
+    return torch.tensordot(left, right, dims if dims_of_right is None else (dims, dims_of_right))
+
+
+def _sort(values: Any, *args: Any, **kwargs: Any) -> Any:
+    """Sort a list where it is, as `list.sort`, or a tensor into a new one."""
+    if isinstance(values, list):
+        return values.sort(reverse=any(args))
+    return torch.sort(values, *args, **kwargs)
+
+
 def _raise(message: Any, kind: str = "RuntimeError") -> None:
     allowed = {"AssertionError", "IndexError", "KeyError", "NotImplementedError", "RuntimeError", "TypeError", "ValueError"}
     name = kind.rpartition(".")[2]
@@ -96,7 +119,7 @@ def _to(value: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
 def _slice(value: Any, *args: Any) -> Any:
     """Part of a tensor (by dimension, start, end, step) or of a list or string (by start, end, step)."""
     if not isinstance(value, torch.Tensor):
-        return value[slice(*(args or (None,)))]
+        return value[slice(*(*args, None)[: max(len(args), 2)])]
     defaults: tuple[Any, ...] = (0, None, None, 1)
     dim, start, end, step = (*args, *defaults[len(args) :])
     index: list[Any] = [slice(None)] * value.dim()
@@ -104,7 +127,10 @@ def _slice(value: Any, *args: Any) -> Any:
     return value[tuple(index)]
 
 
-def _index(value: torch.Tensor, indices: list[Any]) -> torch.Tensor:
+def _index(value: Any, indices: Any) -> Any:
+    """Part of a tensor, or the place of an element in a list."""
+    if not isinstance(value, torch.Tensor):
+        return value.index(indices)
     return value[tuple(slice(None) if index is None else index for index in indices)]
 
 
@@ -160,11 +186,11 @@ def _set_grad_enabled(mode: bool) -> None:
     torch.set_grad_enabled(mode)
 
 
-def _upsample(mode: str) -> Callable[..., Any]:
+def _upsample(mode: str, antialias: bool = False) -> Callable[..., Any]:
     def resize(value: Any, size: Any, *rest: Any) -> Any:
-        align = rest[0] if mode not in ("nearest",) else None
+        align = rest[0] if not mode.startswith("nearest") else None
         factors = rest[-1] if isinstance(rest[-1] if rest else None, (list, tuple)) and size is None else None
-        return F.interpolate(value, size=size, scale_factor=factors, mode=mode, align_corners=align)
+        return F.interpolate(value, size=size, scale_factor=factors, mode=mode, align_corners=align, antialias=antialias)
 
     return resize
 
@@ -177,7 +203,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "floordiv": _arithmetic(operator.floordiv, "floor_divide"),
     "floor_divide": _arithmetic(operator.floordiv, "floor_divide"),
     "remainder": _arithmetic(operator.mod, "remainder"),
-    "pow": _arithmetic(operator.pow, "pow"),
+    "pow": _arithmetic(lambda base, exponent: operator.pow(float(base), exponent), "pow"),  # a float, also of two ints
     "eq": _arithmetic(operator.eq, "eq"),
     "ne": _arithmetic(operator.ne, "ne"),
     "lt": _arithmetic(operator.lt, "lt"),
@@ -191,7 +217,18 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "log": _unary(math.log, "log"),
     "floor": _unary(math.floor, "floor"),
     "ceil": _unary(math.ceil, "ceil"),
-    "round": _unary(round, "round"),
+    "round": _unary(lambda value: float(round(value)), "round"),
+    **{name: _unary(getattr(math, name), name) for name in (
+        "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "expm1", "isfinite", "isinf", "isnan",
+        "lgamma", "log10", "log1p", "sin", "sinh", "tan", "tanh")},
+    **{name: getattr(math, name) for name in ("degrees", "factorial", "fabs", "gamma", "frexp", "modf", "radians")},
+    **{name: _binary(getattr(math, name), name) for name in ("atan2", "copysign", "fmod", "gcd")},
+    "mathremainder": math.remainder,
+    "ldexp": _binary(math.ldexp, "ldexp"),
+    "__lshift__": _arithmetic(operator.lshift, "bitwise_left_shift"),
+    "__rshift__": _arithmetic(operator.rshift, "bitwise_right_shift"),
+    "divmod": divmod,
+    "hex": hex, "oct": oct, "bin": bin, "ord": ord, "chr": chr,
     "__and__": operator.and_,
     "__or__": operator.or_,
     "__xor__": operator.xor,
@@ -208,8 +245,17 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "copy": lambda values: values.copy(),
     "extend": lambda values, more: values.extend(more),
     "format": lambda text, *values: text.format(*values),
+    "percentFormat": lambda text, *values: text % (values[0] if isinstance(values[0], tuple) else values),
     "wait": lambda future: future.wait(),
+    "delete": operator.delitem,
+    "get": lambda values, key, default=None: values.get(key, default),
     "insert": lambda values, index, value: values.insert(index, value),
+    "popitem": lambda values: values.popitem(),
+    "remove": lambda values, value: values.remove(value),
+    "setdefault": lambda values, key, default: values.setdefault(key, default),
+    "sort": _sort,
+    "sorted": sorted,
+    "update": lambda values, more: values.update(more),
     "items": lambda values: list(values.items()),
     "keys": list,
     "len": len,
@@ -225,6 +271,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "IntImplicit": int,
     "ScalarImplicit": lambda value: value.item(),
     "item": lambda value: value.item(),
+    "index": _index,
+    "count": lambda values, value: values.count(value),
     "warn": lambda message, stacklevel=2: warnings.warn(str(message), stacklevel=2),
     "device": _device,
     "dim": lambda value: value.dim(),
@@ -239,7 +287,6 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "to": _to,
     "type_as": lambda value, other: value.type_as(other),
     "slice": _slice,
-    "index": _index,
     "index_put_": _index_put_,
     "softmax": _softmax("softmax"),
     "log_softmax": _softmax("log_softmax"),
@@ -257,9 +304,14 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "all": _reduction("all"),
     "any": _reduction("any"),
     "mean": lambda value, *args, **kwargs: torch.mean(value, *args, **_named(kwargs)),
+    **{f"_upsample_nearest_exact{dims}d": _upsample("nearest-exact") for dims in (1, 2, 3)},
+    **{f"_upsample_{mode}2d_aa": _upsample(mode, antialias=True) for mode in ("bilinear", "bicubic")},
     "upsample_nearest1d": _upsample("nearest"),
     "upsample_nearest2d": _upsample("nearest"),
     "upsample_nearest3d": _upsample("nearest"),
+    **{f"{kind}{dims}d{'_with_indices' * (kind == 'max_pool')}": _with_indices(f"{kind}{dims}d")
+       for dims in (1, 2, 3) for kind in ("adaptive_max_pool", "max_pool")},
+    "tensordot": _tensordot,
     "upsample_linear1d": _upsample("linear"),
     "upsample_bilinear2d": _upsample("bilinear"),
     "upsample_bicubic2d": _upsample("bicubic"),
@@ -291,8 +343,8 @@ _PRIMITIVE: dict[str, Callable[..., Any]] = {
 
 # Layers and activations that are functions of `torch.nn.functional` here, with the arguments that the operators have.
 _LAYERS = frozenset({
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid",
     "hardswish", "hardtanh", "huber_loss", "l1_loss", "leaky_relu", "logsigmoid", "mish", "mse_loss", "one_hot", "pixel_shuffle",
     "pixel_unshuffle", "prelu", "relu6", "rrelu", "selu", "silu", "smooth_l1_loss", "softplus", "softshrink",
 })  # fmt: skip

@@ -131,4 +131,5 @@ CALLS = {
 def test_what_programs_do(topic):
     for number, call in enumerate(CALLS[topic]):
         there, here = outcome(lambda call=call: call(theirs)), outcome(lambda call=call: call(ours))
-        assert here == there, f"{topic} {number}: {here}, PyTorch: {there}"
+        same = here == there or (isinstance(there, type) and isinstance(here, type) and issubclass(here, there))
+        assert same, f"{topic} {number}: {here}, PyTorch: {there}"

@@ -97,10 +97,12 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
 
 def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tensor:
     """The result of several operations on `inputs`, shown as that of one operation, whose node is called `name`."""
+    node, view = getattr(result, "_node", None), getattr(result, "_view", None)  # an override may have returned something else
+    if node is None and view is None:
+        return result
     inputs = tuple(inputs)
-    if getattr(result, "_view", None) is not None:
+    if view is not None:
         forget_view(result, inputs)
-    node = getattr(result, "_node", None)  # an override may have returned something else
     node = node.node if type(node) is Output else node
     if not isinstance(node, Node):
         return result

@@ -503,7 +503,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         if index.numel() != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
         return input.clone()
-    return input[(slice(None),) * dim + (index.reshape(-1),)]
+    return input[(slice(None),) * dim + (index if index.ndim else index.reshape(1),)]
 
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:

@@ -236,7 +236,44 @@ def test_attention(lead, queries, keys, scale):
     for mask in (None, seen, seen[:, :1], np.where(seen, normal(queries, keys, seed=4), -np.inf)):
         for causal in (False, True):
             agree("attention", [query, key, value, mask], causal, 0.5)
+            gradients_of_attention_agree(query, key, value, mask, causal)
     agree("attention", [query.swapaxes(-1, -2).copy().swapaxes(-1, -2), key, value, None], False, 0.5)
+
+
+def gradients_of_attention_agree(query, key, value, mask, causal, tolerance=1e-9):
+    """The kernel's gradients, with what its forward stored and without, are those of softmax."""
+    scores = query.astype(float) @ key.astype(float).swapaxes(-1, -2) * 0.5
+    hidden = np.zeros(scores.shape, bool) if mask is None or mask.dtype != bool else np.broadcast_to(~mask, scores.shape)
+    scores = scores + (mask if mask is not None and mask.dtype != bool else 0)
+    scores[hidden | (causal & ~np.tri(*scores.shape[-2:], dtype=bool))] = -np.inf
+    peaks = scores.max(-1, keepdims=True, initial=-1e300)
+    weights = np.exp(scores - peaks)
+    weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-300)
+    g = normal(*query.shape[:-1], value.shape[-1], seed=5, dtype=query.dtype)
+    through = g @ value.swapaxes(-1, -2)
+    slopes = weights * (through - (weights * through).sum(-1, keepdims=True)) * 0.5
+    wanted = slopes @ key, slopes.swapaxes(-1, -2) @ query, weights.swapaxes(-1, -2) @ g
+
+    workspace: dict = {}
+    out = kernels.KERNELS["attention"](query, key, value, mask, causal, 0.5, workspace)
+    for stored in (workspace, {}):
+        got = kernels.KERNELS["attention_gradients"](g, query, key, value, mask, out, causal, 0.5, stored)
+        for a, b in zip(got, wanted, strict=True):
+            assert a.dtype == query.dtype
+            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1, np.abs(b).max(initial=0)))
+
+
+@pytest.mark.parametrize(("queries", "keys", "size"), [(130, 1100, 16), (1100, 130, 16), (300, 300, 300)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_in_blocks(queries, keys, size, causal):
+    """Several blocks of several pieces, with what is left over; and products that are large however few their rows are."""
+    query, key, value = (normal(2, n, size, seed=n, dtype=np.float32) / size**0.25 for n in (queries, keys, keys))
+    mask = normal(queries, keys) > -1
+    agree("attention", [query, key, value, mask], causal, 0.5, tolerance=1e-4)
+    gradients_of_attention_agree(query, key, value, mask, causal, tolerance=1e-5)
+    for array in (query, key):
+        array *= 100  # exponentials that overflow unless the largest score is subtracted
+    agree("attention", [query, key, value, mask], causal, 0.001, tolerance=1e-4)
 
 
 # --- the rest -----------------------------------------------------------------------------------------------------

@@ -96,7 +96,15 @@ _LOWEST = -1e30  # as a score it leaves no weight beside others, and has a diffe
 
 
 def _attention_forward(
-    xp: Any, query: Any, key: Any, value: Any, mask: Any = None, /, causal: bool = False, scale: float = 1.0
+    xp: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any = None,
+    /,
+    causal: bool = False,
+    scale: float = 1.0,
+    workspace: Any = None,
 ) -> Any:
     scores = xp.matmul(query * scale, xp.matrix_transpose(key))
     nothing = xp.full_like(scores, -inf)
@@ -111,9 +119,12 @@ def _attention_forward(
 
 @formula
 def attention_gradients(
-    F: Any, g: Any, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float
+    F: Any, g: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> tuple[Any, Any, Any]:
-    """The gradients of query, key and value, with the weights computed again: nothing of the scores' size is kept for them."""
+    """The gradients of query, key and value, with the weights computed again: nothing as large as the scores is kept for them.
+
+    Only kernels use `out`, and `workspace`, where a backend's forward stores what its backward can use.
+    """
     scores = F.mm(query * scale, F.mH_(key))
     zeros = F.zeros_of(scores, tuple(scores.shape))
     if mask is not None:
@@ -130,12 +141,19 @@ def _is_bool(mask: Any) -> bool:
     return "bool" in str(mask.dtype)
 
 
-attention = op(
+_attention_in_blocks = op(
     "attention", _attention_forward, promote="product", keeps_dtype=("mask",), public=False, method=False, out=False,
     grad_fn="ScaledDotProductFlashAttentionForCpuBackward0",
-    vjp=lambda F, g, query, key, value, mask, causal, scale: (
-        *attention_gradients(F, g, query, key, value, mask, causal, scale), None),
+    vjp=lambda F, g, query, key, value, mask, out, causal, scale, workspace: (
+        *attention_gradients(
+            F, g, query, key, value, mask, out, causal, scale, {} if workspace is None else workspace), None),
 )  # fmt: skip
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:
+    """`softmax(query @ key.T * scale + mask) @ value`, where `attends_at_once`; zeros for a query that may attend to nothing."""
+    recorded = _grad.get() and (query._requires_grad or key._requires_grad or value._requires_grad)
+    return _attention_in_blocks(query, key, value, mask, causal, scale, {} if recorded else None)
 
 
 def attends_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, one_node: bool) -> bool:

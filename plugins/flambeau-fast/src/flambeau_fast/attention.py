@@ -35,7 +35,9 @@ def _bias(mask: Any, query: Any, key: Any) -> Any:
 
 
 @fast(LEAST)
-def attention(query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0) -> Any:
+def attention(
+    query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0, workspace: Any = None
+) -> Any:
     if not _suit(query, key, value):
         return None
     shape = (*query.shape[:3], value.shape[3])
@@ -47,7 +49,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any = None, causal: bool =
 
 @fast(LEAST, of=1)
 def attention_gradients(
-    g: Any, query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0
+    g: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> Any:
     if not _suit(query, key, value):
         return None

@@ -209,9 +209,16 @@ def _attention(draw: _Draw) -> Iterator[Call]:
         for causal in (False, True):
             arrays = (query, key, value, mask, causal, 0.2)
             yield Call("attention", arrays)
-            yield Call("attention_gradients", (draw.normal(batch, heads, length, 11), *arrays))
+            yield Call("attention_gradients", _gradients_of_attention(draw, *arrays))
     yield Call("attention", (*packed, None, False, 3.0))
-    yield Call("attention_gradients", (draw.normal(*packed[0].shape), *packed, None, True, 0.5))
+    yield Call("attention_gradients", _gradients_of_attention(draw, *packed, None, True, 0.5))
+
+
+def _gradients_of_attention(draw: _Draw, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
+    """The arguments of the backward."""
+    workspace: dict[str, Any] = {}
+    out = _forward("attention", workspace, query, key, value, mask, causal, scale)
+    return draw.normal(*out.shape), query, key, value, mask, out, causal, scale, workspace
 
 
 def _recurrent(draw: _Draw) -> Iterator[Call]:

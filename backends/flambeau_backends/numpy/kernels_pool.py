@@ -20,7 +20,7 @@ from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
 _CACHE = 1 << 16  # elements of the input that are worked on at a time
-_FEW = 1 << 11  # elements of all windows up to which one look-up is faster than views
+_FEW = 1 << 13  # elements of all windows up to which one look-up is faster than views
 
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:

@@ -29,7 +29,7 @@ def to_weight(matrix: Any, g: Geometry) -> Any:
 def unfold(images: Any, g: Geometry) -> Any:
     """The windows as `(image, group, channel and place, window)`."""
     if g.is_plain:
-        return images.reshape(len(images), g.groups, g.shape[1], -1)
+        return images.reshape(len(images), g.groups, g.shape[1], prod(g.size))
     images = padded(images, g.padding)
     if g.batch * g.elements <= _FEW:
         return images.take(_positions(images.shape, g.shape[1], g.places, g.size, g.stride, g.dilation))

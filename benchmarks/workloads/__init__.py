@@ -6,7 +6,7 @@ of the step are compared between the two.
 
 from __future__ import annotations
 
-from . import calls, compiled, curves, files, inference, layers, loaders, networks, startup
+from . import calls, compiled, curves, files, inference, layers, loaders, networks, small, startup
 from .curves import CURVES
 from .workload import Workload
 
@@ -14,6 +14,7 @@ __all__ = ["CURVES", "GROUPS", "Workload", "find"]
 
 GROUPS: dict[str, list[Workload]] = {
     "calls": calls.WORKLOADS,
+    "small": small.WORKLOADS,
     "networks": networks.WORKLOADS,
     "compiled": compiled.WORKLOADS,
     "layers": layers.WORKLOADS,

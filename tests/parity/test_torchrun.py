@@ -12,7 +12,7 @@ import flambeau as torch, flambeau.distributed as dist
 dist.init_process_group()
 total, store = torch.tensor([dist.get_rank()]), dist.default_group().store
 dist.all_reduce(total)
-print("rank", dist.get_rank(), "sum", total.item(), flush=True)
+print(f"rank {dist.get_rank()} sum {total.item()}\\n", end="", flush=True)  # in one write: torchrun unbuffers output
 dist.barrier()
 if dist.get_rank() == 0:
     store.append("key", "a")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .windows import Geometry, inside, padded, padded_size, spots, strided
+from .windows import Geometry, Sizes, inside, padded, padded_size, spots, strided
 
 __all__ = ["fold", "matrix", "multiply", "spread", "to_weight", "unfold", "weight_gradient"]
+
+_FEW = 1 << 13  # elements of all windows up to which looking them up is faster than copying a view of them
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
@@ -25,26 +28,32 @@ def to_weight(matrix: Any, g: Geometry) -> Any:
 
 def unfold(images: Any, g: Geometry) -> Any:
     """The windows as `(image, group, channel and place, window)`."""
-    batch, channels = images.shape[:2]
-    shape = (batch, g.groups, channels // g.groups * prod(g.places), prod(g.size))
     if g.is_plain:
-        return images.reshape(shape)
+        return images.reshape(len(images), g.groups, g.shape[1], prod(g.size))
     images = padded(images, g.padding)
+    if g.batch * g.elements <= _FEW:
+        return images.take(_positions(images.shape, g.shape[1], g.places, g.size, g.stride, g.dilation))
+    return _windows(images, g.shape[1], g.places, g.size, g.stride, g.dilation)
+
+
+def _windows(images: Any, channels: int, places: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+    """`unfold` of images that are padded, with this many channels in each group."""
     batch_stride, channel_stride, *space_strides = images.strides
-    along = [stride * s for stride, s in zip(space_strides, g.stride, strict=True)]
-    within = [stride * d for stride, d in zip(space_strides, g.dilation, strict=True)]
-    return strided(images, (batch, channels, *g.places, *g.size), (batch_stride, channel_stride, *within, *along)).reshape(shape)
+    along = [step * s for step, s in zip(space_strides, stride, strict=True)]
+    within = [step * d for step, d in zip(space_strides, dilation, strict=True)]
+    windows = strided(images, (*images.shape[:2], *places, *size), (batch_stride, channel_stride, *within, *along))
+    return windows.reshape(len(images), images.shape[1] // channels, channels * prod(places), prod(size))
+
+
+@lru_cache(64)
+def _positions(shape: Sizes, *geometry: Any) -> Any:
+    """Where the elements of `unfold` are, in the flat memory of padded images of this shape."""
+    return _windows(np.arange(prod(shape)).reshape(shape), *geometry)
 
 
 def _grouped(images: Any, g: Geometry) -> Any:
     """The images as `(image, group, output in the group, window)`."""
     return images.reshape(len(images), g.groups, images.shape[1] // g.groups, -1)
-
-
-def _joins(images: Any, windows: Any) -> bool:
-    """Whether there are so few windows that one product for all images is faster than one per image, though it needs copies."""
-    count, rows, columns = images.shape[-1], images.shape[-2], windows.shape[-2]
-    return 2 * count * (rows + columns) < rows * columns
 
 
 def _joined(images: Any) -> Any:
@@ -55,7 +64,7 @@ def _joined(images: Any) -> Any:
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
     """Write the convolution into `out`: the product of the weight matrix and the windows."""
     grouped = _grouped(out, g)
-    if _joins(grouped, windows):
+    if g.joins:
         product = np.matmul(matrix, _joined(windows))
         grouped[...] = product.reshape(*product.shape[:2], len(out), -1).transpose(2, 0, 1, 3)
     else:
@@ -65,7 +74,7 @@ def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
 def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
     """The gradient of the weight matrix, given that of the convolution."""
     grad = _grouped(grad, g)
-    if _joins(grad, windows):
+    if g.joins:
         return np.matmul(_joined(grad), _joined(windows).swapaxes(-1, -2))
     return np.matmul(grad, windows.swapaxes(-1, -2)).sum(0)
 

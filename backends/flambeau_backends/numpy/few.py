@@ -29,7 +29,7 @@ def are_few(size: int, length: int) -> bool:
 def rows_of(array: Any, dim: int) -> Any:
     """The array as a matrix whose rows run along `dim`; None unless that is the last dimension, and the elements few."""
     shape = array.shape
-    if (dim != -1 and dim != len(shape) - 1) or not shape or not are_few(array.size, shape[-1]):
+    if (dim != -1 and dim != len(shape) - 1) or not shape or shape[-1] > _LENGTH or not 0 < array.size <= _ELEMENTS:
         return None
     return array if len(shape) == 2 else array.reshape(-1, shape[-1])
 
@@ -49,9 +49,15 @@ _dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / (divisor *
 # --- exponentials -------------------------------------------------------------------------------------------------
 
 
+def _squares(rows: Any) -> Any:
+    """The sum of all squares."""
+    flat = rows.ravel()
+    return flat.dot(flat)  # `vdot` has more overhead
+
+
 def softmax(rows: Any) -> Any:
     """None where exponentials might overflow."""
-    if not np.vdot(rows, rows) < _SAFE:
+    if not _squares(rows) < _SAFE:
         return None
     powers = np.exp(rows)
     sums = powers.dot(_square_of_ones(rows.shape[1], rows.dtype))
@@ -60,7 +66,7 @@ def softmax(rows: Any) -> Any:
 
 def log_softmax(rows: Any) -> Any:
     """None where a sum of exponentials might have lost too many digits for its logarithm."""
-    if not np.vdot(rows, rows) < _EXACT:
+    if not _squares(rows) < _EXACT:
         return None
     sums = np.exp(rows).dot(_square_of_ones(rows.shape[1], rows.dtype))
     return np.subtract(rows, np.log(sums, sums), sums)
@@ -68,7 +74,7 @@ def log_softmax(rows: Any) -> Any:
 
 def log_sums(rows: Any) -> Any:
     """The logarithms of the sums of exponentials, as a column; None as above."""
-    if not np.vdot(rows, rows) < _EXACT:
+    if not _squares(rows) < _EXACT:
         return None
     sums = np.exp(rows).dot(_column_of_ones(rows.shape[1], rows.dtype))
     return np.log(sums, sums)

@@ -92,12 +92,7 @@ def convolution_transposed(
 
 
 def _by_winograd(input: Any, g: Geometry, size: Sizes) -> bool:
-    return (
-        tuple(g.places) == (3, 3)
-        and g.groups == max(g.stride) == max(g.dilation) == 1
-        and not _EXACT
-        and winograd.suits(input.shape, g.shape, size, input.dtype)
-    )
+    return g.is_three_by_three and not _EXACT and winograd.suits(input.shape, g.shape, size, input.dtype)
 
 
 def _along_channels(bias: Any, g: Geometry) -> Any:
@@ -117,14 +112,17 @@ def _convolve(way: Any, input: Any, weight: Any, bias: Any, g: Geometry, workspa
     output = np.empty((g.batch, g.shape[0], *g.size), input.dtype)
     keep = workspace is not None and g.batch * g.elements <= _KEEP * input.size and input.dtype.kind != "c"
 
-    def compute(part: slice) -> Any:
-        windows = way.unfold(input[part], g)
-        way.multiply(output[part], windows, matrix, g)
+    def compute(images: Any, out: Any) -> Any:
+        windows = way.unfold(images, g)
+        way.multiply(out, windows, matrix, g)
         if bias is not None:
-            output[part] += bias
-        return (part, windows) if keep else None
+            out += bias
+        return windows if keep else None
 
-    windows = g.share(compute, g.parts)
+    if g.is_light:
+        windows = [(slice(None), compute(input, output))]
+    else:
+        windows = g.share(lambda part: (part, compute(input[part], output[part])), g.parts)
     if keep:
         workspace["windows"] = windows
     return output

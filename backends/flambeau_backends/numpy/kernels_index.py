@@ -46,11 +46,6 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
 
 
 @kernel
-def cat(*arrays: Any, dim: int = 0) -> Any:
-    return np.concatenate(arrays, dim)
-
-
-@kernel
 def stack(*arrays: Any, dim: int = 0) -> Any:
     if dim == 0:  # they have one shape and dtype
         return np.array(arrays)

@@ -61,7 +61,7 @@ class _Rows:
 
 
 def _length(input: Any, dims: Dims) -> int:
-    return prod([input.shape[dim] for dim in dims])
+    return input.shape[dims[0]] if len(dims) == 1 else prod([input.shape[dim] for dim in dims])
 
 
 def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:

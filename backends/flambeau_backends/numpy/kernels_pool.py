@@ -1,9 +1,9 @@
-"""Pooling by strided views, one for each position in the window."""
+"""Pooling by strided views, one for each position in the window; of few elements, by one look-up of all windows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import product
 from math import prod
 from typing import Any
@@ -20,6 +20,7 @@ from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
 _CACHE = 1 << 16  # elements of the input that are worked on at a time
+_FEW = 1 << 13  # elements of all windows up to which one look-up is faster than views
 
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
@@ -76,10 +77,26 @@ def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
     return result
 
 
+@lru_cache(64)
+def _few_places(shape: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    """Flat positions of `(*position in a window, image, channel, *window)`; None if they are many, or some lie in the padding."""
+    if not 0 < prod(shape[:2]) * prod(size) * prod(window_size) <= _FEW:
+        return None
+    if _padding_amounts(shape[2:], window_size, stride, padding, dilation, size) is not None:
+        return None
+    elements = np.arange(prod(shape)).reshape(shape)
+    steps = [_along(dim, *geometry) for dim, geometry in enumerate(zip(window_size, stride, dilation, size, strict=True), 2)]
+    places = [reduce(lambda array, index: array[index], place, elements) for place in product(*steps)]
+    return np.stack(places).reshape(*window_size, *shape[:2], *size)
+
+
 # --- maxima -------------------------------------------------------------------------------------------------------
 
 
 def _max_pool(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    places = _few_places(input.shape, window_size, stride, padding, dilation, size)
+    if places is not None:
+        return np.maximum.reduce(input.take(places), tuple(range(len(size))))
     lowest = -np.inf if input.dtype.kind in "fV" else np.iinfo(input.dtype).min
 
     def compute(images: Any) -> Any:
@@ -160,15 +177,30 @@ def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
 # --- means --------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(64)
+def _window_sizes(*geometry: Any) -> Any:
+    """`pooling.window_sizes`, remembered: not to be written to."""
+    sizes = pooling.window_sizes(np, *geometry)
+    dtype = geometry[-1]
+    return sizes if dtype.kind in "iu" else np.asarray(sizes, dtype)  # an array divides faster than a Python number
+
+
 def _avg_pool(
     input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
-    def compute(images: Any) -> Any:
-        ones = (1,) * len(size)
-        return _pooled(np.add, _padded(images, window_size, stride, padding, ones, size, 0), window_size, stride, ones, size)
+    ones = (1,) * len(size)
+    places = _few_places(input.shape, window_size, stride, padding, ones, size)
+    if places is not None:
+        sums = input.take(places)
+        for _ in size:
+            sums = _combined(np.add, sums)
+    else:
 
-    sums = _by_parts(compute, (*input.shape[:2], *size), input)
-    counts = pooling.window_sizes(np, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
+        def compute(images: Any) -> Any:
+            return _pooled(np.add, _padded(images, window_size, stride, padding, ones, size, 0), window_size, stride, ones, size)
+
+        sums = _by_parts(compute, (*input.shape[:2], *size), input)
+    counts = _window_sizes(input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if input.dtype.kind not in "iu":
         return sums / counts
     quotient = abs(sums) // abs(counts)
@@ -190,7 +222,7 @@ def avg_pool_backward(
     count_padding: bool,
     divisor: int | None,
 ) -> Any:
-    counts = pooling.window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, input.dtype)
+    counts = _window_sizes(space, window_size, stride, padding, size, count_padding, divisor, input.dtype)
     reach = [max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(space, padding, size, stride, window_size, strict=True)]
 
     def compute(grads: Any) -> Any:

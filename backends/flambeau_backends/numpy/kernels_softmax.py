@@ -238,8 +238,11 @@ def cross_entropy(
     input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    losses = log_sum[:, 0].reshape(-1) - input.take(_places(input.shape, classes))
-    losses += log_sum[:, 1].reshape(-1)
+    shift, log_of_sum = log_sum[:, 0], log_sum[:, 1]
+    if log_sum.ndim > 2:
+        shift, log_of_sum = shift.reshape(-1), log_of_sum.reshape(-1)
+    losses = np.subtract(shift, input.take(_places(input.shape, classes)))
+    np.add(losses, log_of_sum, losses)
     return _reduced(losses, weights, target, reduction)
 
 

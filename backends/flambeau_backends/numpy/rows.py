@@ -15,7 +15,7 @@ import numpy as np
 from flambeau.calls.op import OPS
 
 from . import kernels_index, kernels_nn, kernels_resample, sums  # noqa: F401  (registers their kernels first)
-from .kernels import KERNELS
+from .kernels import KERNELS, kernel
 from .namespace import namespace
 
 __all__: list[str] = []
@@ -52,12 +52,20 @@ def _joining(name: str) -> None:
 
     def join(*args: Any, **options: Any) -> Any:
         result = kernel(*args, **options)
-        if result.flags.c_contiguous or all(_of_images(arg) for arg in args if type(arg) is np.ndarray):
-            return result
-        return np.ascontiguousarray(result)
+        return result if result.flags.c_contiguous else _joined(result, *args)
 
     KERNELS[name] = join
 
 
-for _name in ("cat", "roll", "stack"):
+def _joined(result: Any, *args: Any) -> Any:
+    return result if all(_of_images(arg) for arg in args if type(arg) is np.ndarray) else np.ascontiguousarray(result)
+
+
+for _name in ("roll", "stack"):
     _joining(_name)
+
+
+@kernel
+def cat(*arrays: Any, dim: int = 0) -> Any:
+    result = np.concatenate(arrays, dim)
+    return result if result.flags.c_contiguous else _joined(result, *arrays)

@@ -42,6 +42,11 @@ class Geometry:
         return prod(self.places) == max(self.stride) == 1 and not any(self.padding)
 
     @cached_property
+    def is_three_by_three(self) -> bool:
+        """Whether the windows are 3 x 3 neighbours, at every element."""
+        return tuple(self.places) == (3, 3) and self.groups == max(self.stride) == max(self.dilation) == 1
+
+    @cached_property
     def elements(self) -> int:
         """How many elements the windows on an image have."""
         return self.groups * prod(self.shape[1:]) * prod(self.size)
@@ -55,6 +60,17 @@ class Geometry:
     def multiplications(self) -> int:
         return self.batch * self.elements * self.shape[0] // self.groups
 
+    @cached_property
+    def is_light(self) -> bool:
+        """Whether there is so little to do that all of it is one part."""
+        return self.multiplications <= SMALL_PRODUCT and 0 < self.batch * self.elements <= _CACHE
+
+    @cached_property
+    def joins(self) -> bool:
+        """Whether an image has so few windows that one product for all images is faster than one per image, with its copies."""
+        rows, columns = self.shape[0] // self.groups, prod(self.shape[1:])
+        return 2 * prod(self.size) * (rows + columns) < rows * columns
+
     @property
     def pays(self) -> bool:
         """Whether several threads are faster."""
@@ -63,6 +79,8 @@ class Geometry:
     @property
     def parts(self) -> list[slice]:
         """Parts of the batch whose windows fit into the cache, but not smaller than the weight."""
+        if self.is_light:
+            return [slice(0, self.batch)]
         most = max(_SHARED if self.pays else _CACHE, prod(self.shape))
         return parts(self.batch, most // max(self.elements, 1), self.pays)
 

@@ -46,8 +46,9 @@ _AT_ONCE = 64  # tiles: more would leave the cache, and fewer would make product
 
 def suits(shape: Sizes, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
     """Whether this is likely to be faster than `conv_rows` and `conv_columns`, for a stride of 1."""
-    tiles = shape[0] * -(-size[0] // 4) * -(-size[1] // 4)
-    return dtype == np.float32 and min(weight_shape[:2]) >= 16 and tiles >= 32 and min(size) >= 4
+    if weight_shape[0] < 16 or weight_shape[1] < 16 or dtype != np.float32:
+        return False
+    return min(size) >= 4 and shape[0] * -(-size[0] // 4) * -(-size[1] // 4) >= 32  # tiles
 
 
 def _tiles(size: Sizes) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -47,6 +48,8 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]  # fmt: skip
+
+_FEW = 16  # numbers up to which Python computes them sooner than an array library
 
 
 # --- from a shape -------------------------------------------------------------------------------------------------
@@ -444,25 +447,35 @@ def linspace(
     _refuse_bools("linspace_cpu", key.dtype, steps)
     if key.dtype in dtypes.FLOAT8:
         raise NotImplementedError(f"\"linspace_cpu\" not implemented for '{key.dtype.legacy_name}'")
-    end = start if steps == 1 else end
-    step = (end - start) / max(steps - 1, 1)
-    backend, index = key.backend, key.device.index or 0
-    wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)
-    with backend.guard(index):
-        xp = backend.on(index)
-        position = xp.arange(steps, dtype=wide)
-        is_first_half, from_end = position < max(steps // 2, 1), steps - 1 - position  # it is symmetric
-        add = _multiplied_and_added if key.dtype is dtypes.float64 or key.dtype.category <= dtypes.INTEGER else _added
-        if key.dtype is dtypes.float32:  # step rounded as in PyTorch, which then multiplies and adds without rounding between
-            start, end = single(start), single(end)
-            step = single(single(end - start) / max(steps - 1, 1))
-        elif key.dtype in dtypes.HALF:  # rounded after each operation
-            start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
-            position, from_end = (backend.astype(array, key.raw_dtype) for array in (position, from_end))
-            step = (end - start) / xp.asarray(max(steps - 1, 1), dtype=key.raw_dtype)
-        array = xp.where(is_first_half, add(start, step, position), add(end, -step, from_end))
-        result = wrap(backend.astype(array, key.raw_dtype), key)
+    with key.backend.guard(key.device.index or 0):
+        result = wrap(_evenly_spaced(start, end, steps, key), key)
     return _finish_1d(result, requires_grad, out, pin_memory)
+
+
+def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
+    """The array of `linspace`: its first half is counted from the start and its second half from the end, as in PyTorch."""
+    end = start if steps == 1 else end
+    half, gaps = max(steps // 2, 1), max(steps - 1, 1)
+    step = (end - start) / gaps
+    backend, dtype = key.backend, key.dtype
+    xp = backend.on(key.device.index or 0)
+    if dtype is dtypes.float32:  # step rounded as in PyTorch, which then multiplies and adds without rounding between
+        start, end = single(start), single(end)
+        step = single(single(end - start) / gaps)
+        if 0 < steps <= _FEW:
+            positions = builtins.range(steps)
+            numbers = [start + step * i if i < half else end - step * (gaps - i) for i in positions]
+            return xp.asarray(numbers, dtype=key.raw_dtype)
+    wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)
+    position = xp.arange(steps, dtype=wide)
+    from_end = gaps - position[half:]
+    if dtype in dtypes.HALF:  # rounded after each operation
+        start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
+        position, from_end = (backend.astype(array, key.raw_dtype) for array in (position, from_end))
+        step = (end - start) / xp.asarray(gaps, dtype=key.raw_dtype)
+    add = _multiplied_and_added if dtype is dtypes.float64 or dtype.category <= dtypes.INTEGER else _added
+    array = xp.concat([add(start, step, position[:half]), add(end, -step, from_end)])
+    return backend.astype(array, key.raw_dtype)
 
 
 def _added(start: Any, step: Any, position: Any) -> Any:

@@ -503,6 +503,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         if index.numel() != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
         return input.clone()
+    if type(input) in FAST and type(index) in FAST and index.ndim and index._key.device is input._key.device:
+        return _indexed(input, (slice(None),) * dim + (index._array,))  # what indexing would come to
     return input[(slice(None),) * dim + (index if index.ndim else index.reshape(1),)]
 
 

@@ -274,12 +274,10 @@ def instance_norm(
 
 
 def _check_layer(input: Tensor, shape: tuple[int, ...], weight: Tensor | None, bias: Tensor | None) -> None:
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter._array.shape != shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
-            )
+    if weight is not None and weight._array.shape != shape:
+        raise _misfit("weight", weight, shape)
+    if bias is not None and bias._array.shape != shape:
+        raise _misfit("bias", bias, shape)
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
@@ -291,6 +289,13 @@ def _check_layer(input: Tensor, shape: tuple[int, ...], weight: Tensor | None, b
             f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of size"
             f"{list(input.shape)}"
         )
+
+
+def _misfit(name: str, parameter: Tensor, shape: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+        f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
+    )
 
 
 def layer_norm(
@@ -310,7 +315,7 @@ def layer_norm(
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     _check_layer(input, shape, weight, bias)
     _check_dtypes(input, weight, bias)
-    dims = tuple(range(-len(shape), 0))
+    dims = (-1,) if len(shape) == 1 else tuple(range(-len(shape), 0))
     return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
 
 

@@ -358,9 +358,14 @@ def _variance_arguments(
     if correction is None:
         correction = 1 if unbiased else 0
     shape = input._array.shape
-    if dim is not None:
-        dim = tuple([wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]) or None
-    if 0 not in shape and count(shape, dim) <= correction:
+    if type(dim) is int and shape:
+        dim = (wrap_dim(dim, len(shape)),)
+        elements = shape[dim[0]]
+    else:
+        if dim is not None:
+            dim = tuple([wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]) or None
+        elements = count(shape, dim)
+    if elements <= correction and 0 not in shape:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",

@@ -203,3 +203,31 @@ def test_further_files(tmp_path):
 
 def test_operators_of_a_script():
     assert torch.jit.export_opnames(torch.jit.script(nn.Sequential(nn.Linear(2, 1), nn.ReLU()))) == ["aten::linear", "aten::relu"]
+
+
+class Resizes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.factor = 2
+
+    def forward(self, x, size: List[int]):  # noqa: UP006
+        smooth = F.interpolate(x, scale_factor=self.factor, mode="bilinear", align_corners=False)
+        sizes = [rows * columns for rows, columns in [(1, 2), (3, 4)]]
+        return smooth, F.interpolate(x, size), F.interpolate(x, size=[3, 2], mode="area"), sizes
+
+
+def test_interpolation_and_comprehensions_of_several_names_in_a_script():
+    network, x = Resizes(), torch.randn(2, 3, 4, 6)
+    expected, got = network(x, [5, 9]), saved(torch.jit.script(network))(x, [5, 9])
+    assert got[3] == expected[3] == [2, 12]
+    for one, other in zip(got[:3], expected[:3], strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_what_has_no_operator_is_refused_by_name():
+    @torch.jit.script
+    def bags(i, w):
+        return F.embedding_bag(i, w)
+
+    with pytest.raises(RuntimeError, match="use nn.EmbeddingBag"):
+        saved(bags)

@@ -22,14 +22,14 @@ def theirs(value):
     return {key: theirs(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def check(module, path, *inputs, atol=2e-6):
+def check(module, path, *inputs, atol=1e-5):
     """Save a module; PyTorch and `jit.load` give what it gives, but for rounding."""
     module.save(path)
     loaded, ours = pytorch.jit.load(path), torch.jit.load(path)
     for given in inputs:
         expected = theirs(module(*given))
-        pytorch.testing.assert_close(loaded(*theirs(given)), expected, rtol=1e-5, atol=atol)
-        pytorch.testing.assert_close(theirs(ours(*given)), expected, rtol=1e-5, atol=atol)
+        pytorch.testing.assert_close(loaded(*theirs(given)), expected, rtol=1e-4, atol=atol)
+        pytorch.testing.assert_close(theirs(ours(*given)), expected, rtol=1e-4, atol=atol)
     assert loaded.code and str(loaded.graph)
     if isinstance(module, nn.Module):
         assert list(loaded.state_dict()) == list(module.state_dict())

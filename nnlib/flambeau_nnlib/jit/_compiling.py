@@ -195,6 +195,8 @@ class _Compiler(Expressions):
         self.static: dict[str, Static] = {}
         self.locals: set[str] = set()
         self.instances: dict[str, type] = {}
+        self.lists: set[str] = set()
+        self.parts: dict[str, ast.expr] = {}
         self.before: list[ast.stmt] = []
         self.number = 0
 
@@ -224,6 +226,8 @@ class _Compiler(Expressions):
             if is_script_class(hints.get(argument.arg)):
                 self.instances[argument.arg] = hints[argument.arg]
             typed = f"{argument.arg}: {self.annotation(hints[argument.arg], argument) if argument.arg in hints else 'Tensor'}"
+            if typed.partition(": ")[2].startswith(("List", "Tuple")):
+                self.lists.add(argument.arg)
             default = defaults[argument.arg].default
             parameters.append(typed if default is inspect.Parameter.empty else f"{typed}={self.literal(default, argument)}")
         comment = self._type_comment()
@@ -388,17 +392,19 @@ class _Compiler(Expressions):
             self.number += 1
             name = f"_assigned_{self.number}"
             first: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], value)]
-            return first + [ast.Assign([self.target(each)], ast.Name(name, ast.Load())) for each in node.targets]
+            return first + [ast.Assign([self.target(target)], ast.Name(name, ast.Load())) for target in node.targets]
         value = self.value(node.value)
         if isinstance(value, Static) and isinstance(target, ast.Name) and not is_plain(value.value):
             self.static[target.id] = value
             self.locals.discard(target.id)
             return []
         code = self.code_of(value, node)
-        made = self.target(target)
+        is_list = self.is_list(node.value)
+        written = self.target(target)
         if isinstance(target, ast.Name):
             self.note_class(target.id, self.class_of(code))
-        return [ast.Assign([made], code)]
+            (self.lists.add if is_list else self.lists.discard)(target.id)
+        return [ast.Assign([written], code)]
 
     def note_class(self, name: str, cls: type | None) -> None:
         if cls is None:

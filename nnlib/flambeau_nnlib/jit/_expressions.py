@@ -16,7 +16,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ..nn import functional as F
-from ._functional import functional_call
+from ._functional import LISTS, TOP, torch_call
 from ._printing import attribute_path
 from ._types import NoType, is_named_tuple, is_script_class, literal, quoted, type_of_annotation, type_of_value
 
@@ -44,7 +44,7 @@ class Static:
 
 _BUILTINS = frozenset({
     "abs", "bool", "complex", "dict", "enumerate", "float", "int", "len", "list", "max", "min", "print", "range", "round",
-    "sorted", "str", "sum", "tuple", "zip", "any", "all", "ord", "chr", "reversed", "divmod", "pow",
+    "sorted", "str", "sum", "tuple", "zip", "any", "all", "ord", "chr", "reversed", "divmod", "pow", "hex", "oct", "bin",
 })  # fmt: skip
 _ATTRIBUTES = {
     "shape": "torch.size({})", "device": "ops.prim.device({})", "dtype": "ops.prim.dtype({})", "ndim": "torch.dim({})",
@@ -52,11 +52,10 @@ _ATTRIBUTES = {
     "is_cuda": "ops.prim.is_cuda({})", "requires_grad": "ops.prim.requires_grad({})", "data": "ops.prim.data({})",
     "real": "torch.real({})", "imag": "torch.imag({})", "layout": "ops.prim.layout({})",
 }  # fmt: skip
+_METHODS_OF_SYMBOLS = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__",
+                       ast.MatMult: "__matmul__", ast.Mod: "__mod__", ast.Pow: "__pow__"}  # fmt: skip
 _TO = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "long": torch.int64, "int": torch.int32,
        "bool": torch.bool, "byte": torch.uint8, "short": torch.int16, "char": torch.int8, "bfloat16": torch.bfloat16}  # fmt: skip
-_LISTS = frozenset({"view", "reshape", "permute", "expand", "repeat", "flip", "new_zeros", "new_ones", "new_empty", "tile",
-                    "zeros", "ones", "empty", "rand", "randn"})  # fmt: skip
-_TOP = {"concat": "cat", "true_divide": "div", "absolute": "abs"}
 
 
 def is_container(module: nn.Module) -> bool:
@@ -96,6 +95,8 @@ class Expressions:
         static: the local names that stand for something that is known before the code runs.
         locals: the other local names.
         instances: the classes of local names that are objects of the program's classes.
+        lists: the local names that are lists or tuples, as far as it shows.
+        parts: the names of a comprehension with several, and their code.
         before: statements that come before the one that is translated.
     """
 
@@ -109,6 +110,8 @@ class Expressions:
     static: dict[str, Static]
     locals: set[str]
     instances: dict[str, type]
+    lists: set[str]
+    parts: dict[str, ast.expr]
     before: list[ast.stmt]
 
     def refuse(self, node: ast.AST, what: str) -> NoReturn:
@@ -181,7 +184,8 @@ class Expressions:
             parts = item if isinstance(item, tuple) else self.items_of(item) if isinstance(item, Static) else None
             if parts is None:
                 return [ast.Assign([self.target(target)], self.code_of(item, node))]
-            return [each for name, part in zip(target.elts, parts, strict=True) for each in self.bind(name, part, node)]
+            bound = [self.bind(name, part, node) for name, part in zip(target.elts, parts, strict=True)]
+            return [statement for statements in bound for statement in statements]
         if not isinstance(target, ast.Name):
             self.refuse(node, "a loop over modules needs a name")
         if isinstance(item, Static) and not is_plain(item.value):
@@ -251,6 +255,8 @@ class Expressions:
         return Static(node.value)
 
     def value_Name(self, node: ast.Name) -> Any:
+        if node.id in self.parts:
+            return self.parts[node.id]
         if node.id in self.static:
             return self.static[node.id]
         if node.id in self.locals:
@@ -427,16 +433,30 @@ class Expressions:
         items = self.unrolled(generator.iter)
         if items is not None:
             return items
-        if not isinstance(generator.target, ast.Name):
-            self.refuse(node, "a comprehension with several names isn't supported in a script that is saved; write a loop")
         values = self.dynamic(generator.iter)
-        return ast.comprehension(self.target(generator.target), values, [], 0)
+        target = generator.target
+        if not isinstance(target, ast.Name):  # the format has one name, of which the others are parts
+            self.number += 1
+            target = ast.Name(f"_element_{self.number}", ast.Store())
+            self.name_parts(generator.target, ast.Name(target.id, ast.Load()))
+        return ast.comprehension(self.target(target), values, [], 0)
+
+    def name_parts(self, target: ast.expr, whole: ast.expr) -> None:
+        """Let the names of a comprehension stand for the parts of its element."""
+        if isinstance(target, ast.Name):
+            self.parts[target.id] = whole
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for place, part in enumerate(target.elts):
+                self.name_parts(part, ast.Subscript(whole, ast.Constant(place), ast.Load()))
+        else:
+            self.refuse(target, "a comprehension with targets of this kind isn't supported")
 
     def value_ListComp(self, node: ast.ListComp) -> Any:
         items = self.iterated(node, "List")
         if isinstance(items, ast.comprehension):
             before = len(self.before)
             element = self.dynamic(node.elt)
+            self.parts = {}
             if len(self.before) > before:
                 self.refuse(node, "torch.jit.fork isn't supported in a comprehension; append to a list in a loop")
             return ast.ListComp(element, [items])
@@ -450,7 +470,9 @@ class Expressions:
     def value_DictComp(self, node: ast.DictComp) -> Any:
         items = self.iterated(node, "Dict")
         if isinstance(items, ast.comprehension):
-            return ast.DictComp(self.dynamic(node.key), self.dynamic(node.value), [items])
+            key, value = self.dynamic(node.key), self.dynamic(node.value)
+            self.parts = {}
+            return ast.DictComp(key, value, [items])
         keys, values = [], []
         for item in items:
             if self.bind(node.generators[0].target, item, node):
@@ -533,11 +555,11 @@ class Expressions:
             return self.call("torch.to", node, text)
         if name == "contiguous":
             return self.parse(f"torch.contiguous({text})")
-        if name in _LISTS and len(args) > 1:
+        if name in LISTS and len(args) > 1:
             args = [f"[{', '.join(args)}]"]
         if name == "split" and node.args and isinstance(node.args[0], (ast.List, ast.Tuple)):
             name = "split_with_sizes"
-        name = _TOP.get(name, name)
+        name = TOP.get(name, name)
         return self.parse(f"torch.{name}({', '.join([text, *args, *(f'{key}={value}' for key, value in kwargs.items())])})")
 
     def function_call(self, function: Static, node: ast.Call) -> Any:
@@ -571,7 +593,7 @@ class Expressions:
                 return Static(getattr(math, name)(*(value.value for value in values)))
             return self.call(f"torch.{name}", node)
         if getattr(F, name, None) is target or target is getattr(torch, name, None):
-            return self.torch_call(name, target, node)
+            return torch_call(self, name, target, node)
         if isinstance(target, MethodType) and isinstance(target.__self__, nn.Module):
             return self.module_call(Static(target.__self__, function.path), name, node)
         for family in ("linalg", "fft", "special"):
@@ -603,7 +625,26 @@ class Expressions:
         if isinstance(code, ast.Attribute) and self.module is not None and ast.unparse(code.value) == "self":
             value = vars(self.module).get(code.attr)
             return type(value) if is_script_class(type(value)) else None
-        return self.program.class_at(ast.unparse(code.func)) if isinstance(code, ast.Call) else None
+        if isinstance(code, ast.BinOp):
+            return self.class_returned(self.class_of(code.left), _METHODS_OF_SYMBOLS.get(type(code.op), ""))
+        if not isinstance(code, ast.Call):
+            return None
+        if isinstance(code.func, ast.Attribute):
+            found = self.class_returned(self.class_of(code.func.value), code.func.attr)
+            if found is not None:
+                return found
+        return self.program.class_at(ast.unparse(code.func))
+
+    @staticmethod
+    def class_returned(cls: type | None, method: str) -> type | None:
+        """The class of the program's own of whose objects a method says that it returns one."""
+        if not isinstance(getattr(cls, method, None), FunctionType):
+            return None
+        try:
+            returned = typing.get_type_hints(getattr(cls, method)).get("return")
+        except NameError:  # of a class that is local to a function
+            return None
+        return returned if is_script_class(returned) else None
 
     def named_tuple(self, cls: Any, node: ast.Call) -> Any:
         args, kwargs = self.arguments(node)
@@ -664,29 +705,29 @@ class Expressions:
             self.refuse(node, "super() isn't supported in a script that is saved")
         return None
 
-    def torch_call(self, name: str, target: Any, node: ast.Call) -> Any:
-        args, kwargs = self.arguments(node)
-        if getattr(F, name, None) is target or name in ("dropout",):
-            try:
-                text = functional_call(name, args, kwargs)
-            except TypeError as error:
-                return self.refuse(node, str(error))
-            if text is not None:
-                return self.parse(text)
-            if not hasattr(torch, name):
-                self.refuse(node, f"torch.nn.functional.{name} cannot be written as TorchScript with these arguments")
-        if target in (torch.no_grad, torch.enable_grad):
-            self.refuse(node, "torch.no_grad() outside of with")
-        if name == "device" and all(isinstance(self.value(each), Static) for each in node.args):
-            return self.parse(f"torch.device({', '.join(args)})")
-        if name in _LISTS and len(args) > 1 and name not in ("view", "reshape", "permute", "flip", "tile"):
-            args = [f"[{', '.join(args)}]"]
-        if name == "einsum" and not (len(node.args) == 2 and isinstance(node.args[1], (ast.List, ast.Tuple))):
-            args = [args[0], f"[{', '.join(args[1:])}]"]
-        if name in ("tensor",) and isinstance(node.args[0], (ast.List, ast.Constant, ast.Name)):
-            return self.call("torch.tensor", node)
-        name = _TOP.get(name, name)
-        return self.parse(f"torch.{name}({', '.join([*args, *(f'{key}={value}' for key, value in kwargs.items())])})")
+    def is_list(self, node: ast.expr) -> bool:
+        """Whether an expression is a list or tuple, as far as it shows."""
+        if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
+            return True
+        if isinstance(node, ast.Name):
+            return node.id in self.lists
+        if isinstance(node, ast.Subscript):
+            return isinstance(node.slice, ast.Slice) and self.is_list(node.value)
+        if isinstance(node, ast.BinOp):
+            return self.is_list(node.left)
+        if isinstance(node, ast.Attribute):
+            return node.attr == "shape" or isinstance(self.known(node), (list, tuple))
+        named = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+        return named in ("size", "tolist") and not node.args  # type: ignore[attr-defined]
+
+    def known(self, node: ast.expr) -> Any:
+        """The constant that an expression is, or what the attribute of a module that it names is now; else `...`."""
+        if isinstance(node, ast.Attribute):
+            owner = self.value(node.value)
+            if isinstance(owner, Static) and isinstance(owner.value, nn.Module):
+                return getattr(owner.value, node.attr, ...)
+        value = self.value(node)
+        return value.value if isinstance(value, Static) else ...
 
 
 def is_plain(value: Any) -> bool:

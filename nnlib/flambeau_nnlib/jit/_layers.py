@@ -113,8 +113,9 @@ def _adaptive(name: str, dims: int) -> Callable[[Any], _Method]:
     def method(layer: Any) -> _Method:
         size = layer.output_size if isinstance(layer.output_size, (tuple, list)) else [layer.output_size] * dims
         sizes = ", ".join(f"torch.size(input, {place - dims})" if each is None else str(each) for place, each in enumerate(size))
-        index = "[0]" if "max" in name else ""
-        return ["def forward({self}, input: Tensor) -> Tensor:", f"  return torch.{name}{dims}d(input, [{sizes}]){index}"]
+        both = getattr(layer, "return_indices", False)
+        index, kind = ("[0]" if "max" in name and not both else ""), "Tuple[Tensor, Tensor]" if both else "Tensor"
+        return [f"def forward({{self}}, input: Tensor) -> {kind}:", f"  return torch.{name}{dims}d(input, [{sizes}]){index}"]
 
     return method
 

@@ -51,6 +51,7 @@ class Program:
         self._taken: set[str] = set()
         self._functions: dict[int, str] = {}
         self._classes: dict[str, type] = {}
+        self._helpers: dict[str, str] = {}
         self._class_attributes: dict[type, dict[str, str]] = {}
         self._adopted: dict[int, Callable[[str], str]] = {}
         self._kept: list[Any] = []
@@ -266,6 +267,15 @@ class Program:
             lines, self._class_attributes[cls] = compile_class(self, cls, path)
         self.files.setdefault(package, []).append("\n".join([f"class {name}{base}:", *(f"  {line}" for line in lines)]) + "\n")
         return path
+
+    def helper(self, text: str) -> str:
+        """The path of a function of this text, which is added unless it is there."""
+        path = "__torch__.torch.nn.functional." + text.removeprefix("def ").partition("(")[0]
+        if path not in self._helpers:
+            self._helpers[path] = self._free(path)
+            package, _, name = self._helpers[path].rpartition(".")
+            self.files.setdefault(package, []).append(f"def {name}({text.partition('(')[2]}\n")
+        return self._helpers[path]
 
     def class_at(self, path: str) -> type | None:
         """The class of the program's own with a path, of whose objects attributes are asked."""

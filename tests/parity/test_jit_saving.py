@@ -391,7 +391,18 @@ class Itself(nn.Module):
         return self.transformer(x, x)
 
 
+class Stages(nn.ModuleDict):
+    def forward(self, x):
+        results: Dict[str, Tensor] = {}  # noqa: UP006
+        for name, stage in self.items():
+            x = stage(x)
+            results[name] = x
+        return results
+
+
 SCRIPTS = {
+    "layers of another library": (lambda: models.convnext.LayerNorm2d(3), (2, 3, 4, 5)),
+    "containers that can be called": (lambda: Stages({"first": nn.Linear(2, 3), "second": nn.ReLU()}), (4, 2)),
     "named tuples": (Pairs, (2,)), "fields": (UsesPairs, (2,)), "classes": (UsesCounter, (2,)), "forks": (Forking, (1, 2)),
     "properties": (Property, (2,)), "bias_kv": (lambda: Attends(add_bias_kv=True), (3, 2, 8)),
     "zeros": (lambda: Attends(add_zero_attn=True, batch_first=True), (3, 2, 8)),

@@ -160,9 +160,9 @@ def _gradients_at_once(g: Any, query: Any, key: Any, value: Any, out: Any, scale
     np.multiply(slopes, weights, slopes)
     np.multiply(slopes, number(scale, query.dtype), slopes)
     return (
-        np.matmul(slopes, key, np.empty_like(query)),
-        np.matmul(slopes.swapaxes(-1, -2), query, np.empty_like(key)),
-        np.matmul(weights.swapaxes(-1, -2), g, np.empty_like(value)),
+        np.matmul(slopes, key, _like(query, query.shape[-1])),
+        np.matmul(slopes.swapaxes(-1, -2), query, _like(key, key.shape[-1])),
+        np.matmul(weights.swapaxes(-1, -2), g, _like(value, value.shape[-1])),
     )
 
 
@@ -294,7 +294,7 @@ def _largest_norm(array: Any) -> Any:
 
 def _like(array: Any, size: int) -> Any:
     """An empty array like another but for the last dimension; where that is equal in its memory order, as in PyTorch."""
-    alike = array.ndim == 4 and array.shape[-1] == size
+    alike = array.ndim == 4 and array.shape[-1] == size and array.strides[-1] == array.itemsize
     return np.empty_like(array) if alike else np.empty((*array.shape[:-1], size), array.dtype)
 
 

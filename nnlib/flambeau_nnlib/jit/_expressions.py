@@ -18,7 +18,7 @@ from flambeau import nn
 from ..nn import functional as F
 from ._functional import LISTS, TOP, torch_call
 from ._printing import attribute_path
-from ._types import NoType, is_named_tuple, is_script_class, literal, quoted, type_of_annotation, type_of_value
+from ._types import OF_TORCH, NoType, is_named_tuple, is_script_class, literal, quoted, type_of_annotation, type_of_value
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -59,14 +59,16 @@ _TO = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "
 
 
 def is_container(module: nn.Module) -> bool:
-    return isinstance(module, (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict))
+    """Whether a module is nothing but a list or dictionary of others, and cannot be called."""
+    containers = (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+    return isinstance(module, containers) and type(module).forward is nn.Module.forward
 
 
 def annotations_of(cls: type) -> dict[str, Any]:
     """The annotations in the body of a class and of those above it, as far as they can be understood."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("flambeau") or base is object:
+        if base.__module__.startswith(OF_TORCH) or base is object:
             continue
         for name, annotation in vars(base).get("__annotations__", {}).items():
             try:
@@ -608,7 +610,7 @@ class Expressions:
                 self.refuse(
                     node, f"Could not export Python function call '{name}'. Remove calls to Python functions before export"
                 )
-            if plain.__module__.startswith(("flambeau.", "flambeau_nnlib.")):
+            if plain.__module__.startswith(OF_TORCH):
                 self.refuse(node, f"the function {plain.__module__}.{name} cannot be written as TorchScript")
             return self.call(self.program.function(target if isinstance(target, torch.jit.ScriptFunction) else plain), node)
         if is_named_tuple(target):

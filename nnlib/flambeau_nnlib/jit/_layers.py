@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._types import literal
+from ._types import OF_TORCH, literal
 
 __all__ = ["layer_method"]
 
@@ -458,7 +458,7 @@ def layer_method(layer: Any, self_type: str) -> list[str] | None:
         layer: the layer.
         self_type: the type of its first parameter.
     """
-    cls = next((cls for cls in type(layer).__mro__ if cls.__module__.startswith("flambeau") and cls.__name__ in _LAYERS), None)
+    cls = next((cls for cls in type(layer).__mro__ if cls.__module__.startswith(OF_TORCH) and cls.__name__ in _LAYERS), None)
     if cls is None or "forward" in _methods_of_users(type(layer)):
         return None
     first, *lines = _LAYERS[cls.__name__](layer)
@@ -467,4 +467,4 @@ def layer_method(layer: Any, self_type: str) -> list[str] | None:
 
 def _methods_of_users(cls: type) -> set[str]:
     """The methods of a class that programs define, rather than `torch.nn`."""
-    return {name for base in cls.__mro__ if not base.__module__.startswith("flambeau") for name in vars(base)} - {"__module__"}
+    return {name for base in cls.__mro__ if not base.__module__.startswith(OF_TORCH) for name in vars(base)} - {"__module__"}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import flambeau as torch
 
 __all__ = [
+    "OF_TORCH",
     "Described",
     "NoType",
     "class_path",
@@ -20,6 +21,8 @@ __all__ = [
     "type_of_annotation",
     "type_of_value",
 ]
+
+OF_TORCH = ("flambeau.", "flambeau_nnlib.")  # how the modules begin of what TorchScript knows as torch's own
 
 
 class NoType(Exception):
@@ -58,7 +61,7 @@ def is_named_tuple(cls: Any) -> bool:
 
 def is_script_class(cls: Any) -> bool:
     """Whether something is a class of a program's own whose methods can be compiled."""
-    library = not isinstance(cls, type) or cls.__module__.startswith(("flambeau.", "flambeau_nnlib.", "builtins", "typing"))
+    library = not isinstance(cls, type) or cls.__module__.startswith((*OF_TORCH, "builtins", "typing"))
     return not library and not issubclass(cls, (torch.nn.Module, torch.Tensor, BaseException, tuple, enum.Enum))
 
 

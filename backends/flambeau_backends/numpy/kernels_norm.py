@@ -12,7 +12,6 @@ from . import row_norm
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 from .pieces import contiguous, over_pieces, pieces, wide
-from .sums import total
 
 Dims = Sequence[int]
 _FEW = 1 << 13  # elements up to which the overhead of calls outweighs the computation
@@ -141,19 +140,28 @@ def _over_channels(dims: Dims, ndim: int) -> bool:
     return tuple(dims) == (0, *range(2, ndim))
 
 
-def _channel_sums(rows: Any) -> Any:
-    """Sums over samples and positions."""
+def _sums(rows: Any) -> Any:
+    """Sums over samples and positions, added up in double precision from those over the positions of each sample."""
     if rows.size <= _FEW:
-        return total(rows, (0, 2))
-    return total((rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)).reshape(rows.shape[:2]), 0)
+        return np.add.reduce(rows, (0, 2), np.float64)
+    sums = rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)
+    return np.add.reduce(sums.reshape(rows.shape[:2]), 0, np.float64)
+
+
+def _sums_of_products(rows: Any, others: Any) -> Any:
+    return np.add.reduce(np.vecdot(rows, others), 0, np.float64)
 
 
 def _moments_of(rows: Any) -> tuple[int, Any, Any]:
     """For each channel: the number of elements, their mean, and the sum of squared deviations from it."""
     count = rows.shape[0] * rows.shape[2]
-    mean = _channel_sums(rows) / rows.dtype.type(count)
-    centered = rows - mean[:, None]
-    return count, mean, total(np.vecdot(centered, centered), 0)
+    mean = _sums(rows) / count
+    if rows.size > _FEW:
+        squares, shift = _sums_of_products(rows, rows), np.square(mean) * count
+        if row_norm.are_near(shift, squares - shift):
+            return count, mean, squares - shift
+    centered = rows - mean[:, None].astype(rows.dtype)
+    return count, mean, _sums_of_products(centered, centered)
 
 
 @kernel
@@ -165,14 +173,14 @@ def moments(input: Any, dims: Dims) -> Any:
         mean = input.mean(tuple(dims), keepdims=True)
         return mean, np.square(input - mean).mean(tuple(dims), keepdims=True)
     rows, shape = _batches(input), (1, -1, *(1,) * (input.ndim - 2))
-    share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
-    if rows.size <= _FEW:
-        _, mean, spread = _moments_of(rows)
-        return mean.reshape(shape), (spread * share).reshape(shape)
+    share = 1 / (rows.shape[0] * rows.shape[2])
     partial_moments = over_pieces(lambda piece: _moments_of(rows[piece]), len(rows), rows[0].size)
-    mean = sum(part * count for count, part, _ in partial_moments) * share
-    spread = sum(part + np.square(center - mean) * count for count, center, part in partial_moments)  # Chan et al. (1983)
-    return mean.reshape(shape), (spread * share).reshape(shape)
+    if len(partial_moments) == 1:
+        _, mean, spread = partial_moments[0]
+    else:
+        mean = sum(part * count for count, part, _ in partial_moments) * share
+        spread = sum(part + np.square(center - mean) * count for count, center, part in partial_moments)  # Chan et al. (1983)
+    return mean.astype(input.dtype).reshape(shape), (spread * share).astype(input.dtype).reshape(shape)
 
 
 def _spread(values: Any, places: int) -> Any:
@@ -205,15 +213,20 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
     return output.reshape(input.shape)
 
 
-def _channel_gradients(grads: Any, rows: Any, mean: Any) -> tuple[Any, Any]:
+def _channel_gradients(grads: Any, rows: Any, mean: Any, scale: Any) -> tuple[Any, Any]:
     """Sums of the gradient, and of its products with the centred input."""
+    near = row_norm.are_near(np.square(mean * scale), 1)
     center = mean[:, None]
 
     def compute(piece: slice) -> tuple[Any, Any]:
-        return _channel_sums(grads[piece]), total(np.vecdot(rows[piece] - center, grads[piece]), 0)
+        part = rows[piece] if near else rows[piece] - center
+        return _sums(grads[piece]), _sums_of_products(part, grads[piece])
 
     sums = over_pieces(compute, len(rows), rows[0].size)
-    return sum(s for s, _ in sums), sum(s for _, s in sums)
+    total, projection = sum(s for s, _ in sums), sum(s for _, s in sums)
+    if near:
+        projection -= mean * total
+    return total.astype(grads.dtype), projection.astype(grads.dtype)
 
 
 def _channel_norm_backward(
@@ -223,7 +236,7 @@ def _channel_norm_backward(
     dtype, rows, grads = g.dtype, _batches(input), _batches(g)
     mean = mean.reshape(-1).astype(dtype, copy=False)
     scale = (1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))).astype(dtype, copy=False)
-    total, projection = _channel_gradients(grads, rows, mean)
+    total, projection = _channel_gradients(grads, rows, mean, scale)
     factor = scale if weight is None else scale * weight.reshape(-1).astype(dtype, copy=False)
     grad_input = _back_through(grads, rows, factor, *(() if fixed else _tilt(rows, mean, scale, total, projection)))
     return (

@@ -12,7 +12,7 @@ import numpy as np
 from . import few
 from .constants import ones
 from .kernels import kernel
-from .pieces import PIECE, pieces, wide
+from .pieces import PIECE, over_pieces, wide
 from .quiet import quiet
 
 _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
@@ -89,8 +89,7 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
 
 @quiet
 def _compute_pieces(compute: Callable[..., None], result: Any, *matrices: Any) -> None:
-    for piece in pieces(*result.shape):
-        compute(result[piece], *(matrix[piece] for matrix in matrices))
+    over_pieces(lambda piece: compute(result[piece], *(matrix[piece] for matrix in matrices)), *result.shape)
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -158,8 +157,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     elif rows.size <= PIECE:
         _log_sums(result, rows)
     else:
-        for piece in pieces(*rows.shape):
-            _log_sums(result[:, piece], rows[piece])
+        over_pieces(lambda piece: _log_sums(result[:, piece], rows[piece]), *rows.shape)
     if input.ndim == 2:
         return result.T if dim in (1, -1) else result
     along = dim % input.ndim
@@ -280,8 +278,11 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
     if grad_input.size <= PIECE:
         _probabilities(grad_input, input, log_sum, factor)
     else:
-        for piece in pieces(len(grad_input), prod(grad_input.shape[1:])):
+
+        def compute(piece: slice) -> None:
             _probabilities(grad_input[piece], input[piece], log_sum[piece], factor[piece] if sample_grads.ndim else factor)
+
+        over_pieces(compute, len(grad_input), prod(grad_input.shape[1:]))
     flat = grad_input.reshape(-1)
     flat[_places(input.shape, classes)] -= sample_grads
     return grad_input

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .threads import LARGE, share
+from .threads import LARGE, get_num_threads, parts, share
 
 __all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "wide"]
 
-PIECE = 1 << 16  # elements at a time
+PIECE = 1 << 16  # elements at a time, in one thread
+_SHARED = 1 << 19  # elements from which on threads share what takes several passes, and at a time: see `over_pieces`
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:
@@ -21,10 +22,15 @@ def pieces(length: int, width: int = 1) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, length, step))
 
 
-def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
-    """What `compute` returns for each piece, in order; large work is shared between threads."""
-    todo = list(pieces(length, width))
-    return share(compute, todo) if length * width >= LARGE else [compute(piece) for piece in todo]
+def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = _SHARED) -> list[Any]:
+    """What `compute` returns for each piece, in order; threads share what has at least `shared_from` elements.
+
+    Pieces are longer then, since a thread waits some 10 us for Python's lock after a call into NumPy that ends while the other
+    thread holds it: calls of 5 us take longer in two threads than in one, those of 50 us little more than half.
+    """
+    if length * width >= shared_from and get_num_threads() > 1:
+        return share(compute, parts(length, _SHARED // max(width, 1), True))
+    return [compute(piece) for piece in pieces(length, width)]
 
 
 def contiguous(array: Any) -> Any:
@@ -36,7 +42,7 @@ def contiguous(array: Any) -> Any:
     def copy(piece: slice) -> None:
         result[piece] = array[piece]
 
-    over_pieces(copy, len(array), result[:1].size)
+    over_pieces(copy, len(array), result[:1].size, LARGE)
     return result
 
 

@@ -17,26 +17,13 @@ import numpy as np
 
 from . import few
 from .constants import number, ones
-from .pieces import PIECE, pieces
+from .pieces import over_pieces
+from .sums import weighted_column_sums
 
-__all__ = ["normalize", "normalize_backward"]
+__all__ = ["are_near", "normalize", "normalize_backward"]
 
 _FAR = 2.0  # standard deviations that a mean may be away from zero
 _SMALL = 1 << 12  # elements up to which `_normalize_few` is faster
-
-
-class _RankTwo:
-    """Computes matrices `a_i * right_j + b_i * other_right_j`; each call reuses the memory of the previous result."""
-
-    def __init__(self, rows: int, right: Any, other_right: Any) -> None:
-        self.left, self.right = np.empty((rows, 2), right.dtype), np.stack((right, other_right))
-        self.product = np.empty((rows, len(right)), right.dtype)
-
-    def __call__(self, a: Any, b: Any) -> Any:
-        count = len(a)
-        left = self.left[:count]
-        left[:, 0], left[:, 1] = a, b
-        return np.matmul(left, self.right, self.product[:count])
 
 
 def _as_rows(array: Any, length: int) -> Any:
@@ -44,8 +31,16 @@ def _as_rows(array: Any, length: int) -> Any:
     return rows if rows.ndim == 2 and rows.shape[1] == length else rows.reshape(-1, length)
 
 
-def _rows_at_a_time(rows: Any) -> int:
-    return max(1, min(len(rows), PIECE // rows.shape[1]))
+def _rank_two(a: Any, b: Any, rights: Any, out: Any = None) -> Any:
+    """The matrix `a_i * rights_0j + b_i * rights_1j`."""
+    lefts = np.empty((len(a), 2), rights.dtype)
+    lefts[:, 0], lefts[:, 1] = a, b
+    return lefts.dot(rights) if out is None else lefts.dot(rights, out)
+
+
+def are_near(squares: Any, variances: Any) -> bool:
+    """Whether means, given their squares, are so few standard deviations away from zero that no digits cancel."""
+    return bool((squares <= variances * _FAR**2).all())
 
 
 def _centred(part: Any, mean: Any) -> tuple[Any, Any]:
@@ -56,21 +51,21 @@ def _centred(part: Any, mean: Any) -> tuple[Any, Any]:
 def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tuple[Any, Any]:
     """Fill `mean` and `scale` (the inverse standard deviation) of each row; return the rows and their means.
 
-    Rows whose means are far from zero are returned centred, with means of zero.
+    Rows of which some mean is far from zero are returned centred, with means of zero.
     """
     part.dot(average, mean)
-    near, square = mean, np.square(mean)
+    square = np.square(mean)
     np.vecdot(part, part, scale)
     np.multiply(scale, average[0], scale)
     np.subtract(scale, square, scale)
-    if not (square <= scale * _FAR**2).all():
-        part, near = _centred(part, mean)
+    if not are_near(square, scale):
+        part, mean = _centred(part, mean)
         np.vecdot(part, part, scale)
         np.multiply(scale, average[0], scale)
-    np.add(scale, eps, scale)
+    np.add(scale, number(eps, scale.dtype), scale)
     np.sqrt(scale, scale)
     np.reciprocal(scale, scale)
-    return part, near
+    return part, mean
 
 
 def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, saving: bool = True) -> tuple[Any, Any]:
@@ -85,15 +80,18 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, savin
     if rows.size <= _SMALL:
         _normalize_few(rows, weight, bias, eps, output_rows, *moments)
         return output, moments
-    step = _rows_at_a_time(rows)
-    zeros, average = np.zeros(length, dtype), np.full(length, 1 / length, dtype)
+    average, zeros = np.full(length, 1 / length, dtype), np.zeros(length, dtype)
     weight = np.ones(length, dtype) if weight is None else weight.reshape(length)
-    scaled, shifted = _RankTwo(step, weight, zeros), _RankTwo(step, weight, zeros if bias is None else bias.reshape(length))
-    for piece in pieces(*rows.shape):
+    factor, offset = np.stack((weight, zeros)), np.stack((-weight, zeros if bias is None else bias.reshape(length)))
+
+    def compute(piece: slice) -> None:
         out, (mean, scale) = output_rows[piece], moments[:, piece]
         part, mean = _measure(rows[piece], mean, scale, average, eps)
-        np.multiply(part, scaled(scale, 0), out)
-        np.add(out, shifted(-mean * scale, 1), out)
+        product = _rank_two(scale, 0, factor)
+        np.multiply(part, product, out)
+        np.add(out, _rank_two(mean * scale, 1, offset, product), out)
+
+    over_pieces(compute, *rows.shape)
     return output, moments
 
 
@@ -124,28 +122,30 @@ def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, 
     if moments is None:
         moments = normalize(input, None, None, length, eps)[1]
     rows, grads, dtype = _as_rows(input, length), _as_rows(g, length), input.dtype
-    grad_input, d_weight, d_bias = np.empty(input.shape, dtype), np.zeros(length, dtype), np.zeros(length, dtype)
-    grad_rows, step = grad_input.reshape(rows.shape), _rows_at_a_time(rows)
-    factor = np.ones(length, dtype) if weight is None else weight.reshape(length)
-    scaled = _RankTwo(step, factor, np.zeros(length, dtype))
-    scratch, lefts = np.empty((step, length), dtype), np.ones((2, step), dtype)
-    for piece in pieces(*rows.shape):
+    grad_input = np.empty(input.shape, dtype)
+    grad_rows, factor = grad_input.reshape(rows.shape), np.ones(length, dtype) if weight is None else weight.reshape(length)
+    factors = np.stack((factor, np.zeros(length, dtype)))
+
+    def compute(piece: slice) -> tuple[Any, Any]:
+        """Write the gradient of some rows; what they add to those of weight and bias."""
         part, grad, out, (mean, scale) = rows[piece], grads[piece], grad_rows[piece], moments[:, piece]
-        if not (np.abs(mean) * scale <= _FAR).all():
+        if not are_near(np.square(mean * scale), 1):
             part, mean = _centred(part, mean)
-        product = np.multiply(grad, part, scratch[: len(part)])
+        product = np.multiply(grad, part)
         projection, tilt = grad.dot(factor), product.dot(factor)
         tilt -= mean * projection
-        tilt *= scale * scale * scale / length
-        left = lefts[:, : len(part)]
-        np.multiply(mean, scale, left[1])
-        sums = left.dot(grad)
-        d_bias += sums[0]
-        d_weight += scale.dot(product)
-        d_weight -= sums[1]
+        tilt *= scale * scale * scale * number(1 / length, dtype)
+        projection *= scale * number(1 / length, dtype)
+        projection -= mean * tilt
+        d_bias, shifted = weighted_column_sums(np.stack((np.ones_like(mean), mean * scale)), grad)
+        d_weight = weighted_column_sums(scale, product) - shifted
         np.multiply(part, tilt[:, None], out)
-        np.add(out, (projection * scale / length - mean * tilt)[:, None], out)
-        np.subtract(np.multiply(grad, scaled(scale, 0), product), out, out)
+        np.add(out, projection[:, None], out)
+        np.multiply(grad, _rank_two(scale, 0, factors, product), product)
+        np.subtract(product, out, out)
+        return d_weight, d_bias
+
+    d_weight, d_bias = (sum(parts) for parts in zip(*over_pieces(compute, *rows.shape), strict=True))
     return (
         grad_input,
         None if weight is None else d_weight.reshape(weight.shape),

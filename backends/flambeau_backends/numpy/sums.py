@@ -18,7 +18,7 @@ from . import few
 from .constants import number, ones
 from .kernels import KERNELS, kernel
 
-__all__ = ["column_sums", "total"]
+__all__ = ["column_sums", "total", "weighted_column_sums"]
 
 _SMALL = 1 << 13  # elements up to which NumPy's sum is accurate enough
 _RUN = 256  # sequential additions that are accurate enough
@@ -91,15 +91,22 @@ _OF_BLAS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def column_sums(matrix: Any) -> Any:
-    """The sums of the columns, by products with ones, which takes half the time; no more than `_RUN` rows are added at once."""
+    """The sums of the columns, by products with ones, which takes half the time."""
+    return weighted_column_sums(ones(len(matrix), matrix.dtype), matrix)
+
+
+def weighted_column_sums(weights: Any, matrix: Any) -> Any:
+    """`weights @ matrix`, for one weight or several of each row; no more than `_RUN` rows are added at once."""
     rows, columns = matrix.shape
     if rows <= _RUN:
-        return ones(rows, matrix.dtype).dot(matrix)
+        return weights.dot(matrix)
     count, remainder = divmod(rows, _RUN)
-    sums = np.matmul(ones(_RUN, matrix.dtype), matrix[: rows - remainder].reshape(count, _RUN, columns))
+    whole = rows - remainder
+    runs = weights[..., :whole].reshape(-1, count, _RUN).transpose(1, 0, 2)
+    sums = _add(np.matmul(runs, matrix[:whole].reshape(count, _RUN, columns)), 0, np.float64)
     if remainder:
-        sums[0] += ones(remainder, matrix.dtype).dot(matrix[rows - remainder :])
-    return column_sums(sums)
+        sums += weights[..., whole:].dot(matrix[whole:])
+    return sums.astype(matrix.dtype).reshape(*weights.shape[:-1], columns)
 
 
 @kernel

@@ -40,6 +40,11 @@ def leaf(*shape):
         (lambda: nn.Conv1d(4, 8, 3)(torch.rand(4, 8)), 2 * 8 * 6 * 4 * 3),
         (lambda: nn.ConvTranspose2d(4, 8, 3, stride=2)(torch.rand(2, 4, 5, 6)), 2 * 2 * 4 * 30 * 8 * 9),
         (lambda: F.scaled_dot_product_attention(*[torch.rand(2, 3, 5, 8)] * 3), 2 * 6 * 2 * 5 * 5 * 8),
+        (lambda: F.scaled_dot_product_attention(*[leaf(2, 3, 5, 8)] * 3).sum().backward(), 3 * 2 * 6 * 2 * 5 * 5 * 8),
+        (
+            lambda: F.scaled_dot_product_attention(leaf(2, 3, 5, 8), *[torch.rand(2, 3, 5, 8)] * 2).sum().backward(),
+            4 * 6 * 2 * 5 * 5 * 8,
+        ),
         (lambda: nn.GRU(3, 4)(torch.rand(5, 2, 3)), 10 * 2 * 12 * (3 + 4)),
         (lambda: nn.LSTM(3, 4)(torch.rand(5, 2, 3)), 10 * 2 * 16 * (3 + 4)),
         (lambda: torch.rand(3).exp().sum(), 0),

@@ -122,3 +122,13 @@ def test_operators_of_libraries_and_their_ranges():
     names = [event.name for event in seen.events()]
     assert names.count("range") == names.count("aten::relu") == names.count("test_profiler::twice") == 1
     assert not any("profiler::_record" in name for name in names)
+
+
+def test_attention_is_computed_as_without_the_profile():
+    """Without, it is one operation, which keeps nothing as large as the scores."""
+    query = torch.rand(2, 3, 5, 4, requires_grad=True)
+    with torch.profiler.profile() as seen:
+        torch.nn.functional.scaled_dot_product_attention(query, query, query).sum().backward()
+    names = {event.key for event in seen.key_averages()}
+    assert "autograd::engine::evaluate_function: ScaledDotProductFlashAttentionForCpuBackward0" in names
+    assert not any("bmm" in name.lower() for name in names)

@@ -157,15 +157,15 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, ca
 
 
 def attends_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, one_node: bool) -> bool:
-    """Whether `attention` may compute this: in blocks where the backend has kernels, and where no mode or subclass wants to see
-    the single operations.
+    """Whether `attention` may compute this: in blocks where the backend has kernels, and where no subclass wants to see the
+    single operations.
 
     Where there is a gradient to come, it has to be `one_node` of the graph in PyTorch too; without a kernel nothing is gained
     unless there is neither a gradient nor a mask.
     """
     tensors = (query, key, value) if mask is None else (query, key, value, mask)
     plain = all(type(tensor._key) is DispatchKey for tensor in tensors) and query._key.dtype.category == dtypes.FLOATING
-    if not plain or state.forward_levels or overriding.wanted(tensors) or not _fit(query.shape, key.shape, value.shape, mask):
+    if not plain or state.forward_levels or any(map(overriding.overriding, tensors)) or not _fit(query.shape, key.shape, value.shape, mask):
         return False
     recorded = _grad.get() and any(tensor._requires_grad for tensor in tensors)
     has_kernel = "attention_gradients" in query._key.backend.all_kernels

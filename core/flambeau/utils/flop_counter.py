@@ -288,6 +288,22 @@ class _Steps(_Call):
         return self.each * (of_states + self.steps * self.wanted[1])
 
 
+class _Attention(_Call):
+    """The products of queries and keys, and those of weights and values."""
+
+    def __init__(self, query: Any, key: Any, value: Any) -> None:
+        super().__init__(aten.bmm, None, _needs(query, key, value))
+        pairs = math.prod(query.shape[:-1]) * key.shape[-2]
+        self.scores, self.means = 2 * pairs * query.shape[-1], 2 * pairs * value.shape[-1]
+
+    def count(self, outcome: Any) -> int:
+        return self.scores + self.means
+
+    def count_backward(self, outcome_shape: Any, count: int) -> int:
+        query, key, value = self.wanted
+        return self.means * ((query or key) + value) + self.scores * (query + key)
+
+
 _CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # which nobody can call
 
 
@@ -300,6 +316,8 @@ def _described(func: Any, name: str, args: Any, kwargs: Any) -> _Call | None:
         return _linear(func, args, kwargs)
     if name == "addmm" and func is OPS["addmm"].function:
         return _Call(aten.addmm, tuple(x.shape for x in args[:3]), _needs(*args[1:3]))
+    if name == "attention":
+        return _Attention(*args[:3])
     if name in _RECURRENT:
         return _Steps(args[0], args[1], _needs(args[1], args[3 if name == "lstm_layer" else 2]))
     if name == "convolution_transposed" or (name == "convolution" and not any(type(arg) is bool for arg in args)):

@@ -17,7 +17,7 @@ from flambeau.operations.arithmetic import integer_pow
 from flambeau.operations.sorting import search_forward, search_rows
 from flambeau.tensors.memory_format import preserve_format
 
-from .pieces import PIECE, by_pieces, over_pieces, pieces, select
+from .pieces import by_pieces, over_pieces, select
 from .quiet import quiet, quiet_in_place
 from .threads import LARGE, product
 
@@ -106,10 +106,13 @@ def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
     if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
         ufunc(target, np.multiply(other, alpha), target)
         return
-    product, target, other = np.empty(PIECE, target.dtype), target.reshape(-1), other.reshape(-1)
-    for piece in pieces(len(target)):
+    target, other = target.reshape(-1), other.reshape(-1)
+
+    def update(piece: slice) -> None:
         part = target[piece]
-        ufunc(part, np.multiply(other[piece], alpha, product[: len(part)]), part)
+        ufunc(part, np.multiply(other[piece], alpha), part)
+
+    over_pieces(update, len(target), shared_from=LARGE)
 
 
 @in_place

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .kernels import kernel
-from .pieces import PIECE, pieces
+from .pieces import over_pieces
 from .quiet import quiet
 
 
@@ -43,17 +43,16 @@ def adam_step(
     mean_weight, square_decay, square_weight, scaled_eps, step_size = _factors(param.dtype, lr, beta1, beta2, eps, step)
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     arrays = [array.reshape(-1) for array in (param, grad, mean, square) if array is not None]
-    scratch = np.empty(min(param.size, PIECE), param.dtype)
-    for piece in pieces(param.size):
+
+    def update(piece: slice) -> None:
         p, g, m, v = (array[piece] for array in arrays)
-        buffer = scratch[: p.size]
         if maximize:
             g = -g
         if shrink != 1:
             p *= shrink
         if decay:
             g = g + decay * p
-        np.subtract(g, m, buffer)
+        buffer = np.subtract(g, m)
         np.multiply(buffer, mean_weight, buffer)
         np.add(m, buffer, m)
         np.multiply(g, g, buffer)
@@ -68,3 +67,5 @@ def adam_step(
         np.divide(m, buffer, buffer)
         np.multiply(buffer, step_size, buffer)
         np.subtract(p, buffer, p)
+
+    over_pieces(update, param.size)

@@ -159,6 +159,20 @@ def test_pooling(geometry, ceil_mode, count_padding):
     agree("avg_pool_backward", [normal(batch, channels, *size)], tuple(space), window, stride, padding, size, count_padding, 3)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_max_pool_backward_keeps_bits(dtype):
+    """Of windows that do not overlap, gradients arrive as they are: zeros with their sign, infinities, NaN."""
+    x = normal(3, 2, 6, 7, 8).round().astype(dtype)
+    geometry = (2, 3, 2), (2, 3, 2), (0, 0, 0), (1, 1, 1), (3, 2, 4)
+    slopes = normal(3, 2, 3, 2, 4, seed=1).astype(dtype)
+    slopes.flat[::3], slopes.flat[1::5], slopes.flat[2::7] = -0.0, np.nan, -np.inf
+    got = kernels.KERNELS["max_pool_backward"](slopes, x, *geometry).reshape(3, 2, -1)
+    indices = OPS["max_pool_indices"].forward(np, x, *geometry).reshape(3, 2, -1)
+    assert np.take_along_axis(got, indices, -1).tobytes() == slopes.tobytes()
+    np.put_along_axis(got, indices, 0, -1)
+    assert not any(got.tobytes())
+
+
 @pytest.mark.parametrize("most", [1, 1 << 10, 1 << 20])
 def test_pooling_by_parts_keeps_channels_last(monkeypatch, most):
     monkeypatch.setattr(kernels_pool, "_CACHE", most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial, reduce
 from itertools import product
 from math import prod
@@ -15,7 +15,7 @@ from flambeau.operations import pooling
 from .kernels import KERNELS, kernel
 from .layout import channels_second, has_channels_last, keeps_channels_last
 from .namespace import namespace
-from .pieces import select
+from .pieces import split
 from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
@@ -126,57 +126,53 @@ KERNELS["max_pool_indices"] = keeps_channels_last(partial(pooling.max_pool_indic
 def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     """Add each window's gradient to the first element that equals the window's maximum."""
     geometry = window_size, stride, padding, dilation, size
-    dims = *range(len(size) - 1), len(size) + 1
-    windows = [*zip(dims, window_size, stride, dilation, size, strict=True)]
+    windows = [*enumerate(zip(window_size, stride, dilation, size, strict=True), 2)]
 
     def compute(out: Any, g: Any, images: Any) -> None:
+        if images.dtype.itemsize == 2:
+            images = images.astype(np.float32)  # NumPy compares these much faster
         if np.isnan(images.max()):
             out[...] = _at_indices(g, images, *geometry)
             return
-        grad_rows = _to_first_maximum(_rows_first(g), _rows_first(_padded(images, *geometry, np.nan)), windows)
-        out[...] = _images_first(grad_rows)[inside(input.shape[2:], padding)]
+        padded = _padded(images, *geometry, np.nan)
+        gradient = out if padded is images else np.empty(padded.shape, g.dtype)
+        _to_first_maximum(gradient, g, padded, windows)
+        if gradient is not out:
+            out[...] = gradient[inside(input.shape[2:], padding)]
 
     return _by_parts(compute, np.empty(input.shape, g.dtype), g, input) if g.size else np.zeros(input.shape, g.dtype)
 
 
-def _rows_first(images: Any) -> Any:
-    """Images as contiguous `(*row, image, channel, column)`: a strided selection of rows or columns covers all images at once."""
-    return np.ascontiguousarray(images.transpose(*range(2, images.ndim - 1), 0, 1, images.ndim - 1))
-
-
-def _images_first(rows: Any) -> Any:
-    """The reverse of `_rows_first`, as a view."""
-    return rows.transpose(rows.ndim - 3, rows.ndim - 2, *range(rows.ndim - 3), rows.ndim - 1)
-
-
-def _to_first_maximum(g: Any, images: Any, windows: Sequence[tuple[int, ...]]) -> Any:
-    """The gradient of `images`, given those of the maxima of their windows.
+def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int, tuple[int, ...]]]) -> None:
+    """Write the gradient of `images` to `out`, given those of the maxima of their windows.
 
     Maxima are taken over the last dimension first, so that among equal elements the first in row-major order is chosen.
     The padding is NaN, which equals nothing and so is never chosen.
     """
-    if not windows:
-        return g
-    *outer, (dim, k, s, d, n) = windows
+    *outer, (dim, (k, s, d, n)) = windows
     spots = _along(dim, k, s, d, n)
-    places = [images[spot] for spot in spots]
-    if images.strides[-1] != places[0].strides[-1]:
-        places = [place.copy() for place in places]  # NumPy compares contiguous arrays much faster
+    places = [np.ascontiguousarray(images[spot]) for spot in spots]  # NumPy computes with these much faster
     best = _combined(np.fmax, places)
-    g = _to_first_maximum(g, best, outer)
+    if outer:
+        gradient = np.empty(best.shape, g.dtype)
+        _to_first_maximum(gradient, g, best, outer)
+        g = gradient
     disjoint = s > d * (k - 1)  # whether windows do not overlap
-    gradient = (np.empty if disjoint and images.shape[dim] == n * k else np.zeros)(images.shape, g.dtype)
-    free = np.ones(g.shape, bool)  # windows whose maximum has not been found yet
-    for spot, place in zip(spots, places, strict=True):
-        chosen = free
-        if place is not places[-1]:
-            chosen = (place == best) & free
-            free ^= chosen
+    if not disjoint or images.shape[dim] != n * k:
+        out[...] = 0
+    for spot, given in zip(spots, _shares(g, places, best), strict=True):
         if disjoint:
-            gradient[spot] = select(chosen, g)
+            out[spot] = given
         else:
-            gradient[spot] += select(chosen, g)
-    return gradient
+            out[spot] += given
+
+
+def _shares(g: Any, places: Sequence[Any], best: Any) -> Iterator[Any]:
+    """For each place in a window, the gradients of the windows whose maximum is there and at no place before."""
+    for place in places[:-1]:
+        given, g = split(place == best, g)
+        yield given
+    yield g  # all that is left
 
 
 def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau.calls.op import OPS
 from flambeau.operations.recurrent import elman_layer, gru_layer, lstm_layer
-from flambeau_backends.numpy import kernels, winograd
+from flambeau_backends.numpy import kernels, kernels_pool, winograd
+from flambeau_backends.numpy.layout import channels_last, channels_second, has_channels_last
 
 few = settings(max_examples=30, deadline=None, derandomize=True)
 
@@ -156,6 +157,32 @@ def test_pooling(geometry, ceil_mode, count_padding):
     padding = tuple(min(p, k // 2) for p, k in zip(padding, window, strict=True))
     agree(f"avg_pool{n}d_windows", [x], window, stride, padding, size, count_padding, None)
     agree("avg_pool_backward", [normal(batch, channels, *size)], tuple(space), window, stride, padding, size, count_padding, 3)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_max_pool_backward_keeps_bits(dtype):
+    """Of windows that do not overlap, gradients arrive as they are: zeros with their sign, infinities, NaN."""
+    x = normal(3, 2, 6, 7, 8).round().astype(dtype)
+    geometry = (2, 3, 2), (2, 3, 2), (0, 0, 0), (1, 1, 1), (3, 2, 4)
+    slopes = normal(3, 2, 3, 2, 4, seed=1).astype(dtype)
+    slopes.flat[::3], slopes.flat[1::5], slopes.flat[2::7] = -0.0, np.nan, -np.inf
+    got = kernels.KERNELS["max_pool_backward"](slopes, x, *geometry).reshape(3, 2, -1)
+    indices = OPS["max_pool_indices"].forward(np, x, *geometry).reshape(3, 2, -1)
+    assert np.take_along_axis(got, indices, -1).tobytes() == slopes.tobytes()
+    np.put_along_axis(got, indices, 0, -1)
+    assert not any(got.tobytes())
+
+
+@pytest.mark.parametrize("most", [1, 1 << 10, 1 << 20])
+def test_pooling_by_parts_keeps_channels_last(monkeypatch, most):
+    monkeypatch.setattr(kernels_pool, "_CACHE", most)
+    x = normal(5, 8, 24, 24)
+    images = channels_second(np.ascontiguousarray(channels_last(x)))
+    geometry = (2, 2), (2, 2), (0, 0)
+    for name, rest in ("max_pool2d", [(1, 1), (12, 12)]), ("avg_pool2d_windows", [(12, 12), True, None]):
+        got = kernels.KERNELS[name](images, *geometry, *rest)
+        assert has_channels_last(got)
+        np.testing.assert_array_equal(got, kernels.KERNELS[name](x, *geometry, *rest))
 
 
 # --- softmax and classes ------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial, reduce
 from itertools import product
 from math import prod
@@ -13,13 +13,13 @@ import numpy as np
 from flambeau.operations import pooling
 
 from .kernels import KERNELS, kernel
-from .layout import keeps_channels_last
+from .layout import channels_second, has_channels_last, keeps_channels_last
 from .namespace import namespace
-from .pieces import select
+from .pieces import split
 from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
-_CACHE = 1 << 16  # elements of the input that are worked on at a time
+_CACHE = 1 << 18  # elements of the input that are worked on at a time
 _FEW = 1 << 13  # elements of all windows up to which one look-up is faster than views
 
 
@@ -45,36 +45,47 @@ def _along(dim: int, k: int, s: int, d: int, n: int) -> tuple[tuple[slice, ...],
     return tuple((*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k))
 
 
-def _combined(combine: Callable[..., Any], places: Sequence[Any]) -> Any:
-    """Reduce the views of all window positions to one array with the ufunc `combine`."""
-    result = places[0] if len(places) == 1 else combine(places[0], places[1])
+def _combined(combine: Callable[..., Any], places: Sequence[Any], out: Any = None) -> Any:
+    """Reduce the views of all window positions to one array, `out` if given, with the ufunc `combine`."""
+    if len(places) == 1:
+        if out is None:
+            return places[0]
+        np.copyto(out, places[0])
+        return out
+    result = combine(places[0], places[1], out=out)
     for place in places[2:]:
         combine(result, place, out=result)
     return result
 
 
-def _pooled(combine: Callable[..., Any], images: Any, window_size: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Reduce each window with the ufunc `combine`, along one dimension after the other."""
+def _pool(
+    combine: Callable[..., Any], out: Any, images: Any, window_size: Sizes, stride: Sizes, dilation: Sizes, size: Sizes
+) -> None:
+    """Reduce each window with the ufunc `combine`, along one dimension after the other; `out` gets the results."""
+    last = images.ndim - 1
     for dim, geometry in enumerate(zip(window_size, stride, dilation, size, strict=True), 2):
-        images = _combined(combine, [images[index] for index in _along(dim, *geometry)])
-    return images
+        places = [images[index] for index in _along(dim, *geometry)]
+        images = _combined(combine, places, out if dim == last else None)
 
 
-def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
-    """An array of this shape that `compute` fills part by part of the batch, from the same part of each of the arrays."""
-    batch, elements = shape[0], max(prod(shape), *[array.size for array in arrays])
+def _by_parts(compute: Callable[..., None], result: Any, *arrays: Any) -> Any:
+    """The result, whose parts of the batch `compute(out, *parts)` fills, each from the same part of the arrays."""
+    batch, elements = len(result), max(array.size for array in (result, *arrays))
     if elements <= _CACHE:
-        result = compute(*arrays)
-        return result if result.flags.owndata else result.copy()
+        compute(result, *arrays)
+        return result
     pays = elements >= LARGE
     slices = parts(batch, _CACHE * batch // elements, pays)
-    result = np.empty(shape, arrays[0].dtype)
-
-    def compute_part(part: slice) -> None:
-        result[part] = compute(*(array[part] for array in arrays))
-
-    share(compute_part, slices, pays)
+    share(lambda part: compute(result[part], *(array[part] for array in arrays)), slices, pays)
     return result
+
+
+def _empty(images: Any, size: Sizes) -> Any:
+    """An array for as many images of this size, in channels-last memory if these are."""
+    batch, channels = images.shape[:2]
+    if has_channels_last(images):
+        return channels_second(np.empty((batch, *size, channels), images.dtype))
+    return np.empty((batch, channels, *size), images.dtype)
 
 
 @lru_cache(64)
@@ -99,11 +110,11 @@ def _max_pool(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dil
         return np.maximum.reduce(input.take(places), tuple(range(len(size))))
     lowest = -np.inf if input.dtype.kind in "fV" else np.iinfo(input.dtype).min
 
-    def compute(images: Any) -> Any:
+    def compute(out: Any, images: Any) -> None:
         images = _padded(images, window_size, stride, padding, dilation, size, lowest)
-        return _pooled(np.maximum, images, window_size, stride, dilation, size)
+        _pool(np.maximum, out, images, window_size, stride, dilation, size)
 
-    return _by_parts(compute, (*input.shape[:2], *size), input)
+    return _by_parts(compute, _empty(input, size), input)
 
 
 _max_pool_of_images = keeps_channels_last(_max_pool)
@@ -115,56 +126,53 @@ KERNELS["max_pool_indices"] = keeps_channels_last(partial(pooling.max_pool_indic
 def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     """Add each window's gradient to the first element that equals the window's maximum."""
     geometry = window_size, stride, padding, dilation, size
-    dims = *range(len(size) - 1), len(size) + 1
-    windows = [*zip(dims, window_size, stride, dilation, size, strict=True)]
+    windows = [*enumerate(zip(window_size, stride, dilation, size, strict=True), 2)]
 
-    def compute(g: Any, images: Any) -> Any:
+    def compute(out: Any, g: Any, images: Any) -> None:
+        if images.dtype.itemsize == 2:
+            images = images.astype(np.float32)  # NumPy compares these much faster
         if np.isnan(images.max()):
-            return _at_indices(g, images, *geometry)
-        grad_rows = _to_first_maximum(_rows_first(g), _rows_first(_padded(images, *geometry, np.nan)), windows)
-        return _images_first(grad_rows)[inside(input.shape[2:], padding)]
+            out[...] = _at_indices(g, images, *geometry)
+            return
+        padded = _padded(images, *geometry, np.nan)
+        gradient = out if padded is images else np.empty(padded.shape, g.dtype)
+        _to_first_maximum(gradient, g, padded, windows)
+        if gradient is not out:
+            out[...] = gradient[inside(input.shape[2:], padding)]
 
-    return _by_parts(compute, input.shape, g, input) if g.size else np.zeros(input.shape, g.dtype)
-
-
-def _rows_first(images: Any) -> Any:
-    """Images as contiguous `(*row, image, channel, column)`: a strided selection of rows or columns covers all images at once."""
-    return np.ascontiguousarray(images.transpose(*range(2, images.ndim - 1), 0, 1, images.ndim - 1))
-
-
-def _images_first(rows: Any) -> Any:
-    """The reverse of `_rows_first`, as a view."""
-    return rows.transpose(rows.ndim - 3, rows.ndim - 2, *range(rows.ndim - 3), rows.ndim - 1)
+    return _by_parts(compute, np.empty(input.shape, g.dtype), g, input) if g.size else np.zeros(input.shape, g.dtype)
 
 
-def _to_first_maximum(g: Any, images: Any, windows: Sequence[tuple[int, ...]]) -> Any:
-    """The gradient of `images`, given those of the maxima of their windows.
+def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int, tuple[int, ...]]]) -> None:
+    """Write the gradient of `images` to `out`, given those of the maxima of their windows.
 
     Maxima are taken over the last dimension first, so that among equal elements the first in row-major order is chosen.
     The padding is NaN, which equals nothing and so is never chosen.
     """
-    if not windows:
-        return g
-    *outer, (dim, k, s, d, n) = windows
+    *outer, (dim, (k, s, d, n)) = windows
     spots = _along(dim, k, s, d, n)
-    places = [images[spot] for spot in spots]
-    if images.strides[-1] != places[0].strides[-1]:
-        places = [place.copy() for place in places]  # NumPy compares contiguous arrays much faster
+    places = [np.ascontiguousarray(images[spot]) for spot in spots]  # NumPy computes with these much faster
     best = _combined(np.fmax, places)
-    g = _to_first_maximum(g, best, outer)
+    if outer:
+        gradient = np.empty(best.shape, g.dtype)
+        _to_first_maximum(gradient, g, best, outer)
+        g = gradient
     disjoint = s > d * (k - 1)  # whether windows do not overlap
-    gradient = (np.empty if disjoint and images.shape[dim] == n * k else np.zeros)(images.shape, g.dtype)
-    free = np.ones(g.shape, bool)  # windows whose maximum has not been found yet
-    for spot, place in zip(spots, places, strict=True):
-        chosen = free
-        if place is not places[-1]:
-            chosen = (place == best) & free
-            free ^= chosen
+    if not disjoint or images.shape[dim] != n * k:
+        out[...] = 0
+    for spot, given in zip(spots, _shares(g, places, best), strict=True):
         if disjoint:
-            gradient[spot] = select(chosen, g)
+            out[spot] = given
         else:
-            gradient[spot] += select(chosen, g)
-    return gradient
+            out[spot] += given
+
+
+def _shares(g: Any, places: Sequence[Any], best: Any) -> Iterator[Any]:
+    """For each place in a window, the gradients of the windows whose maximum is there and at no place before."""
+    for place in places[:-1]:
+        given, g = split(place == best, g)
+        yield given
+    yield g  # all that is left
 
 
 def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
@@ -196,10 +204,11 @@ def _avg_pool(
             sums = _combined(np.add, sums)
     else:
 
-        def compute(images: Any) -> Any:
-            return _pooled(np.add, _padded(images, window_size, stride, padding, ones, size, 0), window_size, stride, ones, size)
+        def compute(out: Any, images: Any) -> None:
+            images = _padded(images, window_size, stride, padding, ones, size, 0)
+            _pool(np.add, out, images, window_size, stride, ones, size)
 
-        sums = _by_parts(compute, (*input.shape[:2], *size), input)
+        sums = _by_parts(compute, _empty(input, size), input)
     counts = _window_sizes(input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if input.dtype.kind not in "iu":
         return sums / counts
@@ -225,11 +234,11 @@ def avg_pool_backward(
     counts = _window_sizes(space, window_size, stride, padding, size, count_padding, divisor, input.dtype)
     reach = [max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(space, padding, size, stride, window_size, strict=True)]
 
-    def compute(grads: Any) -> Any:
+    def compute(out: Any, grads: Any) -> None:
         shares = grads / counts
         gradient = np.zeros((*grads.shape[:2], *reach), input.dtype)
         for place in product(*map(range, window_size)):
             gradient[(..., *(slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(place, size, stride, strict=True)))] += shares
-        return gradient[inside(space, padding)]
+        out[...] = gradient[inside(space, padding)]
 
-    return _by_parts(compute, (*input.shape[:2], *space), input)
+    return _by_parts(compute, np.empty((*input.shape[:2], *space), input.dtype), input)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .threads import LARGE, get_num_threads, parts, share
 
-__all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "wide"]
+__all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "split", "wide"]
 
 PIECE = 1 << 16  # elements at a time, in one thread
 _SHARED = 1 << 19  # elements from which on threads share what takes several passes, and at a time: see `over_pieces`
@@ -81,6 +81,12 @@ def select(mask: Any, array: Any, other: Any = None) -> Any:
     difference = np.bitwise_xor(array.view(bits), other_bits)
     difference = np.multiply(difference, mask.astype(bits))
     return np.bitwise_xor(difference, other_bits).view(array.dtype)
+
+
+def split(mask: Any, array: Any) -> tuple[Any, Any]:
+    """`where(mask, array, 0)` and `where(mask, 0, array)`, the latter as what the former leaves of the array's bits."""
+    chosen, bits = select(mask, array), _BITS[array.dtype.itemsize]
+    return chosen, np.bitwise_xor(array.view(bits), chosen.view(bits)).view(array.dtype)
 
 
 def wide(kernel: Callable[..., Any]) -> Callable[..., Any]:

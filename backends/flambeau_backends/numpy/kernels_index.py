@@ -47,7 +47,7 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
 
 @kernel
 def stack(*arrays: Any, dim: int = 0) -> Any:
-    if dim == 0:  # they have one shape and dtype
+    if dim == 0 and arrays[0].size:  # without elements, it would accept other shapes
         return np.array(arrays)
     added = (slice(None),) * dim + (None,)
     return np.concatenate([array[added] for array in arrays], dim)

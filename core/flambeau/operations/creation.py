@@ -23,9 +23,9 @@ from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.scalars import converted, is_library_scalar, single
-from .factory import _as_device, _dtype_of, _finish, _key, _with_dtype
+from .factory import _as_device, _dtype_of, _finish, _key, _with_dtype, plain_shape
 from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
-from .views import as_shape, plain_shape
+from .views import as_shape
 
 __all__ = [
     "arange",

@@ -44,18 +44,6 @@ def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
     return sizes
 
 
-def plain_shape(sizes: tuple[Any, ...]) -> tuple[int, ...] | None:
-    """What `as_shape` gives for Python's integers, none of them negative; None for others."""
-    if len(sizes) == 1 and type(sizes[0]) is not int:
-        if not isinstance(sizes[0], (tuple, list)):
-            return None
-        sizes = tuple(sizes[0])
-    for size in sizes:
-        if type(size) is not int or size < 0:
-            return None
-    return sizes
-
-
 def _as_whole(value: Any, what: str = "sizes") -> int:
     if type(value) is bool or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be ints, but found element of type {type(value).__name__}")

@@ -34,6 +34,7 @@ Uniform = Callable[[], float]
 DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # mask of one word
 _SINGLE, _LONG, _WORD_TYPE = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint32)
+_FEW_STEPS = 200  # of a shuffle, up to which a loop in Python is faster
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
 # A double keeps as many low bits of its two words as its mantissa holds; a float (words.py) 24 of one.
@@ -163,6 +164,8 @@ class Generator:
 
     def permutation(self, n: int, dtype: np.dtype) -> np.ndarray:
         """The integers below `n`, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
+        if n <= _FEW_STEPS:
+            return np.array(_shuffled(n, self._words.take(max(n - 1, 0)).tolist())).astype(dtype, copy=False)
         steps = np.arange(n)
         targets = steps.copy()
         targets[:-1] += self._words.take(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
@@ -475,6 +478,15 @@ def _shift(values: np.ndarray, mean: float, std: float) -> np.ndarray:
         values *= std
     values += mean  # of 0 too: it leaves no negative zeros
     return values
+
+
+def _shuffled(n: int, words: list[int]) -> list[int]:
+    """The integers below `n`, each but the last swapped with itself or a later one, as its word says."""
+    places = list(range(n))
+    for step, word in enumerate(words):
+        target = step + word % (n - step)
+        places[step], places[target] = places[target], places[step]
+    return places
 
 
 def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -61,6 +61,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
     NAMESPACE[f"op_{name}"] = record
     signature = record.declaration if dunder else _full_declaration(record)
     has_out = record.has_out and not dunder
+    is_published = not dunder and (record.public or record.method)
     if record.variadic:
         return _variadic_source(record, f"NATIVE, {signature}" if native else signature)
     primary, optional = record.primary, {tensor for tensor in tensors if record.defaults.get(tensor, 0) is None}
@@ -79,7 +80,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
     conditions += ["dtype is None"] if "dtype" in params else []
     conditions += [f"type({flag}) is bool" for flag in record.flags]
     declaration, renaming_lines, late_lines = (
-        (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
+        with_numpy_names(name, signature.split(", "), tensors) if is_published else (signature, "", "")
     )
     hidden_parameter = "NATIVE, " if native else ""
     lines = [f"def {dunder or name}({hidden_parameter}{declaration}):", *renaming_lines.splitlines()]

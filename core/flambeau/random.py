@@ -228,6 +228,8 @@ def fork_rng(
 
 def raw_generator(generator: Generator | None, place: device) -> Any:
     """The backend's generator to sample from."""
+    if generator is None and place.type == "cpu" and not open_batches():
+        return default_generator._raw or default_generator.raw
     if place.type == "meta":  # nothing is drawn, whatever the generator
         raw = backends.for_device_type("meta").generator(0)
     elif generator is not None and generator.device.type != place.type:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .constants import number
+from .constants import number, ones
 
 __all__ = ["are_few", "log_softmax", "log_sums", "means", "normalize", "rows_of", "softmax", "variances"]
 
@@ -73,11 +73,12 @@ def log_softmax(rows: Any) -> Any:
 
 
 def log_sums(rows: Any) -> Any:
-    """The logarithms of the sums of exponentials, as a column; None as above."""
+    """Zeros and, below each, the logarithm of the sum of a row's exponentials; None as above."""
     if not _squares(rows) < _EXACT:
         return None
-    sums = np.exp(rows).dot(_column_of_ones(rows.shape[1], rows.dtype))
-    return np.log(sums, sums)
+    result = np.zeros((2, len(rows)), rows.dtype)
+    np.log(np.exp(rows).dot(ones(rows.shape[1], rows.dtype)), result[1])
+    return result
 
 
 # --- moments ------------------------------------------------------------------------------------------------------

@@ -370,6 +370,9 @@ def addmm(bias: Any, input: Any, mat2: Any) -> Any:
 # --- indexing -----------------------------------------------------------------------------------------------------
 
 
+_WHOLE = slice(None)
+
+
 def _look(input: Any, index: Any) -> Any:
     return input[index]
 
@@ -378,8 +381,18 @@ for _name in ("select", "slice", "unsqueeze", "alias"):
     KERNELS[f"getitem_{_name}"] = _look
 
 
+def _takes_slices(index: tuple[Any, ...]) -> bool:
+    """Whether there are whole dimensions in an index, and then an array of integers."""
+    for item in index[:-1]:
+        if type(item) is not slice or item != _WHOLE:
+            return False
+    return type(index[-1]) is np.ndarray and index[-1].dtype.kind != "b"
+
+
 @kernel
 def index(input: Any, index: Any) -> Any:
+    if _takes_slices(index) and input.size and input.flags.c_contiguous:  # `take` copies what is not contiguous
+        return input.take(index[-1], len(index) - 1)  # in less than half the time
     result = input[index]
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)  # NumPy keeps the memory order of the input
 

@@ -47,7 +47,7 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
 
 @kernel
 def stack(*arrays: Any, dim: int = 0) -> Any:
-    if dim == 0:  # they have one shape and dtype
+    if dim == 0 and arrays[0].size:  # without elements, it would accept other shapes
         return np.array(arrays)
     added = (slice(None),) * dim + (None,)
     return np.concatenate([array[added] for array in arrays], dim)
@@ -159,5 +159,15 @@ def sort(input: Any, dim: int, descending: bool) -> Any:
 
 @kernel
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    indices = _argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)].copy()
+    order = _argsort(input, dim, largest)
+    if order.size <= _SMALL:
+        indices = order.take(_leading(order.shape, k, dim))
+    else:
+        indices = order[(slice(None),) * dim + (slice(0, k),)].copy()
     return _elements(input, indices, dim), indices
+
+
+@lru_cache(64)
+def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
+    """The flat positions of the first `k` elements along `dim`."""
+    return np.arange(prod(shape)).reshape(shape)[(slice(None),) * dim + (slice(0, k),)].copy()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import row_norm
+from .constants import number
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 from .pieces import contiguous, over_pieces, pieces, wide
@@ -188,15 +189,23 @@ def _spread(values: Any, places: int) -> Any:
     return np.repeat(values, places).reshape(len(values), places)
 
 
+def _scales(variance: Any, eps: float) -> Any:
+    """What each channel's deviations are multiplied by."""
+    scales = np.add(variance.reshape(-1), number(eps, variance.dtype))
+    np.sqrt(scales, scales)
+    return np.reciprocal(scales, scales)
+
+
 def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
     rows, dtype = _batches(input), input.dtype
-    factor = 1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))
+    factor = _scales(variance, eps)
     if weight is not None:
         factor = factor * weight.reshape(-1)
     offset = -mean.reshape(-1) * factor
     if bias is not None:
         offset = offset + bias.reshape(-1)
-    factor, offset = factor.astype(dtype, copy=False), offset.astype(dtype, copy=False)
+    if factor.dtype is not dtype:
+        factor, offset = factor.astype(dtype, copy=False), offset.astype(dtype, copy=False)
     if rows.size <= _FEW:
         output = rows * factor[:, None]
         output += offset[:, None]
@@ -235,7 +244,7 @@ def _channel_norm_backward(
     """Gradients of input, weight and bias; `fixed` if mean and variance do not depend on the input."""
     dtype, rows, grads = g.dtype, _batches(input), _batches(g)
     mean = mean.reshape(-1).astype(dtype, copy=False)
-    scale = (1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))).astype(dtype, copy=False)
+    scale = _scales(variance, eps).astype(dtype, copy=False)
     total, projection = _channel_gradients(grads, rows, mean, scale)
     factor = scale if weight is None else scale * weight.reshape(-1).astype(dtype, copy=False)
     grad_input = _back_through(grads, rows, factor, *(() if fixed else _tilt(rows, mean, scale, total, projection)))

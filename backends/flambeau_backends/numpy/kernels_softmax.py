@@ -148,8 +148,8 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
     """Two entries along `dim`: the shift that was subtracted (0 if none), and the logarithm of the sum of exponentials."""
-    if input.ndim == 2 and (rows := few.rows_of(input, dim)) is not None and (sums := few.log_sums(rows)) is not None:
-        return np.concatenate((np.zeros(sums.shape, sums.dtype), sums), 1)
+    if input.ndim == 2 and (rows := few.rows_of(input, dim)) is not None and (result := few.log_sums(rows)) is not None:
+        return result.T
     rows = _last(input, dim)
     result = np.zeros((2, len(rows)), input.dtype)
     if not rows.size:
@@ -179,7 +179,7 @@ def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int
     flat = target.reshape(-1)
     if weight is None and flat.size and not 0 <= ignore_index < count:
         seen = flat.view(np.uint64)  # as unsigned, negative numbers are larger than any class
-        if seen[seen.argmax()] < count:
+        if seen.item(seen.argmax()) < count:
             return flat, None
     ignored = flat == ignore_index
     some = bool(ignored.any())

@@ -17,6 +17,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from math import prod
 
 import numpy as np
 
@@ -33,6 +34,7 @@ Uniform = Callable[[], float]
 DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # mask of one word
 _SINGLE, _LONG, _WORD_TYPE = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint32)
+_FEW_STEPS = 200  # of a shuffle, up to which a loop in Python is faster
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
 # A double keeps as many low bits of its two words as its mantissa holds; a float (words.py) 24 of one.
@@ -118,7 +120,7 @@ class Generator:
 
     def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Uniform on `[low, high)`; a complex dtype draws both parts."""
-        if dtype is _SINGLE and low == 0 and high == 1 and (count := math.prod(shape)) <= MANY:
+        if dtype is _SINGLE and low == 0.0 and high == 1.0 and (count := prod(shape)) <= MANY:
             return self._words.uniform(count).reshape(shape)
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
@@ -144,7 +146,7 @@ class Generator:
         Without `high`, up to the largest of the dtype; of a float, the one up to which it has all integers.
         Without `low` too, from 0 to there: what `random_()` draws.
         """
-        if dtype is _LONG and low == 0 and high is not None and 0 < high < 2**28 and (count := math.prod(shape)) <= MANY:
+        if dtype is _LONG and low == 0 and high is not None and 0 < high < 2**28 and (count := prod(shape)) <= MANY:
             return np.remainder(self._words.take(count), number(high, _WORD_TYPE)).astype(np.int64).reshape(shape)
         return self._integers(shape, np.dtype(dtype), low, high)
 
@@ -162,6 +164,8 @@ class Generator:
 
     def permutation(self, n: int, dtype: np.dtype) -> np.ndarray:
         """The integers below `n`, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
+        if n <= _FEW_STEPS:
+            return np.array(_shuffled(n, self._words.take(max(n - 1, 0)).tolist())).astype(dtype, copy=False)
         steps = np.arange(n)
         targets = steps.copy()
         targets[:-1] += self._words.take(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
@@ -175,7 +179,7 @@ class Generator:
             if not ((p >= 0) & (p <= 1)).all():
                 raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
             draw = self._doubles if p.dtype == np.float64 else self._floats
-            unit = draw(math.prod(shape)).reshape(shape)
+            unit = draw(prod(shape)).reshape(shape)
             return (unit < p.astype(unit.dtype, copy=False)).astype(dtype)
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -263,10 +267,10 @@ class Generator:
         Arrays of means and deviations shift and scale standard normal values. `contiguous=False` draws what
         PyTorch draws into a tensor that is not contiguous.
         """
-        if dtype is _SINGLE and contiguous and type(mean) is type(std) is float and mean == 0 and std == 1:
-            count = math.prod(shape)
+        if dtype is _SINGLE and contiguous and type(mean) is type(std) is float and mean == 0.0 and std == 1.0:
+            count = prod(shape)
             if 16 <= count <= MANY:
-                return self._words.normal(count).reshape(shape)
+                return self._words.normal(tuple(shape), count)
         dtype = np.dtype(dtype)
         is_standard = type(mean) is float and mean == 0 and type(std) is float and std == 1
         draw = self._normal if is_standard and dtype.itemsize > 2 else self._normal_quietly  # standard values do not overflow
@@ -282,7 +286,7 @@ class Generator:
         if dtype.kind == "c":
             parts = self.normal((*shape, 2), _real(dtype), mean, std / math.sqrt(2), contiguous=contiguous)
             return _as_complex(parts, dtype)
-        if contiguous and math.prod(shape) >= 16:
+        if contiguous and prod(shape) >= 16:
             return self._normal_blocks(shape, dtype, mean, std)
         return _in_chunks(lambda count: _shift(self._normal_pairs(count, dtype), mean, std), shape, dtype)
 
@@ -315,10 +319,10 @@ class Generator:
         def block(count: int) -> np.ndarray:
             return _shift(_box_muller(draw(count)), mean, std)
 
-        n = math.prod(shape)
+        n = prod(shape)
         remainder = n % 16
         if n <= MANY and dtype.itemsize == 4:  # the code below, in a single draw
-            return _shift(self._words.normal(n), mean, std).reshape(shape)
+            return _shift(self._words.normal((n,), n), mean, std).reshape(shape)
         if dtype is _SINGLE and box_muller.draw is not None:
             values = np.empty(n - remainder, dtype)
             self._words.advance(lambda key, used: box_muller.draw(values, key, used))
@@ -476,6 +480,15 @@ def _shift(values: np.ndarray, mean: float, std: float) -> np.ndarray:
     return values
 
 
+def _shuffled(n: int, words: list[int]) -> list[int]:
+    """The integers below `n`, each but the last swapped with itself or a later one, as its word says."""
+    places = list(range(n))
+    for step, word in enumerate(words):
+        target = step + word % (n - step)
+        places[step], places[target] = places[target], places[step]
+    return places
+
+
 def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """`places = steps`, after swapping places i and `targets[i]`, never less than i, for each i in turn.
 
@@ -591,7 +604,7 @@ def _log(x: float) -> float:
 
 def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype) -> np.ndarray:
     """An array of `shape` filled with `draw(count)`, a chunk at a time."""
-    n, dtype = math.prod(shape), np.dtype(dtype)
+    n, dtype = prod(shape), np.dtype(dtype)
     if n == 0:
         return np.empty(shape, dtype)
     if n <= _CHUNK:

@@ -6,6 +6,7 @@ normal values are, too: they are computed for all words of the window when they 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
@@ -18,7 +19,7 @@ from . import box_muller
 __all__ = ["MANY", "Words", "singles"]
 
 MANY = 1 << 10  # words of a request from which on it is drawn by itself
-_LEAST, _MOST = 1 << 8, 1 << 13  # words of a window: at first, and in a program that goes on asking
+_LEAST, _MOST = 1 << 8, 1 << 14  # words of a window: at first, and in a program that goes on asking
 _MASK, _SCALE, _ZERO = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32), np.array(0, np.float32)
 
 
@@ -40,8 +41,9 @@ def _normal_pairs(unit: Any) -> Any:
 
 
 @lru_cache(64)
-def _places_of_blocks(count: int) -> Any:
-    """Where in those pairs `count` values are: blocks of 16, of which the first 8 are by cosines and the last 8 by sines."""
+def _places_of_blocks(shape: tuple[int, ...]) -> Any:
+    """Where in those pairs an array has its values from: blocks of 16 with 8 by cosines and 8 by sines."""
+    count = math.prod(shape)
     value = np.arange(count)
     block = value // 16
     if count % 16:  # then the last 16 values are drawn anew
@@ -49,7 +51,7 @@ def _places_of_blocks(count: int) -> Any:
     place = 2 * (block * 16 + value % 8) + value % 16 // 8
     if count % 16:
         place[-16:] += 2 * count
-    return place
+    return place.reshape(shape)
 
 
 class Words:
@@ -146,8 +148,8 @@ class Words:
             self._at = at + count
             return self._uniform[at : at + count].copy()
 
-    def normal(self, count: int) -> Any:
-        """At least 16 and at most `MANY` standard normal values, in float32."""
+    def normal(self, shape: tuple[int, ...], count: int) -> Any:
+        """An array of `count` standard normal values, at least 16 and at most `MANY`, in float32."""
         words = count + 16 if count % 16 else count
         with self._lock:
             at = self._at
@@ -156,7 +158,7 @@ class Words:
             if self._normal is None:
                 self._normal = _normal_pairs(singles(self._window))
             self._at = at + words
-            return self._normal[2 * at :].take(_places_of_blocks(count))
+            return self._normal[2 * at :][_places_of_blocks(shape)]
 
     def _draw_ahead(self, count: int) -> int:
         """Extend what is left of the window to at least `count` words; returns 0, the place in the new one."""

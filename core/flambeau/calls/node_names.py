@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..runtime.state import state
 from ..tape.node import Node, Output, shown_as
+from ..tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from ..runtime.devices import DispatchKey
-    from ..tensors.tensor import Tensor
 
 __all__ = ["become", "gathered", "naming", "step"]
 
@@ -116,8 +116,6 @@ def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tens
 
 def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
     """The tensors among arguments that could have a gradient."""
-    from ..tensors.tensor import Tensor
-
     for value in values:
         if isinstance(value, Tensor):
             if value._key.dtype.is_floating_point or value._key.dtype.is_complex:
@@ -140,6 +138,8 @@ def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
+        if type(result) is Tensor and result._node is None and result._view is None:
+            return result
         several = isinstance(result, tuple)
         for output in result if several else (result,):
             if getattr(output, "_view", None) is not None:  # the result of an override has none
@@ -180,7 +180,6 @@ def _gather(last: Node) -> None:
 def _end(edge: Any) -> Tensor:
     """A leaf to end the inner graph at, in place of an edge."""
     from ..tape.engine import key_of_edge, shape_of
-    from ..tensors.tensor import wrap
 
     key = key_of_edge(edge)
     leaf = wrap(key.backend.xp.broadcast_to(key.backend.xp.zeros((), dtype=key.raw_dtype), shape_of(edge)), key)

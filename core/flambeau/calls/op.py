@@ -29,15 +29,15 @@ from .dispatch import dispatch, explain, tuple_of_tensors
 from .inplace import in_place, kernel_caller
 from .node_names import naming
 from .nodes import attach_outputs, observe_record, save, save_output
-from .operands import as_operand, can_operate, have_one_key, no_tensor, original
+from .operands import as_operand, can_operate, no_tensor, original
 from .record import OPTIONS, Operation, Out
 from .results import several, view_of
 from .signatures import UNSET, named, too_many
-from .sources import function_source, record_source, signature, source
+from .sources import at_once_source, function_source, record_source, signature, source
 from .tables import OPS, PUBLIC
 from .wrappers import add_out_argument, as_method
 
-__all__ = ["composite", "op", "source"]
+__all__ = ["at_once", "composite", "op", "source"]
 
 
 @overload
@@ -82,6 +82,15 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
     if record.inplace:
         _publish_inplace(name, function, record.aliases)
     return function
+
+
+def at_once(name: str) -> Callable[..., Tensor]:
+    """The fast path of an operation on a sequence of tensors, as a function.
+
+    It raises an exception, of whatever type, where the tensors are not plain ones of one dispatch key, where the kernel fails,
+    and where no call has looked that up yet: then the operation itself is to be called.
+    """
+    return lazy_function(f"{name}_at_once", lambda: at_once_source(OPS[name]))
 
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -260,7 +269,7 @@ NAMESPACE.update(
     recover=recover, several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
-    can_operate=can_operate, no_tensor=no_tensor, have_one_key=have_one_key, UNSET=UNSET, named=named, too_many=too_many,
+    can_operate=can_operate, no_tensor=no_tensor, UNSET=UNSET, named=named, too_many=too_many,
     may_override=overriding.may_override, offer_method=overriding.offer_method, offer_operator=overriding.offer_operator,
     DIRECT=overriding.DIRECT, are_direct=overriding.are_direct,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The operands of operations: plain tensors on the fast path, and Python numbers, which become 0-d tensors."""
+"""Operands that are not tensors: Python numbers, which become 0-d tensors."""
 
 from __future__ import annotations
 
@@ -9,24 +9,7 @@ from ..tape.fast_path import FAST
 from ..tensors.tensor import Tensor, wrap
 from ..values.scalars import is_library_scalar
 
-__all__ = ["Foreign", "as_operand", "can_operate", "constant", "have_one_key", "no_tensor", "original"]
-
-# --- tensors ------------------------------------------------------------------------------------------------------
-
-
-def have_one_key(tensors: Any) -> bool:
-    """Whether a sequence holds plain tensors of one dispatch key."""
-    if (type(tensors) is not list and type(tensors) is not tuple) or not tensors:
-        return False
-    key = None
-    for tensor in tensors:
-        if type(tensor) not in FAST or (tensor._key is not key and key is not None):
-            return False
-        key = tensor._key
-    return True
-
-
-# --- numbers ------------------------------------------------------------------------------------------------------
+__all__ = ["Foreign", "as_operand", "can_operate", "constant", "no_tensor", "original"]
 
 
 class Foreign:

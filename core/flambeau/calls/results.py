@@ -29,13 +29,15 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
     """Wrap the results of an operation that has several."""
     keys = keys if type(keys) is tuple else (keys,) * len(arrays)
     tracked = False
-    if record.differentiable:
-        for tensor in tensors:
-            tracked = tracked or (tensor is not None and tensor._requires_grad)
+    for tensor in tensors:
+        if tensor is not None and tensor._requires_grad:
+            tracked = record.differentiable
     if tracked:
         results = record.record(list(map(_in_array, arrays, keys)), keys, *tensors, *params)
     else:
-        results = list(map(wrap, map(_in_array, arrays, keys), keys))
+        results = []
+        for array, key in zip(arrays, keys, strict=True):
+            results.append(wrap(array if type(array) is key.array_type else key.backend.wrap(array), key))
     if record.view:
         storage = tensors[0]._storage or tensors[0]._own_storage()
         for number, result in enumerate(results):

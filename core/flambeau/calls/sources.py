@@ -18,7 +18,7 @@ from .record import Operation
 from .signatures import with_numpy_names
 from .tables import OPS
 
-__all__ = ["function_source", "record_source", "signature", "source"]
+__all__ = ["at_once_source", "function_source", "record_source", "signature", "source"]
 
 
 def signature(record: Operation, with_out: bool = True) -> inspect.Signature:
@@ -61,6 +61,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
     NAMESPACE[f"op_{name}"] = record
     signature = record.declaration if dunder else _full_declaration(record)
     has_out = record.has_out and not dunder
+    is_published = not dunder and (record.public or record.method)
     if record.variadic:
         return _variadic_source(record, f"NATIVE, {signature}" if native else signature)
     primary, optional = record.primary, {tensor for tensor in tensors if record.defaults.get(tensor, 0) is None}
@@ -79,7 +80,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
     conditions += ["dtype is None"] if "dtype" in params else []
     conditions += [f"type({flag}) is bool" for flag in record.flags]
     declaration, renaming_lines, late_lines = (
-        (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
+        with_numpy_names(name, signature.split(", "), tensors) if is_published else (signature, "", "")
     )
     hidden_parameter = "NATIVE, " if native else ""
     lines = [f"def {dunder or name}({hidden_parameter}{declaration}):", *renaming_lines.splitlines()]
@@ -139,23 +140,39 @@ def _new_tensor(indent: str) -> list[str]:
 
 
 def _variadic_source(record: Operation, signature: str) -> str:
-    """The source for an operation on a sequence of tensors; the fast path is for plain tensors of one dispatch key."""
+    """The source for an operation on a sequence of tensors, without the fast path: that is `at_once_source`."""
     name, params = record.name, _tuple(record.param_names)
-    keywords = ", ".join(f"{param}={param}" for param in record.kernel_params)
     return (
         f"def {name}({signature}):\n"
-        f"    if have_one_key(tensors){' and out is None' if record.has_out else ''}:\n"
-        f"        try:\n"
-        f"            kernel, result_key = tensors[0]._key.table[{name!r}]\n"
-        f"            array = kernel(*[tensor._array for tensor in tensors], {keywords})\n"
-        f"        except Exception as error:\n"
-        f"            return recover(error, op_{name}, tuple(tensors), {params})\n"
-        f"        for tensor in tensors:\n"
-        f"            if tensor._requires_grad:\n"
-        f"                return record_{name}(array, result_key, tensors, {params})\n"
-        + "".join(f"{line}\n" for line in [*_new_tensor("        "), "        return result"])
-        + f"    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {'out' if record.has_out else None})\n"
+        f"    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {'out' if record.has_out else None})\n"
     )
+
+
+def at_once_source(record: Operation) -> str:
+    """The source of the fast path of an operation on a sequence of tensors: all in one loop, as sequences are short."""
+    name = record.name
+    NAMESPACE[f"op_{name}"] = record
+    keywords = ", ".join(f"{param}={param}" for param in record.kernel_params)
+    lines = [
+        f"def {name}_at_once({record.declaration}):",
+        "    if type(tensors) is not list and type(tensors) is not tuple:",
+        "        raise TypeError('not a sequence')",
+        "    key, arrays, tracked = None, [], False",
+        "    for tensor in tensors:",
+        "        if type(tensor) not in FAST or (tensor._key is not key and key is not None):",
+        "            raise TypeError('not plain tensors of one dispatch key')",
+        "        key = tensor._key",
+        "        arrays.append(tensor._array)",
+        "        if tensor._requires_grad:",
+        "            tracked = True",
+        f"    kernel, result_key = key.table[{name!r}]",
+        f"    array = kernel(*arrays, {keywords})",
+        "    if tracked:",
+        f"        return record_{name}(array, result_key, tensors, {_tuple(record.param_names)})",
+        *_new_tensor("    "),
+        "    return result",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _tuple(names: Sequence[str]) -> str:

@@ -165,7 +165,9 @@ def attends_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
     """
     tensors = (query, key, value) if mask is None else (query, key, value, mask)
     plain = all(type(tensor._key) is DispatchKey for tensor in tensors) and query._key.dtype.category == dtypes.FLOATING
-    if not plain or state.forward_levels or any(map(overriding.overriding, tensors)) or not _fit(query.shape, key.shape, value.shape, mask):
+    if not plain or state.forward_levels or any(map(overriding.overriding, tensors)):
+        return False
+    if not _fit(query.shape, key.shape, value.shape, mask):
         return False
     recorded = _grad.get() and any(tensor._requires_grad for tensor in tensors)
     has_kernel = "attention_gradients" in query._key.backend.all_kernels

@@ -16,7 +16,7 @@ from ..calls.tables import PUBLIC
 from ..runtime.warning import warn_once
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
-from .creation import _offered_to_modes, arange, tensor, zeros
+from .creation import arange, tensor, zeros
 from .factory import _finish
 from .joining import cat, stack
 from .views import as_shape, diagonal, split, wrap_dim
@@ -353,7 +353,7 @@ def _triangle_indices(name: str, in_triangle: Any) -> None:
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"
     function.__doc__ = f"The row and column numbers {side} a diagonal of a `row` by `col` matrix, shape `(2, n)`."
-    PUBLIC[name] = _offered_to_modes(name, function)
+    PUBLIC[name] = function
 
 
 _triangle_indices("tril_indices", lambda right, offset: right <= offset)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from itertools import pairwise
 from typing import Any
 
@@ -16,12 +17,13 @@ from ..calls.transform_hooks import hooks
 from ..calls.wrappers import as_method
 from ..runtime.devices import DispatchKey, dispatch_key
 from ..runtime.warning import warn
+from ..tape.fast_path import FAST
 from ..tensors.memory_format import memory_order, strided
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.scalars import converted, is_library_scalar, single
-from .factory import _as_device, _dtype_of, _finish, _key, _with_dtype
+from .factory import _as_device, _dtype_of, _finish, _key, _with_dtype, plain_shape
 from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .views import as_shape
 
@@ -50,6 +52,7 @@ __all__ = [
 ]  # fmt: skip
 
 _FEW = 16  # numbers up to which Python computes them sooner than an array library
+_REAL = frozenset({int, float})
 
 
 # --- from a shape -------------------------------------------------------------------------------------------------
@@ -79,12 +82,15 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         result = wrap(array, key)
         return _finish(result, requires_grad, out, pin_memory)
 
-    return _publish(name, doc, factory)
+    return _publish(name, doc, factory, lambda key, shape: wrap(make(key, shape), key))
 
 
 def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     if not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    shape = plain_shape(size)
+    if shape is not None:
+        return shape
     try:
         shape = as_shape(size)
     except TypeError as error:
@@ -94,24 +100,36 @@ def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _publish(name: str, doc: str, factory: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _publish(
+    name: str,
+    doc: str,
+    factory: Callable[..., Tensor],
+    of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor] | None = None,
+) -> Callable[..., Tensor]:
+    """The public function of a factory.
+
+    Args:
+        name, doc: what it is called, and its documentation.
+        factory: the function, with all options.
+        of_defaults: of a factory of `*size`: what it makes of a dispatch key and a shape where no option is given.
+    """
     factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = doc
-    PUBLIC[name] = _offered_to_modes(name, factory)
+    PUBLIC[name] = factory if of_defaults is None else _offered_to_modes(name, factory, of_defaults)
     return PUBLIC[name]
 
 
-def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
+def _offered_to_modes(
+    name: str, factory: Callable[..., Any], of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor]
+) -> Callable[..., Any]:
     """A factory of `*size`, made open to overrides by a TorchFunctionMode, though it has no tensor arguments."""
-    from functools import wraps
-
-    from ..tape.fast_path import FAST
-
-    if not factory.__code__.co_flags & 4:  # no `*size`, for which `size=` would have to be allowed
-        return factory
 
     @wraps(factory)
     def create(*args: Any, **kwargs: Any) -> Any:
+        if FAST and args and not kwargs:
+            shape = plain_shape(args)
+            if shape is not None:
+                return of_defaults(dispatch_key(dtypes.get_default_dtype()), shape)
         if not FAST and overriding.wanted((), name=name):
             return overriding.handle_torch_function(create, (), *args, **kwargs)
         if kwargs and "size" in kwargs:
@@ -413,15 +431,16 @@ def _ends(
     Raises:
         RuntimeError: the dtype given is not complex, and one of the two is.
     """
-    start, end = _plain(start), _plain(end)
     default = None
-    if isinstance(start, complex) or isinstance(end, complex):
-        default = dtypes.get_default_dtype().to_complex()
-        if dtype is not None and not dtypes.meant(dtype).is_complex:
-            raise RuntimeError(
-                f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
-                f"{dtypes.meant(dtype).legacy_name}"
-            )
+    if type(start) not in _REAL or type(end) not in _REAL:
+        start, end = _plain(start), _plain(end)
+        if isinstance(start, complex) or isinstance(end, complex):
+            default = dtypes.get_default_dtype().to_complex()
+            if dtype is not None and not dtypes.meant(dtype).is_complex:
+                raise RuntimeError(
+                    f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
+                    f"{dtypes.meant(dtype).legacy_name}"
+                )
     key = _key(dtype, device, _dtype_of(out) or default)
     number_dtype = key.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
     return converted(start, number_dtype), converted(end, number_dtype), key
@@ -444,35 +463,46 @@ def linspace(
     start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    _refuse_bools("linspace_cpu", key.dtype, steps)
-    if key.dtype in dtypes.FLOAT8:
-        raise NotImplementedError(f"\"linspace_cpu\" not implemented for '{key.dtype.legacy_name}'")
-    with key.backend.guard(key.device.index or 0):
-        result = wrap(_evenly_spaced(start, end, steps, key), key)
-    return _finish_1d(result, requires_grad, out, pin_memory)
-
-
-def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
-    """The array of `linspace`: its first half is counted from the start and its second half from the end, as in PyTorch."""
-    end = start if steps == 1 else end
-    half, gaps = max(steps // 2, 1), max(steps - 1, 1)
-    step = (end - start) / gaps
-    backend, dtype = key.backend, key.dtype
-    xp = backend.on(key.device.index or 0)
-    if dtype is dtypes.float32:  # step rounded as in PyTorch, which then multiplies and adds without rounding between
+    if key.dtype is not dtypes.float32:
+        _refuse_dtypes("linspace_cpu", key.dtype, steps)
+    if steps == 1:
+        end = start
+    half, gaps = steps // 2 or 1, steps - 1 if steps > 1 else 1
+    if key.dtype is dtypes.float32:  # step rounded as in PyTorch, which then multiplies and adds without rounding between
         start, end = single(start), single(end)
         step = single(single(end - start) / gaps)
-        if 0 < steps <= _FEW:
-            positions = builtins.range(steps)
-            numbers = [start + step * i if i < half else end - step * (gaps - i) for i in positions]
-            return xp.asarray(numbers, dtype=key.raw_dtype)
+    else:
+        step = (end - start) / gaps
+    index = key.device.index or 0
+    if key.dtype is dtypes.float32 and 0 < steps <= _FEW:
+        array = key.backend.on(index).asarray(_few_evenly_spaced(start, end, step, steps, half), dtype=key.raw_dtype)
+    else:
+        with key.backend.guard(index):
+            array = _evenly_spaced(start, end, step, steps, half, key)
+    return _finish_1d(wrap(array, key), requires_grad, out, pin_memory)
+
+
+def _few_evenly_spaced(start: float, end: float, step: float, steps: int, half: int) -> list[float]:
+    """The numbers of `linspace`: the first half is counted from the start and the second half from the end, as in PyTorch."""
+    numbers = []
+    for position in builtins.range(half):
+        numbers.append(start + step * position)
+    for from_end in builtins.range(steps - half - 1, -1, -1):
+        numbers.append(end - step * from_end)
+    return numbers
+
+
+def _evenly_spaced(start: Any, end: Any, step: Any, steps: int, half: int, key: DispatchKey) -> Any:
+    """The array of these numbers; without steps, an empty one."""
+    backend, dtype = key.backend, key.dtype
+    xp = backend.on(key.device.index or 0)
     wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)
     position = xp.arange(steps, dtype=wide)
-    from_end = gaps - position[half:]
+    from_end = steps - 1 - position[half:]
     if dtype in dtypes.HALF:  # rounded after each operation
         start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
         position, from_end = (backend.astype(array, key.raw_dtype) for array in (position, from_end))
-        step = (end - start) / xp.asarray(gaps, dtype=key.raw_dtype)
+        step = (end - start) / xp.asarray(max(steps - 1, 1), dtype=key.raw_dtype)
     add = _multiplied_and_added if dtype is dtypes.float64 or dtype.category <= dtypes.INTEGER else _added
     array = xp.concat([add(start, step, position[:half]), add(end, -step, from_end)])
     return backend.astype(array, key.raw_dtype)
@@ -496,9 +526,9 @@ def _multiplied_and_added(start: float, step: float, position: Any) -> Any:
     return total + ((product - (total - added)) + (start - added) + product_error)
 
 
-def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
-    if dtype is dtypes.bool_ and steps > 1:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+def _refuse_dtypes(kernel: str, dtype: Dtype, steps: int) -> None:
+    if (dtype is dtypes.bool_ and steps > 1) or dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy_name}'")
 
 
 def logspace(
@@ -517,7 +547,7 @@ def logspace(
     """`base` to the powers of `linspace`."""
     steps = as_int("logspace", "steps", steps)
     start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
-    _refuse_bools("logspace_cpu", key.dtype, steps)
+    _refuse_dtypes("logspace_cpu", key.dtype, steps)
     wide = dtypes.complex128 if key.dtype.is_complex else dtypes.float64
     exponents = linspace(start, end, steps, dtype=wide, device=_with_dtype(wide, device)[0])
     result = (float(base) ** exponents).to(key.dtype).to(key.device)
@@ -560,7 +590,7 @@ for _function in (
     logspace,
     eye,
 ):
-    PUBLIC[_function.__name__] = _offered_to_modes(_function.__name__, _function)
+    PUBLIC[_function.__name__] = _function
 
 
 # --- new_*: as an existing tensor ---------------------------------------------------------------------------------

@@ -1,8 +1,12 @@
-"""Sums of products by Einstein's convention, as products of pairs of matrices."""
+"""Sums of products by Einstein's convention, as products of pairs of matrices.
+
+What is computed depends on the equation and the shapes alone. So it is planned on stand-ins for the tensors, `Planned`, and the
+plan is remembered.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -47,17 +51,89 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
             [3., 4.]])
     """
     equation, tensors = _arguments(equation, operands)
-    terms, result = _parsed(equation, len(tensors))
-    labelled = [_labelled(tensor, labels, index) for index, (tensor, labels) in enumerate(zip(tensors, terms, strict=True))]
+    shapes = tuple([tuple(tensor._array.shape) for tensor in tensors])
+    steps, result = _plan(equation, shapes, path_options.enabled, path_options.strategy)
+    _check_dtypes(tensors)
+    for compute, places in steps:
+        tensors.append(compute(*[tensors[place] for place in places]))
+    return tensors[result]
+
+
+# --- the plan -----------------------------------------------------------------------------------------------------
+
+
+class Planned:
+    """Stands for a tensor, by its shape, and its place in the list of the operands and of what is computed from them in turn.
+
+    That list, `line`, has for each result the function that computes it, and the places of the tensors that this takes.
+    """
+
+    __slots__ = ("line", "place", "shape")
+
+    def __init__(self, line: list[Any], place: int, shape: Sequence[int]) -> None:
+        self.line, self.place, self.shape = line, place, tuple(shape)
+
+    def _then(self, shape: Sequence[int], compute: Callable[..., Tensor], *others: Planned) -> Planned:
+        self.line.append((compute, (self.place, *[other.place for other in others])))
+        return Planned(self.line, len(self.line) - 1, shape)
+
+    def permute(self, dims: list[int]) -> Planned:
+        return self._then([self.shape[dim] for dim in dims], lambda tensor: tensor.permute(dims))
+
+    def reshape(self, shape: tuple[int, ...]) -> Planned:
+        return self if shape == self.shape else self._then(shape, lambda tensor: tensor.reshape(shape))
+
+    def diagonal(self, first: int, second: int) -> Planned:
+        """The diagonal of two dimensions, in the place of the first."""
+        shape = self.shape[:second] + self.shape[second + 1 :]
+        return self._then(shape, lambda tensor: tensor.diagonal(0, first, second).movedim(-1, first))
+
+    def sum(self, dims: list[int]) -> Planned:
+        return self._then(self._without(dims), lambda tensor: tensor.sum(dims))
+
+    def squeeze(self, dims: list[int]) -> Planned:
+        return self._then(self._without(dims), lambda tensor: tensor.squeeze(tuple(dims)))
+
+    def _without(self, dims: list[int]) -> list[int]:
+        return [size for dim, size in enumerate(self.shape) if dim not in dims]
+
+    def stretched(self, kept: list[bool]) -> Planned:
+        """With a dimension of size 1 for each that is not kept."""
+        sizes = iter(self.shape)
+        index = tuple(slice(None) if keep else None for keep in kept)
+        return self._then([next(sizes) if keep else 1 for keep in kept], lambda tensor: tensor[index])
+
+    def times(self, other: Planned) -> Planned:
+        shape = [b if a == 1 else a for a, b in zip(self.shape, other.shape, strict=True)]
+        return self._then(shape, lambda a, b: a * b, other)
+
+    def matmul(self, other: Planned) -> Planned:
+        """The product of matrices, or of batches of them."""
+        return self._then((*self.shape[:-1], other.shape[-1]), _mm if len(self.shape) == 2 else _bmm, other)
+
+
+_Operand = tuple[Planned, Labels]  # an operand, or what has been computed, and the labels of its dimensions
+
+
+@lru_cache(256)
+def _plan(equation: str, shapes: tuple[tuple[int, ...], ...], *path: Any) -> tuple[list[Any], int]:
+    """The steps, each a function and the places of what it takes, and the place of the result.
+
+    `path` is what else the order of the products depends on.
+    """
+    terms, result = _parsed(equation, len(shapes))
+    line: list[Any] = [None] * len(shapes)
+    operands = [Planned(line, place, shape) for place, shape in enumerate(shapes)]
+    labelled = [_labelled(operand, labels) for operand, labels in zip(operands, terms, strict=True)]
     output = _output(terms, result, labelled)
     _check_sizes(labelled)
-    _check_dtypes(tensors)
     order = output + sorted(_used(labelled).difference(output), key=str)
     labelled = [_arranged(*operand, order) for operand in labelled]
     for pair in _path(labelled, output):
         second, first = (labelled.pop(index) for index in sorted(pair, reverse=True))
         labelled.append(_contracted(first, second, _used(labelled).union(output), order))
-    return _summed(*labelled[0], set(output))[0]
+    last = _summed(*labelled[0], set(output))[0]
+    return line[len(shapes) :], last.place
 
 
 # --- reading the arguments ----------------------------------------------------------------------------------------
@@ -97,7 +173,6 @@ def _sublist(numbers: Sequence[Any]) -> str:
     return "".join("..." if number is Ellipsis else _LETTERS[number] for number in numbers)
 
 
-@lru_cache(256)
 def _parsed(equation: str, count: int) -> tuple[list[Labels], Labels | None]:
     """The labels of each operand, and of the result if they are given; Ellipsis stands for itself."""
     left, arrow, right = equation.partition("->")
@@ -135,9 +210,9 @@ def _letters(text: str, start: int, where: str) -> Iterator[Label]:
         index += 1
 
 
-def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Labels]:
+def _labelled(tensor: Planned, labels: Labels) -> _Operand:
     """An operand with one label for each of its dimensions, all different: repeated ones become a diagonal."""
-    ndim, named = tensor.ndim, len(labels) - (Ellipsis in labels)
+    index, ndim, named = tensor.place, len(tensor.shape), len(labels) - (Ellipsis in labels)
     if named > ndim or (named < ndim and Ellipsis not in labels):
         missing = "" if Ellipsis in labels else " and no ellipsis was given"
         relation = "is more than" if Ellipsis in labels else "does not match"
@@ -159,12 +234,12 @@ def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Label
                 f"einsum(): subscript {full[position]} is repeated for operand {index} but the sizes don't match, "
                 f"{tensor.shape[position]} != {tensor.shape[first]}"
             )
-        tensor = tensor.diagonal(0, first, position).movedim(-1, first)
+        tensor = tensor.diagonal(first, position)
         del full[position]
     return tensor, full
 
 
-def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[tuple[Tensor, Labels]]) -> Labels:
+def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[_Operand]) -> Labels:
     every = [label for labels in terms for label in labels]
     under_ellipsis = sorted({label for _, labels in labelled for label in labels if isinstance(label, int)})
     if result is None:  # what occurs once, in alphabetical order
@@ -182,11 +257,11 @@ def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[t
     return output
 
 
-def _used(labelled: Sequence[tuple[Tensor, Labels]]) -> set[Label]:
+def _used(labelled: Sequence[_Operand]) -> set[Label]:
     return {label for _, labels in labelled for label in labels}
 
 
-def _check_sizes(labelled: Sequence[tuple[Tensor, Labels]]) -> None:
+def _check_sizes(labelled: Sequence[_Operand]) -> None:
     sizes: dict[Label, int] = {}
     for index, (tensor, labels) in enumerate(labelled):
         for label, size in zip(labels, tensor.shape, strict=True):
@@ -216,7 +291,7 @@ class PathOptions:
 path_options = PathOptions()
 
 
-def _path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) -> list[tuple[int, ...]]:
+def _path(labelled: Sequence[_Operand], output: Labels) -> list[tuple[int, ...]]:
     """Which operands to multiply, step by step; each product joins the end of the list."""
     count = len(labelled)
     path = _cheapest_path(labelled, output) if count > 2 else None
@@ -225,7 +300,7 @@ def _path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) -> list[tup
     return [(0, 1), *((0, left) for left in range(count - 2, 0, -1))] if count > 1 else []
 
 
-def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) -> list[tuple[int, ...]] | None:
+def _cheapest_path(labelled: Sequence[_Operand], output: Labels) -> list[tuple[int, ...]] | None:
     if not path_options.enabled:
         return None
     try:
@@ -238,16 +313,14 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
         for labels in (*(labels for _, labels in labelled), output)
     ]
     equation = f"{','.join(parts[:-1])}->{parts[-1]}"
-    shapes = (tuple(tensor.shape) for tensor, _ in labelled)
+    shapes = (tensor.shape for tensor, _ in labelled)
     return contract_path(equation, *shapes, shapes=True, optimize=path_options.strategy)[0]  # type: ignore[no-any-return]  # opt_einsum is untyped
 
 
 # --- products of pairs --------------------------------------------------------------------------------------------
 
 
-def _contracted(
-    first: tuple[Tensor, Labels], second: tuple[Tensor, Labels], needed: set[Label], order: Labels
-) -> tuple[Tensor, Labels]:
+def _contracted(first: _Operand, second: _Operand, needed: set[Label], order: Labels) -> _Operand:
     """The product of two operands, summed over the labels that are not needed later; labels are, and stay, in `order`."""
     a, b = _without_ones(first, second), _without_ones(second, first)
     shared = set(a[1]) & set(b[1])
@@ -256,7 +329,7 @@ def _contracted(
     summed = [label for label in order if label in shared and label not in needed]
     if not summed:
         labels = [label for label in order if label in a[1] or label in b[1]]
-        return _stretched(*a, labels) * _stretched(*b, labels), labels
+        return _stretched(*a, labels).times(_stretched(*b, labels)), labels
     rows = [label for label in order if label in a[1] and label not in shared]
     columns = [label for label in order if label in b[1] and label not in shared]
     others = [label for label in order if label not in {*batch, *summed, *rows}]
@@ -268,32 +341,28 @@ def _contracted(
     many, m = prod(left.shape[: cuts[0]]), prod(left.shape[cuts[0] : cuts[1]])
     inner, n = prod(left.shape[cuts[1] :]), prod(right.shape[cuts[2] :])
     if batch:
-        product = _bmm(_shaped(left, (many, m, inner)), _shaped(right, (many, inner, n)))
+        product = left.reshape((many, m, inner)).matmul(right.reshape((many, inner, n)))
     else:
-        product = _mm(_shaped(left, (m, inner)), _shaped(right, (inner, n)))
-    return _arranged(_shaped(product, shape), [*batch, *rows, *columns], order)
+        product = left.reshape((m, inner)).matmul(right.reshape((inner, n)))
+    return _arranged(product.reshape(shape), [*batch, *rows, *columns], order)
 
 
-def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return tensor if tensor.shape == shape else tensor.reshape(shape)
-
-
-def _stretched(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
+def _stretched(tensor: Planned, labels: Labels, order: Labels) -> Planned:
     """The operand with a dimension for each label in `order`, of size 1 for one that it does not have."""
-    return tensor[tuple(slice(None) if label in labels else None for label in order)]
+    return tensor.stretched([label in labels for label in order])
 
 
-def _without_ones(operand: tuple[Tensor, Labels], other: tuple[Tensor, Labels]) -> tuple[Tensor, Labels]:
+def _without_ones(operand: _Operand, other: _Operand) -> _Operand:
     """The operand without the dimensions of size 1 that the other one has longer: they would only be broadcast."""
     tensor, labels = operand
     sizes = dict(zip(other[1], other[0].shape, strict=True))
     dropped = [i for i, label in enumerate(labels) if tensor.shape[i] == 1 and sizes.get(label, 1) != 1]
     if not dropped:
         return operand
-    return tensor.squeeze(tuple(dropped)), [label for i, label in enumerate(labels) if i not in dropped]
+    return tensor.squeeze(dropped), [label for i, label in enumerate(labels) if i not in dropped]
 
 
-def _summed(tensor: Tensor, labels: Labels, needed: set[Label]) -> tuple[Tensor, Labels]:
+def _summed(tensor: Planned, labels: Labels, needed: set[Label]) -> _Operand:
     dims = [i for i, label in enumerate(labels) if label not in needed]
     if not dims:
         return tensor, labels
@@ -301,7 +370,7 @@ def _summed(tensor: Tensor, labels: Labels, needed: set[Label]) -> tuple[Tensor,
     return summed, [label for label in labels if label in needed]
 
 
-def _arranged(tensor: Tensor, labels: Labels, order: Labels) -> tuple[Tensor, Labels]:
+def _arranged(tensor: Planned, labels: Labels, order: Labels) -> _Operand:
     """The operand with its dimensions in that order."""
     arranged = [label for label in order if label in labels]
     return (tensor if labels == arranged else tensor.permute([labels.index(label) for label in arranged])), arranged

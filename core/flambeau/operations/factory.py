@@ -35,6 +35,18 @@ def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Disp
     return dispatch_key(dtype, device if device is None else _as_device(device))
 
 
+def plain_shape(sizes: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """The shape meant by `f(2, 3)` or `f((2, 3))`, if it is of Python's integers, none of them negative; None for others."""
+    if len(sizes) == 1 and type(sizes[0]) is not int:
+        if not isinstance(sizes[0], (tuple, list)):
+            return None
+        sizes = tuple(sizes[0])
+    for size in sizes:
+        if type(size) is not int or size < 0:
+            return None
+    return sizes
+
+
 def _with_dtype(dtype: Dtype, device: Any) -> tuple[Device, Device]:
     """The device for numbers that are computed in this dtype, the CPU if `device` lacks it; and the device that was asked for."""
     place = dispatch_key(dtypes.bool_, _as_device(device))

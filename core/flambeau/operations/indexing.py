@@ -488,9 +488,10 @@ def _check_index_dtype(name: str, index: Tensor) -> None:
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of `dim` at the positions in `index` (1-d); a copy."""
-    dim = wrap_dim(dim, input.ndim)
+    ndim, index_ndim = input._array.ndim, index._array.ndim
+    dim = wrap_dim(dim, ndim)
     _check_index_dtype("index_select", index)
-    if index.ndim > 1:
+    if index_ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     bad = out_of_range(input, dim, index)
     if bad is not None:
@@ -499,13 +500,13 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             if dim == 1
             else IndexError("index out of range in self")
         )
-    if not input.ndim:
+    if not ndim:
         if index.numel() != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
         return input.clone()
-    if type(input) in FAST and type(index) in FAST and index.ndim and index._key.device is input._key.device:
+    if index_ndim and type(input) in FAST and type(index) in FAST and index._key.device is input._key.device:
         return _indexed(input, (slice(None),) * dim + (index._array,))  # what indexing would come to
-    return input[(slice(None),) * dim + (index if index.ndim else index.reshape(1),)]
+    return input[(slice(None),) * dim + (index if index_ndim else index.reshape(1),)]
 
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:

@@ -8,8 +8,7 @@ from typing import Any
 from ..calls.arguments import Dims
 from ..calls.dispatch import result_dtype, whole_numbers
 from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..calls.operands import have_one_key
+from ..calls.op import at_once, composite, op
 from ..calls.record import Out
 from ..calls.transform_hooks import one_by_one
 from ..tensors.memory_format import contiguous_format
@@ -34,6 +33,7 @@ _stack = op(
     tensors=lambda F, g, dim, tensors_shape: [
         F.getitem_select(g, (*((slice(None),) * dim), index)) for index in range(len(tensors_shape))],
 )  # fmt: skip
+_cat_at_once, _stack_at_once = at_once("cat"), at_once("stack")
 
 
 def _sequence(name: str, tensors: Any, empty: Exception) -> list[Any]:
@@ -77,11 +77,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    if have_one_key(tensors):
-        try:
-            return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
-        except Exception:  # of whatever type the library raises
-            pass  # accepted below as PyTorch does, or refused with PyTorch's message
+    try:
+        return _cat_at_once(tensors, wrap_dim(dim, tensors[0]._array.ndim))
+    except Exception:  # of whatever type the library raises
+        pass  # accepted below as PyTorch does, or refused with PyTorch's message
     inputs = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
     shapes = [tensor._array.shape for tensor in inputs]
     if () in shapes:
@@ -104,13 +103,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensor([[0., 1.],
             [0., 1.]])
     """
-    if have_one_key(tensors):
-        shape = tensors[0]._array.shape
-        for tensor in tensors:
-            if tensor._array.shape != shape:
-                break
-        else:
-            return _stack(tensors, dim=wrap_dim(dim, len(shape) + 1))
+    try:
+        return _stack_at_once(tensors, wrap_dim(dim, tensors[0]._array.ndim + 1))
+    except Exception:
+        pass  # as above
     inputs = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
     shapes = [tensor._array.shape for tensor in inputs]
     if shapes.count(shapes[0]) != len(shapes):

@@ -383,7 +383,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         )
     if len(shape) <= 2 and len(target_shape) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if target.dtype not in (dtypes.int64, dtypes.uint8):
+    if target._key.dtype not in (dtypes.int64, dtypes.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}")
     if len(shape) == len(target_shape) == 1 and target_shape != (1,):
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target_shape[0]}")

@@ -16,9 +16,11 @@ from ..calls.node_names import gathered
 from ..calls.op import op
 from ..calls.overriding import wanted
 from ..calls.tables import PUBLIC
-from ..tape.grad_mode import _grad, no_grad
+from ..runtime.devices import DispatchKey
+from ..tape.fast_path import FAST
+from ..tape.grad_mode import _grad
 from ..tape.node import shown_as
-from ..tensors.tensor import Tensor, alias
+from ..tensors.tensor import Tensor, alias, wrap
 from ..values import dtypes
 from .conversion import in_format_of
 from .formula import formula
@@ -138,18 +140,34 @@ _fixed_norm = op(
 
 def _workspace(*tensors: Any) -> Any:
     """A dictionary in which the forward may leave something for the backward; None if there will be no backward."""
+    return {} if _is_recorded(*tensors) else None
+
+
+def _is_recorded(*tensors: Tensor | None) -> bool:
+    """Whether a call with these arguments is recorded."""
     for tensor in tensors:
-        if tensor is not None and tensor._requires_grad and _grad.get():
-            return {}
-    return None
+        if tensor is not None and tensor._requires_grad:
+            return _grad.get()
+    return False
 
 
 # --- batches ------------------------------------------------------------------------------------------------------
 
 
-def _along_channels(parameter: Tensor | None, ndim: int) -> Any:
+def _along_channels(parameter: Tensor | None, ndim: int, recorded: bool) -> Any:
     """A parameter of the channels in the shape that broadcasts against an input of `ndim` dimensions."""
-    return parameter if parameter is None or ndim == 2 else parameter.reshape(1, -1, *(1,) * (ndim - 2))
+    if parameter is None or ndim == 2:
+        return parameter
+    shape = (1, -1, *(1,) * (ndim - 2))
+    return parameter.reshape(shape) if recorded else _read_as(parameter, shape)
+
+
+def _read_as(tensor: Tensor, shape: tuple[int, ...]) -> Any:
+    """The tensor in another shape, without what a view has to remember: to be read at once, and not by a backward."""
+    key = tensor._key
+    if type(tensor) in FAST and type(key) is DispatchKey:
+        return wrap(key.F.reshape(tensor._array, shape), key)
+    return tensor.reshape(shape)
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
@@ -174,10 +192,11 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
     )
 
 
-def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
+def _check_channels(input: Tensor, *parameters: Tensor | None) -> None:
     expected = input._array.shape[1:2]
-    for name, parameter in parameters.items():
+    for position, parameter in enumerate(parameters):
         if parameter is not None and parameter._array.shape != expected:
+            name = ("running_mean", "running_var", "weight", "bias")[position]
             raise RuntimeError(f"{name} should contain {sum(input.shape[1:2])} elements not {parameter.numel()}")
 
 
@@ -204,15 +223,16 @@ def batch_norm(
     """
     if input.ndim < 2 and not input.numel():
         return input.clone()
-    _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_channels(input, running_mean, running_var, weight, bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
     require_constant("native_batch_norm", running_mean=running_mean, running_var=running_var)
     ndim, arguments = input.ndim, (input, weight, bias)
-    weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)
+    recorded = _is_recorded(*arguments)
+    weight, bias = _along_channels(weight, ndim, recorded), _along_channels(bias, ndim, recorded)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
+        mean, variance = _along_channels(running_mean, ndim, recorded), _along_channels(running_var, ndim, recorded)
         return _with_original_parameters(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *arguments)
     _check_both(running_mean, running_var)
     dims = (0, *range(2, ndim))
@@ -231,13 +251,13 @@ def _with_original_parameters(result: Tensor, input: Tensor, weight: Tensor | No
 
 
 def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
+    """Mix the statistics of a batch into the running ones; none of them has a gradient."""
     momentum = as_float("batch_norm", "momentum", momentum)
-    with no_grad():
-        if running_mean is not None:
-            running_mean.mul_(1 - momentum).add_(mean.reshape(-1), alpha=momentum)
-        if running_var is not None:
-            unbiased = variance.reshape(-1) * (count / max(count - 1, 1))
-            running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(_read_as(mean, (-1,)), alpha=momentum)
+    if running_var is not None:
+        unbiased = _read_as(variance, (-1,)) * (count / max(count - 1, 1))
+        running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
 
 
 def instance_norm(
@@ -258,7 +278,7 @@ def instance_norm(
         return batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     _check_both(running_mean, running_var)
     eps = as_float("instance_norm", "eps", eps)
-    _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_channels(input, running_mean, running_var, weight, bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
     dims = tuple(range(2, input.ndim))
     if running_mean is not None or running_var is not None:

@@ -28,7 +28,7 @@ from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.promotion import DTYPES
 from .conversion import write_over
-from .creation import _checked_shape, _offered_to_modes, empty_like
+from .creation import _checked_shape, _publish, empty_like
 from .factory import _dtype_of, _finish, _key
 from .views import tied
 
@@ -59,20 +59,15 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
         if key.dtype.category not in _FLOATING or key.dtype in dtypes.FLOAT8:
             raise NotImplementedError(f"\"{_KERNEL[name]}\" not implemented for '{key.dtype.legacy_name}'")
         shape = _checked_shape(name, size)
-        array = getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype)
-        return _finish(_sampled(array, key), requires_grad, out, pin_memory)
+        return _finish(draw(key, shape, generator), requires_grad, out, pin_memory)
 
-    return _published(name, doc, factory)
+    def draw(key: DispatchKey, shape: tuple[int, ...], generator: Generator | None = None) -> Tensor:
+        return _sampled(getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype), key)
+
+    return _publish(name, doc, factory, draw)
 
 
 _KERNEL = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}
-
-
-def _published(name: str, doc: str, function: Any) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    PUBLIC[name] = _offered_to_modes(name, function)
-    return PUBLIC[name]
 
 
 rand = _factory(
@@ -103,7 +98,7 @@ def _like(name: str, fill: str) -> None:
         result = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
         return _finish(result, requires_grad, pin_memory=pin_memory)
 
-    _published(f"{name}_like", f"`torch.{name}` in the shape, dtype, device and memory order of `input`.", like)
+    _publish(f"{name}_like", f"`torch.{name}` in the shape, dtype, device and memory order of `input`.", like)
 
 
 _like("rand", "uniform_")
@@ -201,7 +196,7 @@ def randperm(
 
 
 for _function in (randint, randint_like, randperm):
-    PUBLIC[_function.__name__] = _offered_to_modes(_function.__name__, _function)
+    PUBLIC[_function.__name__] = _function
 
 
 # --- with parameters ----------------------------------------------------------------------------------------------

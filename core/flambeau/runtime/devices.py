@@ -345,13 +345,17 @@ def kernels_of(key: DispatchKey) -> Kernels:
 
 
 _keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
+_keys_of_selected: dict[dtype, DispatchKey] = {}  # of the selected backend, where that has only one device
 _places: dict[tuple[str, int | None], device] = {}
 
 
 def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
     """The DispatchKey of this dtype and device, of which there is only one."""
     if place is None:
-        place = _default.get() or _process_default or _cpu_if_selected() or get_default_device()
+        place = _default.get() or _process_default
+        if place is None:
+            key = _keys_of_selected.get(dtype)
+            return key if key is not None else _key_of_selected(dtype)
     elif type(place) is not device:  # a BatchDevice
         return place.dispatch_key(dtype)  # type: ignore[attr-defined, no-any-return]  # a BatchDevice
     key = _keys.get((dtype, place.type, place.index))
@@ -367,6 +371,14 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
             _keys[dtype, exact.type, exact.index] = key
         if place.type in ("cpu", "meta") or place.index is not None:  # another device may be current next time
             _keys[dtype, place.type, place.index] = key
+    return key
+
+
+def _key_of_selected(dtype: dtype) -> DispatchKey:
+    place = _cpu_if_selected()
+    if place is None:
+        return dispatch_key(dtype, get_default_device())
+    key = _keys_of_selected[dtype] = dispatch_key(dtype, place)
     return key
 
 

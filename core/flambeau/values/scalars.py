@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
+from struct import Struct
 from typing import Any
 
 from . import dtypes
-from .dtypes import dtype
+from .dtypes import COMPLEX, FLOATING, dtype
 
 __all__ = ["converted", "is_library_scalar", "overflow", "single", "wrapped"]
 
@@ -20,6 +20,8 @@ _C_NAMES = {
     "bool": "bool",
 }
 _LARGEST_FLOAT = dtypes.finfo(dtypes.float32).max
+_SINGLE = Struct("f")
+_pack, _unpack = _SINGLE.pack, _SINGLE.unpack
 
 
 def wrapped(value: Any, dtype: dtype) -> Any:
@@ -43,7 +45,8 @@ def converted(value: Any, dtype: dtype) -> Any:
     Raises:
         RuntimeError: the dtype cannot hold the value.
     """
-    if dtype.category == dtypes.COMPLEX:
+    category = dtype.category
+    if category == COMPLEX:
         return value
     if dtype is dtypes.bool_:
         return bool(value)
@@ -51,7 +54,7 @@ def converted(value: Any, dtype: dtype) -> Any:
         if value.imag:
             raise overflow(dtype)
         value = value.real
-    if dtype.category == dtypes.FLOATING:
+    if category == FLOATING:
         if dtype is dtypes.float32 and not -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT and abs(value) < math.inf:
             raise overflow(dtype)
         return value
@@ -72,7 +75,10 @@ def overflow(dtype: dtype) -> RuntimeError:
 
 def single(value: float) -> float:
     """Rounded to single precision."""
-    return ctypes.c_float(value).value
+    try:
+        return _unpack(_pack(value))[0]  # type: ignore[no-any-return]  # the struct's one float
+    except OverflowError:  # as by a cast in C
+        return math.copysign(math.inf, value)
 
 
 def is_library_scalar(value: Any) -> bool:

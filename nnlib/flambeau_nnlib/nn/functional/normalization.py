@@ -15,7 +15,7 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 
 
 def _verify_batch_size(size: Sequence[int]) -> None:
-    if prod((size[0], *size[2:])) == 1:
+    if size[0] == 1 and prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {torch.Size(size)}")
 
 

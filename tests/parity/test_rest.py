@@ -468,10 +468,22 @@ def overriding(torch):
     class Marked(torch.Tensor):
         pass
 
+    class Meta(type):
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return "offered"
+
+    class OfMeta(metaclass=Meta):
+        pass
+
+    class Disabled:
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
     marked = torch.ones(2).as_subclass(Marked)
-    values = (torch.ones(2), Mine(), 3, None, marked)
+    values = [torch.ones(2), Mine(), 3, None, marked, torch.nn.Parameter(torch.ones(2)), OfMeta(), Disabled()]
+    values += [Mine, Marked, torch.Tensor, torch.nn.Parameter, Disabled, OfMeta, torch.overrides.TorchFunctionMode, int]
     said = [torch.overrides.has_torch_function_unary(value) for value in values]
     said += [torch.overrides.has_torch_function_variadic(1, value) for value in values]
+    said += [torch.overrides.is_tensor_like(value) for value in values]
     with torch.overrides.BaseTorchFunctionMode() as mode:
         said += [isinstance(mode, torch.overrides.TorchFunctionMode), torch.overrides.has_torch_function_unary(3)]
         said += [torch.ones(2) + 1, type(marked + 1) is Marked, torch.add(1, Mine())]

@@ -91,10 +91,6 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
         raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
 
 
-def _graph_of(code: Any, inline: bool) -> Any:
-    return torch.jit._graph_of(code, inline)
-
-
 def _code_of(code: Any, function: Any) -> str:
     """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
     try:
@@ -110,7 +106,33 @@ def _source_of(function: Any) -> str:
         return ""
 
 
-class ScriptFunction:
+class _WithGraph:
+    """What a scripted function, or `forward` of a scripted module, is as a graph."""
+
+    @property
+    def graph(self) -> Any:
+        """The code as a graph of operators, and of calls of functions or submodules.
+
+        Raises:
+            RuntimeError: the code cannot be written.
+        """
+        return torch.jit._graph_of(self, False)
+
+    @property
+    def inlined_graph(self) -> Any:
+        """The code as a graph of operators, with those of the functions or submodules that it calls.
+
+        Raises:
+            RuntimeError: the code cannot be written.
+        """
+        return torch.jit._graph_of(self, True)
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """The `inlined_graph`, which is the same for all arguments."""
+        return self.inlined_graph
+
+
+class ScriptFunction(_WithGraph):
     """A scripted function.
 
     Args:
@@ -148,28 +170,6 @@ class ScriptFunction:
         """What `torch.jit.save` writes of the function; its Python source, if that cannot be written."""
         return _code_of(self, self.function)
 
-    @property
-    def graph(self) -> Any:
-        """The function as a graph of operators.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, False)
-
-    @property
-    def inlined_graph(self) -> Any:
-        """The function as a graph of operators, with those of the functions that it calls.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, True)
-
-    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """The `inlined_graph`, which is the same for all arguments."""
-        return self.inlined_graph
-
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
         """Write an archive: see `torch.jit.save`."""
         torch.jit.save(self, f, _extra_files)
@@ -178,7 +178,7 @@ class ScriptFunction:
         return f"<torch.jit.ScriptFunction {self.name}>"
 
 
-class ScriptModule(nn.Module):
+class ScriptModule(_WithGraph, nn.Module):
     """A scripted module.
 
     >>> import flambeau as torch
@@ -211,28 +211,6 @@ class ScriptModule(nn.Module):
     def code_with_constants(self) -> tuple[str, dict[str, Any]]:
         """The code of `forward`, and no constants beside it."""
         return self.code, {}
-
-    @property
-    def graph(self) -> Any:
-        """`forward` as a graph of operators and of calls of submodules.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, False)
-
-    @property
-    def inlined_graph(self) -> Any:
-        """`forward` as a graph of operators, with those of submodules.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, True)
-
-    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """The `inlined_graph`, which is the same for all arguments."""
-        return self.inlined_graph
 
     def get_debug_state(self, *args: Any, **kwargs: Any) -> Any:
         """There is none: RuntimeError."""

@@ -238,7 +238,7 @@ class ScriptModule(_WithGraph, nn.Module):
             src: its source, with `self` as its first parameter.
         """
         for name, function in _functions_in(src).items():
-            setattr(type(self), name, function)
+            setattr(type(self), name, script_method(function))
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
         """Write an archive: see `torch.jit.save`."""
@@ -270,21 +270,10 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
     body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
     for name, member in inspect.getmembers_static(cls, inspect.isfunction):
-        if getattr(member, "_torchscript_modifier", "") == "export" and name != "forward":
-            body[name] = _exported(member)
+        exported = getattr(member, "_torchscript_modifier", "") == "export"
+        if exported or (name == "forward" and member is not nn.Module.forward):
+            body[name] = script_method(member)
     return type(kind.__name__, (cls, kind), body)
-
-
-def _exported(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method under `torch.jit.export`, which is scripted code as `forward` is."""
-
-    @enters_script
-    @functools.wraps(function)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _raising_errors(function, (self, *args), kwargs):
-            return function(self, *args, **kwargs)
-
-    return method
 
 
 _OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}
@@ -347,8 +336,15 @@ def script(
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a method of a `ScriptModule` as scripted: it runs as the Python that it is."""
-    return fn
+    """A method of a `ScriptModule` that is scripted code, whoever calls it: it runs as the Python that it is."""
+
+    @enters_script
+    @functools.wraps(fn)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _raising_errors(fn, (self, *args), kwargs):
+            return fn(self, *args, **kwargs)
+
+    return method
 
 
 def _functions_in(source: str) -> dict[str, Any]:

@@ -459,7 +459,8 @@ def layer_method(layer: Any, self_type: str) -> list[str] | None:
         layer: the layer.
         self_type: the type of its first parameter.
     """
-    cls = next((cls for cls in type(layer).__mro__ if cls.__module__.startswith(OF_TORCH) and cls.__name__ in _LAYERS), None)
+    kinds: tuple[Any, ...] = type(layer).__mro__
+    cls = next((cls for cls in kinds if cls.__module__.startswith(OF_TORCH) and cls.__name__ in _LAYERS), None)
     if cls is None or inspect.unwrap(type(layer).forward) is not cls.forward:
         return None
     first, *lines = _LAYERS[cls.__name__](layer)

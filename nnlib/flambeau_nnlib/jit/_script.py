@@ -253,6 +253,23 @@ class ScriptModule(_WithGraph, nn.Module):
         return buffer.getvalue()
 
 
+_REFUSED = (
+    "bfloat16", "compile", "get_buffer", "get_parameter", "get_submodule", "ipu", "mtia", "register_backward_hook",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_full_backward_pre_hook",
+    "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook",
+    "register_state_dict_pre_hook", "requires_grad_", "set_submodule", "to_empty", "xpu",
+)  # fmt: skip
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    """A method of `nn.Module` that PyTorch's scripted modules do not have."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{name} is not supported on ScriptModules")
+
+    return method
+
+
 class RecursiveScriptModule(ScriptModule):
     """A module that `torch.jit.script` has given back, or `torch.jit.load`."""
 
@@ -262,6 +279,10 @@ class RecursiveScriptModule(ScriptModule):
 
     def _get_name(self) -> str:
         return "RecursiveScriptModule"
+
+
+for _name in _REFUSED:
+    setattr(RecursiveScriptModule, _name, _refused(_name))
 
 
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:

@@ -98,9 +98,32 @@ def test_scripted_code_knows_that_it_is():
     scripted = torch.jit.script(module)
     assert (module(x), scripted(x), module(x)) == (-1, 10, -1)
     assert (module[0].exported(x), scripted[0].exported(x)) == (0, 1)
+    assert (scripted.forward(x), scripted[0].forward(x), module.forward(x)) == (10, 10, -1)
     traced = torch.jit.trace(module, x)
-    assert traced(x) == -1, "a trace keeps what the module itself does"
+    assert (traced(x), traced.forward(x)) == (-1, -1), "a trace keeps what the module itself does"
     assert torch.jit.trace(nn.Sequential(scripted), x)(x) == 10
     assert torch.jit.script(lambda: torch.jit.is_scripting())() and not torch.jit.is_scripting()
-    with pytest.raises(RuntimeError, match="exported"):
-        torch.jit.script(Asking()).exported(x, x)
+    for name in ("exported", "forward"):
+        with pytest.raises(RuntimeError, match=f"{name}.. too many"):
+            getattr(torch.jit.script(Asking()), name)(x, x)
+
+
+class Written(torch.jit.ScriptModule):
+    @torch.jit.script_method
+    def forward(self, x):
+        return self.checked(x) if torch.jit.is_scripting() else x - 1
+
+    @torch.jit.script_method
+    def checked(self, x):
+        assert bool((x >= 0).all()), "negative"
+        return x + 1
+
+
+def test_methods_of_scripted_modules_are_scripted_code_whoever_calls_them():
+    written, x = Written(), torch.zeros(1)
+    assert (written(x), written.forward(x), written.checked(x)) == (1, 1, 1)
+    for call in (written, written.forward, written.checked):
+        with pytest.raises(torch.jit.Error, match="negative"):
+            call(x - 1)
+    written.define("def asked(self, x):\n    return x + 1 if torch.jit.is_scripting() else x")
+    assert written.asked(x) == 1

@@ -159,6 +159,17 @@ def test_hue_by_colorsys(image):
         assert np.allclose(turned[:, y, x], colorsys.hsv_to_rgb((h - 0.3) % 1, s, v), atol=1e-6)
 
 
+def test_colours_of_v2_mix_bytes_without_rounding_between(image):
+    """What is mixed of equal parts stays what it is, and bytes become floats by the reciprocal of white."""
+    greys = image[:1].expand(3, -1, -1)
+    red, green, blue = (channel.astype(np.float64) for channel in greys.numpy())
+    grey = np.floor(0.2989 * red + 0.587 * green + 0.114 * blue)
+    mixed = np.float64(np.float32(0.5)) * red + np.float64(np.float32(0.5)) * grey
+    np.testing.assert_array_equal(v2.functional.adjust_saturation(greys, 0.5)[0].numpy(), mixed.astype(np.uint8))
+    floats = v2.functional.to_dtype(image, scale=True).numpy()
+    np.testing.assert_array_equal(floats, image.numpy() * np.float32(1 / 255))
+
+
 def test_equalize_needs_bytes(image):
     with pytest.raises(TypeError, match=r"Only torch\.uint8 image tensors are supported, but found"):
         F.equalize(image.float())

@@ -100,6 +100,16 @@ def test_functions(function, shapes, tmp_path):
 
 
 @torch.jit.script
+def normalized(x, order: float, last: int):
+    return F.normalize(torch.tanh(x)), F.normalize(x, p=1, dim=-1), F.normalize(x + torch.exp(x), order, last, eps=1.0)
+
+
+def test_normalize_computes_its_input_once(tmp_path):
+    check(normalized, tmp_path / "function.pt", torch.randn(3, 4), 3.0, 0)
+    assert [normalized.code.count(name) for name in ("torch.tanh", "torch.exp")] == [1, 1]
+
+
+@torch.jit.script
 def comprehensions(x, y):
     pairs = [(x, 1), (y, 2)]
     scaled = [tensor * factor for tensor, factor in pairs]

@@ -71,3 +71,24 @@ def test_graphs_of_modules(how):
     if how == "trace":
         sizes = [[node.output().type().sizes() for node in graph.nodes() if node.kind() == "aten::linear"] for graph in graphs]
         assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+def test_methods_that_scripted_modules_refuse(how):
+    """By what they say; traced modules have all methods. Parameters can be frozen one by one."""
+    refusals = []
+    for library in (torch, pytorch):
+        module = library.nn.Linear(2, 1)
+        made = library.jit.script(module) if how == "script" else library.jit.trace(module, library.ones(1, 2))
+        refused = {}
+        for name in dir(pytorch.nn.Module):
+            if not name.startswith("_") and callable(getattr(pytorch.nn.Module, name)):
+                try:
+                    getattr(made, name)()
+                except Exception as error:  # of all kinds, where arguments or devices are missing
+                    if "ScriptModules" in str(error):
+                        refused[name] = str(error)
+        refusals.append(refused)
+        made.weight.requires_grad_(False)
+        assert not module.weight.requires_grad
+    assert refusals[0] == refusals[1]

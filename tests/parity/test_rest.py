@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import pickle
 import tempfile
@@ -427,17 +428,35 @@ def test_operators_of_one(name):
         assert got == wanted, dtype
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64"])
+def plain(tensor):
+    return (tensor if tensor.is_complex() else tensor.double()).numpy()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "complex64", "complex128"])
 def test_every_number_of_linspace(dtype):
     """To the last digit, which depends on where the kernel rounds."""
     numbers = np.random.default_rng(0).normal(0, 10, (60, 2)).tolist()
     huge = [(1e300, 1e305), (1e308, -1e308)] if dtype == "float64" else []
+    if dtype.startswith("complex"):
+        numbers = [(complex(start, end), complex(end, 1)) for start, end in numbers]
+        huge = [(complex(math.inf, 1), 3j), (complex(0, math.nan), 1)]
     for start, end in [*numbers, (0.0, 1.0), (-3, 7), *huge]:
         for steps in (1, 2, 3, 7, 10, 100, 257):
-            mine, his = (
-                torch.linspace(start, end, steps, dtype=getattr(torch, dtype)).double().numpy() for torch in (ours, theirs)
-            )
+            mine, his = (plain(torch.linspace(start, end, steps, dtype=getattr(torch, dtype))) for torch in (ours, theirs))
             np.testing.assert_array_equal(mine, his, err_msg=f"linspace({start}, {end}, {steps})")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "complex64", "complex128"])
+def test_every_number_of_logspace(dtype):
+    """To the last digit, but for doubles, of which the power itself may differ there."""
+    ends = np.random.default_rng(0).uniform(-1, 3, (60, 2)).tolist()
+    if dtype.startswith("complex"):
+        ends = [(complex(start, end), complex(end, 1)) for start, end in ends]
+    for start, end in ends:
+        for steps, base in ((1, 2.0), (2, 10.0), (7, 3.3), (40, 0.5), (101, 10.0), (3, 0.0)):
+            mine, his = (plain(torch.logspace(start, end, steps, base, dtype=getattr(torch, dtype))) for torch in (ours, theirs))
+            rtol = 1e-15 if dtype in ("float64", "complex128") else 0
+            np.testing.assert_allclose(mine, his, rtol=rtol, atol=0, err_msg=f"logspace({start}, {end}, {steps}, {base})")
 
 
 def bases(torch):
@@ -468,10 +487,22 @@ def overriding(torch):
     class Marked(torch.Tensor):
         pass
 
+    class Meta(type):
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return "offered"
+
+    class OfMeta(metaclass=Meta):
+        pass
+
+    class Disabled:
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
     marked = torch.ones(2).as_subclass(Marked)
-    values = (torch.ones(2), Mine(), 3, None, marked)
+    values = [torch.ones(2), Mine(), 3, None, marked, torch.nn.Parameter(torch.ones(2)), OfMeta(), Disabled()]
+    values += [Mine, Marked, torch.Tensor, torch.nn.Parameter, Disabled, OfMeta, torch.overrides.TorchFunctionMode, int]
     said = [torch.overrides.has_torch_function_unary(value) for value in values]
     said += [torch.overrides.has_torch_function_variadic(1, value) for value in values]
+    said += [torch.overrides.is_tensor_like(value) for value in values]
     with torch.overrides.BaseTorchFunctionMode() as mode:
         said += [isinstance(mode, torch.overrides.TorchFunctionMode), torch.overrides.has_torch_function_unary(3)]
         said += [torch.ones(2) + 1, type(marked + 1) is Marked, torch.add(1, Mine())]

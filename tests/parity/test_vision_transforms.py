@@ -223,3 +223,48 @@ def test_transform(version, name, index):
                 failures.append(f"{kind} {seed}: {' | '.join(str(error).split(chr(10))[:12])[:600]}")
                 break
     assert not failures, "\n".join(failures)
+
+
+def adjustments() -> dict[str, list[tuple[Any, ...]]]:
+    """Functions of colour with the arguments after the image; factors that mix equal values back to the same one decide."""
+    factors: list[tuple[Any, ...]] = [(factor,) for factor in (0, 0.0, 0.3, 0.5, 0.7, 1.0, 1.3, 1.7, 2, 2.5)]
+    mixtures = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_sharpness")
+    return {
+        **dict.fromkeys(mixtures, factors),
+        "adjust_hue": [(turn,) for turn in (-0.5, -0.3, -0.1, 0.0, 0.05, 0.25, 0.5)],
+        "adjust_gamma": [(0.5,), (1.7,), (2.2, 1.3)],
+        "rgb_to_grayscale": [()],
+        "autocontrast": [()],
+    }
+
+
+PICTURES = {
+    "colours": RNG.integers(0, 256, (3, 61, 83), dtype=np.uint8),
+    "greys": RNG.integers(0, 256, (1, 61, 83), dtype=np.uint8).repeat(3, 0),
+    "one channel": RNG.integers(0, 256, (1, 40, 30), dtype=np.uint8),
+    "pale batch": RNG.integers(100, 140, (2, 3, 40, 30), dtype=np.uint8),
+}
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("name", adjustments())
+def test_colours_are_equal_to_the_byte(version, name):
+    ours, theirs = (getattr(getattr(lib, version).functional, name) for lib in (OURS, THEIRS))
+    for kind, pixels in PICTURES.items():
+        for arguments in adjustments()[name]:
+            results = (
+                change(lib.torch.from_numpy(pixels), *arguments).numpy() for change, lib in ((ours, OURS), (theirs, THEIRS))
+            )
+            np.testing.assert_array_equal(*results, err_msg=f"{kind} {arguments}")
+
+
+def test_bytes_become_the_same_floats():
+    levels = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
+    for dtype in ("float32", "float64"):
+        for version, name in (("v1", "ConvertImageDtype"), ("v2", "ConvertImageDtype"), ("v2", "ToDtype")):
+            results = []
+            for lib in (OURS, THEIRS):
+                scale = {"scale": True} if name == "ToDtype" else {}
+                transform = getattr(getattr(lib, version), name)(getattr(lib.torch, dtype), **scale)
+                results.append(transform(lib.torch.from_numpy(levels)).numpy())
+            np.testing.assert_array_equal(*results, err_msg=f"{version} {name} {dtype}")

@@ -112,14 +112,21 @@ def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: An
 def overriding(value: Any) -> bool:
     """Whether the type of the value overrides calls."""
     cls = type(value)
-    if cls in _ORDINARY:
-        return False
-    method = getattr(cls, "__torch_function__", None)
-    return method is not None and method is not _disabled_torch_function_impl
+    return cls not in _ORDINARY and _overrides(cls)
 
 
-def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> bool:
-    """Whether this call (of the operation `name`) is to be offered to a mode, or to the type of one of the values."""
+def _answering(value: Any) -> bool:
+    """Whether the value itself has what overrides calls, as a class has whose instances do: `type` may be among the ordinary."""
+    return type(value) is not Tensor and _overrides(value)
+
+
+def _overrides(owner: Any) -> bool:
+    method = getattr(owner, "__torch_function__", None)
+    return method is not None and getattr(method, "__func__", method) is not _disabled_torch_function_impl
+
+
+def wanted(values: Iterable[Any], out: Any = None, name: str | None = None, by: Callable[[Any], bool] = overriding) -> bool:
+    """Whether this call (of the operation `name`) is to be offered to a mode, or to one of the values, which `by` tells."""
     current = _redispatched.get()
     if current is not None:
         is_own_call = not current.entered if name is None else name == current.name
@@ -130,7 +137,7 @@ def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> b
         return True
     if disabled.get():
         return False
-    return any(map(overriding, values)) or (out is not None and overriding(out))
+    return any(map(by, values)) or (out is not None and by(out))
 
 
 def are_direct(values: Iterable[Any]) -> bool:
@@ -153,13 +160,13 @@ def may_matter(params: Iterable[Any]) -> bool:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether any of the arguments overrides `__torch_function__`, or a mode is active."""
-    return wanted(relevant_args)
+    """Whether any of the arguments has a `__torch_function__` of its own, as classes have, too, or a mode is active."""
+    return wanted(relevant_args, by=_answering)
 
 
 def is_tensor_like(value: Any) -> bool:
-    """Whether the value is a Tensor, or of a type with `__torch_function__`."""
-    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+    """Whether the value is a Tensor, or has a `__torch_function__`."""
+    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
 
 
 # --- offering a call ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -464,48 +465,71 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if key.dtype is not dtypes.float32:
-        _refuse_dtypes("linspace_cpu", key.dtype, steps)
-    if steps == 1:
-        end = start
-    half, gaps = steps // 2 or 1, steps - 1 if steps > 1 else 1
-    if key.dtype is dtypes.float32:  # step rounded as in PyTorch, which then multiplies and adds without rounding between
-        start, end = single(start), single(end)
-        step = single(single(end - start) / gaps)
-    else:
-        step = (end - start) / gaps
+        _refuse_dtype("linspace_cpu", key.dtype, steps)
+    if key.dtype.is_complex:  # evenly spaced in each part, with the rounding of real numbers
+        parts = (linspace(part(start), part(end), steps, dtype=key.dtype.to_real(), device=key.device) for part in (_real, _imag))
+        return _finish_1d(PUBLIC["complex"](*parts), requires_grad, out, pin_memory)
     index = key.device.index or 0
     if key.dtype is dtypes.float32 and 0 < steps <= _FEW:
-        array = key.backend.on(index).asarray(_few_evenly_spaced(start, end, step, steps, half), dtype=key.raw_dtype)
+        array = key.backend.on(index).asarray(_few_evenly_spaced(start, end, steps), dtype=key.raw_dtype)
     else:
         with key.backend.guard(index):
-            array = _evenly_spaced(start, end, step, steps, half, key)
+            array = _evenly_spaced(start, end, steps, key)
     return _finish_1d(wrap(array, key), requires_grad, out, pin_memory)
 
 
-def _few_evenly_spaced(start: float, end: float, step: float, steps: int, half: int) -> list[float]:
+def _real(value: Any) -> float:
+    return complex(value).real
+
+
+def _imag(value: Any) -> float:
+    return complex(value).imag
+
+
+def _singles(start: Any, end: Any, gaps: int) -> tuple[float, float, float]:
+    """The ends and the step, rounded as in PyTorch, which then multiplies and adds without rounding between."""
+    start, end = single(start), single(end)
+    return start, end, single(single(end - start) / gaps)
+
+
+def _few_evenly_spaced(start: Any, end: Any, steps: int) -> list[float]:
     """The numbers of `linspace`: the first half is counted from the start and the second half from the end, as in PyTorch."""
+    if steps == 1:  # which may be infinite
+        return [start]
+    half, gaps = steps // 2, steps - 1
+    start, end, step = _singles(start, end, gaps)
     numbers = []
     for position in builtins.range(half):
         numbers.append(start + step * position)
-    for from_end in builtins.range(steps - half - 1, -1, -1):
+    for from_end in builtins.range(gaps - half, -1, -1):
         numbers.append(end - step * from_end)
     return numbers
 
 
-def _evenly_spaced(start: Any, end: Any, step: Any, steps: int, half: int, key: DispatchKey) -> Any:
+def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
     """The array of these numbers; without steps, an empty one."""
     backend, dtype = key.backend, key.dtype
     xp = backend.on(key.device.index or 0)
-    wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)
-    position = xp.arange(steps, dtype=wide)
-    from_end = steps - 1 - position[half:]
+    if steps == 1:
+        return xp.full((1,), start, dtype=key.raw_dtype)
+    gaps = max(steps - 1, 1)
+    step = (end - start) / gaps
+    if dtype is dtypes.float32:
+        start, end, step = _singles(start, end, gaps)
+    halves = _positions(xp, steps, backend.dtypes.get(dtypes.float64, key.raw_dtype))
     if dtype in dtypes.HALF:  # rounded after each operation
         start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
-        position, from_end = (backend.astype(array, key.raw_dtype) for array in (position, from_end))
-        step = (end - start) / xp.asarray(max(steps - 1, 1), dtype=key.raw_dtype)
+        halves = [backend.astype(array, key.raw_dtype) for array in halves]
+        step = (end - start) / xp.asarray(gaps, dtype=key.raw_dtype)
     add = _multiplied_and_added if dtype is dtypes.float64 or dtype.category <= dtypes.INTEGER else _added
-    array = xp.concat([add(start, step, position[:half]), add(end, -step, from_end)])
+    array = xp.concat([add(start, step, halves[0]), add(end, -step, halves[1])])
     return backend.astype(array, key.raw_dtype)
+
+
+def _positions(xp: Any, steps: int, dtype: Any) -> list[Any]:
+    """The places of the first half, counted from the start, and of the second, from the end."""
+    position, half = xp.arange(steps, dtype=dtype), steps // 2
+    return [position[:half], steps - 1 - position[half:]]
 
 
 def _added(start: Any, step: Any, position: Any) -> Any:
@@ -526,8 +550,8 @@ def _multiplied_and_added(start: float, step: float, position: Any) -> Any:
     return total + ((product - (total - added)) + (start - added) + product_error)
 
 
-def _refuse_dtypes(kernel: str, dtype: Dtype, steps: int) -> None:
-    if (dtype is dtypes.bool_ and steps > 1) or dtype in dtypes.FLOAT8:
+def _refuse_dtype(kernel: str, dtype: Dtype, steps: int) -> None:
+    if (dtype is dtypes.bool_ and steps > 1) or dtype in dtypes.FLOAT8 or dtype is dtypes.complex32:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy_name}'")
 
 
@@ -545,13 +569,43 @@ def logspace(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """`base` to the powers of `linspace`."""
-    steps = as_int("logspace", "steps", steps)
+    steps, first = as_int("logspace", "steps", steps), _plain(start)
     start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
-    _refuse_dtypes("logspace_cpu", key.dtype, steps)
-    wide = dtypes.complex128 if key.dtype.is_complex else dtypes.float64
-    exponents = linspace(start, end, steps, dtype=wide, device=_with_dtype(wide, device)[0])
-    result = (float(base) ** exponents).to(key.dtype).to(key.device)
-    return _finish_1d(result, requires_grad, out, pin_memory)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    _refuse_dtype("logspace_cpu", key.dtype, steps)
+    if steps == 1:  # one number is computed in doubles, of a start that may have a fraction where the result has none
+        exponents = tensor([first], dtype=dtypes.complex128 if key.dtype.is_complex else dtypes.float64, device="cpu")
+    else:
+        exponents = _exponents(start, end, steps, key)
+    result = _complex_powers(base, exponents) if key.dtype.is_complex else float(base) ** exponents
+    if key.dtype in dtypes.HALF:  # rounded twice
+        result = result.to(dtypes.float32)
+    return _finish_1d(result.to(key.dtype).to(key.device), requires_grad, out, pin_memory)
+
+
+def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
+    """The exponents of `logspace`, rounded where PyTorch does: those of real results are doubles between ends whose difference
+    has the precision of the result; those of complex ones have it all along, and their step is a product with a reciprocal."""
+    dtype = key.dtype if key.dtype.is_complex else dtypes.float64
+    place = dispatch_key(dtype, _with_dtype(dtype, key.device)[0])
+
+    def rounded(value: Any) -> Any:
+        return value if key.dtype.category <= dtypes.INTEGER else tensor(value, dtype=key.dtype, device="cpu").item()
+
+    start, end = (rounded(value) if steps else 0 for value in (start, end))
+    gaps = max(steps - 1, 1)
+    step = rounded(rounded(end - start) * rounded(1 / gaps)) if dtype.is_complex else rounded(end - start) / gaps
+    with place.backend.guard(place.device.index or 0):
+        xp = place.backend.on(place.device.index or 0)
+        from_start, from_end = _positions(xp, steps, place.raw_dtype)
+        return wrap(xp.concat([_added(start, step, from_start), _added(end, -step, from_end)]), place)
+
+
+def _complex_powers(base: float, exponents: Tensor) -> Tensor:
+    """Exponentials of products, as C computes powers; the base has the precision of the exponents."""
+    number = tensor(base, dtype=exponents.dtype, device="cpu").item()
+    return (exponents * (cmath.log(number) if number else complex(-math.inf))).exp()
 
 
 def eye(

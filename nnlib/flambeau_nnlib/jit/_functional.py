@@ -55,7 +55,6 @@ _TEXTS = {
     "margin_ranking_loss": "torch.margin_ranking_loss({input1}, {input2}, {target}, {margin}, {reduction})",
     "mse_loss": "torch.mse_loss({input}, {target}, {reduction})",
     "nll_loss": "torch.nll_loss_nd({input}, {target}, {weight}, {reduction}, {ignore_index})",
-    "normalize": "({input} / torch.expand_as(torch.clamp_min(torch.norm({input}, {p}, [{dim}], True), {eps}), {input}))",
     "one_hot": "torch.one_hot({input}, {num_classes})",
     "pad": "torch.pad({input}, {pad}, mode={mode}, value={value})",
     "pairwise_distance": "torch.pairwise_distance({x1}, {x2}, {p}, {eps}, {keepdim})",
@@ -230,6 +229,20 @@ def _embedding_bag(compiler: Expressions, node: ast.Call) -> str:
     compiler.refuse(node, "torch.nn.functional.embedding_bag cannot be written as TorchScript; use nn.EmbeddingBag")
 
 
+# A function of its own, as in PyTorch: its input is used twice, and is to be computed once.
+_NORMALIZE = """def normalize(input: Tensor, p: float, dim: int, eps: float) -> Tensor:
+  norms = torch.clamp_min(torch.norm(input, p, [dim], True), eps)
+  return input / torch.expand_as(norms, input)"""
+
+
+def _normalize(compiler: Expressions, node: ast.Call) -> str:
+    given = {"p": ast.Constant(2.0), "dim": ast.Constant(1), "eps": ast.Constant(1e-12)} | _given(F.normalize, node)
+    if "out" in given:
+        compiler.refuse(node, "torch.nn.functional.normalize cannot be written as TorchScript with `out`")
+    p, dim, eps = (_number(compiler, given[name], kind) for name, kind in (("p", "float"), ("dim", "int"), ("eps", "float")))
+    return f"{compiler.program.helper(_NORMALIZE)}({compiler.text(given['input'])}, {p}, {dim}, {eps})"
+
+
 def _no_grad(compiler: Expressions, node: ast.Call) -> str:
     compiler.refuse(node, "torch.no_grad() outside of with")
 
@@ -282,5 +295,6 @@ _REWRITTEN: dict[str, Callable[[Expressions, ast.Call], str | None]] = {
     "enable_grad": _no_grad,
     "interpolate": _interpolate,
     "no_grad": _no_grad,
+    "normalize": _normalize,
     "tensordot": _tensordot,
 }

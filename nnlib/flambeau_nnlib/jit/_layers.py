@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -458,13 +459,9 @@ def layer_method(layer: Any, self_type: str) -> list[str] | None:
         layer: the layer.
         self_type: the type of its first parameter.
     """
-    cls = next((cls for cls in type(layer).__mro__ if cls.__module__.startswith(OF_TORCH) and cls.__name__ in _LAYERS), None)
-    if cls is None or "forward" in _methods_of_users(type(layer)):
+    kinds: tuple[Any, ...] = type(layer).__mro__
+    cls = next((cls for cls in kinds if cls.__module__.startswith(OF_TORCH) and cls.__name__ in _LAYERS), None)
+    if cls is None or inspect.unwrap(type(layer).forward) is not cls.forward:
         return None
     first, *lines = _LAYERS[cls.__name__](layer)
     return [first.replace("{self}", f"self: {self_type}"), *lines]
-
-
-def _methods_of_users(cls: type) -> set[str]:
-    """The methods of a class that programs define, rather than `torch.nn`."""
-    return {name for base in cls.__mro__ if not base.__module__.startswith(OF_TORCH) for name in vars(base)} - {"__module__"}

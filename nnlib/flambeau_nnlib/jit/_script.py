@@ -91,10 +91,6 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
         raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
 
 
-def _graph_of(code: Any, inline: bool) -> Any:
-    return torch.jit._graph_of(code, inline)
-
-
 def _code_of(code: Any, function: Any) -> str:
     """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
     try:
@@ -110,7 +106,33 @@ def _source_of(function: Any) -> str:
         return ""
 
 
-class ScriptFunction:
+class _WithGraph:
+    """What a scripted function, or `forward` of a scripted module, is as a graph."""
+
+    @property
+    def graph(self) -> Any:
+        """The code as a graph of operators, and of calls of functions or submodules.
+
+        Raises:
+            RuntimeError: the code cannot be written.
+        """
+        return torch.jit._graph_of(self, False)
+
+    @property
+    def inlined_graph(self) -> Any:
+        """The code as a graph of operators, with those of the functions or submodules that it calls.
+
+        Raises:
+            RuntimeError: the code cannot be written.
+        """
+        return torch.jit._graph_of(self, True)
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """The `inlined_graph`, which is the same for all arguments."""
+        return self.inlined_graph
+
+
+class ScriptFunction(_WithGraph):
     """A scripted function.
 
     Args:
@@ -148,28 +170,6 @@ class ScriptFunction:
         """What `torch.jit.save` writes of the function; its Python source, if that cannot be written."""
         return _code_of(self, self.function)
 
-    @property
-    def graph(self) -> Any:
-        """The function as a graph of operators.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, False)
-
-    @property
-    def inlined_graph(self) -> Any:
-        """The function as a graph of operators, with those of the functions that it calls.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, True)
-
-    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """The `inlined_graph`, which is the same for all arguments."""
-        return self.inlined_graph
-
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
         """Write an archive: see `torch.jit.save`."""
         torch.jit.save(self, f, _extra_files)
@@ -178,7 +178,7 @@ class ScriptFunction:
         return f"<torch.jit.ScriptFunction {self.name}>"
 
 
-class ScriptModule(nn.Module):
+class ScriptModule(_WithGraph, nn.Module):
     """A scripted module.
 
     >>> import flambeau as torch
@@ -212,28 +212,6 @@ class ScriptModule(nn.Module):
         """The code of `forward`, and no constants beside it."""
         return self.code, {}
 
-    @property
-    def graph(self) -> Any:
-        """`forward` as a graph of operators and of calls of submodules.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, False)
-
-    @property
-    def inlined_graph(self) -> Any:
-        """`forward` as a graph of operators, with those of submodules.
-
-        Raises:
-            RuntimeError: its code cannot be written.
-        """
-        return _graph_of(self, True)
-
-    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """The `inlined_graph`, which is the same for all arguments."""
-        return self.inlined_graph
-
     def get_debug_state(self, *args: Any, **kwargs: Any) -> Any:
         """There is none: RuntimeError."""
         raise RuntimeError("scripted code runs as Python here: there is no state of an executor; see .code and .graph")
@@ -260,7 +238,7 @@ class ScriptModule(nn.Module):
             src: its source, with `self` as its first parameter.
         """
         for name, function in _functions_in(src).items():
-            setattr(type(self), name, function)
+            setattr(type(self), name, script_method(function))
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
         """Write an archive: see `torch.jit.save`."""
@@ -275,6 +253,23 @@ class ScriptModule(nn.Module):
         return buffer.getvalue()
 
 
+_REFUSED = (
+    "bfloat16", "compile", "get_buffer", "get_parameter", "get_submodule", "ipu", "mtia", "register_backward_hook",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_full_backward_pre_hook",
+    "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook",
+    "register_state_dict_pre_hook", "requires_grad_", "set_submodule", "to_empty", "xpu",
+)  # fmt: skip
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    """A method of `nn.Module` that PyTorch's scripted modules do not have."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{name} is not supported on ScriptModules")
+
+    return method
+
+
 class RecursiveScriptModule(ScriptModule):
     """A module that `torch.jit.script` has given back, or `torch.jit.load`."""
 
@@ -286,27 +281,20 @@ class RecursiveScriptModule(ScriptModule):
         return "RecursiveScriptModule"
 
 
+for _name in _REFUSED:
+    setattr(RecursiveScriptModule, _name, _refused(_name))
+
+
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
     """The class of scripted modules of a class: its methods are that class's."""
     own = {name: inspect.getattr_static(kind, name) for name in _OFFERED}
     body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
     for name, member in inspect.getmembers_static(cls, inspect.isfunction):
-        if getattr(member, "_torchscript_modifier", "") == "export" and name != "forward":
-            body[name] = _exported(member)
+        exported = getattr(member, "_torchscript_modifier", "") == "export"
+        if exported or (name == "forward" and member is not nn.Module.forward):
+            body[name] = script_method(member)
     return type(kind.__name__, (cls, kind), body)
-
-
-def _exported(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method under `torch.jit.export`, which is scripted code as `forward` is."""
-
-    @enters_script
-    @functools.wraps(function)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _raising_errors(function, (self, *args), kwargs):
-            return function(self, *args, **kwargs)
-
-    return method
 
 
 _OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}
@@ -369,8 +357,15 @@ def script(
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a method of a `ScriptModule` as scripted: it runs as the Python that it is."""
-    return fn
+    """A method of a `ScriptModule` that is scripted code, whoever calls it: it runs as the Python that it is."""
+
+    @enters_script
+    @functools.wraps(fn)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _raising_errors(fn, (self, *args), kwargs):
+            return fn(self, *args, **kwargs)
+
+    return method
 
 
 def _functions_in(source: str) -> dict[str, Any]:

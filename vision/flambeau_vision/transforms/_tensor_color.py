@@ -13,14 +13,19 @@ __all__ = [
     "adjust_hue",
     "adjust_saturation",
     "adjust_sharpness",
+    "as_float",
     "autocontrast",
+    "check_channels",
+    "check_factor",
     "convert_image_dtype",
     "equalize",
     "invert",
     "largest_value",
+    "neighbours_averaged",
     "posterize",
     "solarize",
     "to_grayscale",
+    "turn_hue",
 ]
 
 Tensor = torch.Tensor
@@ -61,7 +66,7 @@ def _from_float(img: Tensor, dtype: torch.dtype) -> Tensor:
     return (img * (largest_value(dtype) + 1.0 - 1e-3)).to(dtype)
 
 
-def _check_channels(img: Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
+def check_channels(img: Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
     if img.ndim < 2:
         raise TypeError("Tensor is not a torch image.")
     channels = 1 if img.ndim == 2 else img.shape[-3]
@@ -70,17 +75,17 @@ def _check_channels(img: Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
     return channels
 
 
-def _float(img: Tensor) -> Tensor:
+def as_float(img: Tensor) -> Tensor:
     return img if img.is_floating_point() else img.float()
 
 
 def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
     """`share * img + (1 - share) * other`, clamped to the range of the dtype."""
-    mixed = share * _float(img) + (1.0 - share) * _float(other)
+    mixed = share * as_float(img) + (1.0 - share) * as_float(other)
     return mixed.clamp(0, largest_value(img.dtype)).to(img.dtype)
 
 
-def _check_factor(name: str, factor: float) -> None:
+def check_factor(name: str, factor: float) -> None:
     if factor < 0:
         raise ValueError(f"{name} ({factor}) is not non-negative.")
 
@@ -89,118 +94,134 @@ def _grey(img: Tensor) -> Tensor:
     """Luma as ITU-R BT.601 weighs the colours, in one channel."""
     if img.shape[-3] == 1:
         return img
-    red, green, blue = _float(img).unbind(-3)
+    red, green, blue = as_float(img).unbind(-3)
     return (0.2989 * red + 0.587 * green + 0.114 * blue).to(img.dtype).unsqueeze(-3)
 
 
 def to_grayscale(img: Tensor, num_output_channels: int) -> Tensor:
-    _check_channels(img)
+    check_channels(img)
     grey = _grey(img)
     return grey.expand(*img.shape[:-3], num_output_channels, *img.shape[-2:])
 
 
 def adjust_brightness(img: Tensor, factor: float) -> Tensor:
-    _check_factor("brightness_factor", factor)
-    _check_channels(img)
+    check_factor("brightness_factor", factor)
+    check_channels(img)
     return _blend(img, torch.zeros_like(img), factor)
 
 
 def adjust_contrast(img: Tensor, factor: float) -> Tensor:
-    _check_factor("contrast_factor", factor)
-    channels = _check_channels(img, (1, 3))
+    check_factor("contrast_factor", factor)
+    channels = check_channels(img, (1, 3))
     grey = _grey(img) if channels == 3 else img
-    return _blend(img, _float(grey).mean(dim=(-3, -2, -1), keepdim=True), factor)
+    return _blend(img, as_float(grey).mean(dim=(-3, -2, -1), keepdim=True), factor)
 
 
 def adjust_saturation(img: Tensor, factor: float) -> Tensor:
-    _check_factor("saturation_factor", factor)
-    channels = _check_channels(img)
+    check_factor("saturation_factor", factor)
+    channels = check_channels(img)
     return img if channels == 1 else _blend(img, _grey(img), factor)
 
 
 def adjust_hue(img: Tensor, factor: float) -> Tensor:
-    if _check_channels(img) == 1:
+    return convert_image_dtype(turn_hue(convert_image_dtype(img, torch.float32), factor, by_products=False), img.dtype)
+
+
+def turn_hue(img: Tensor, factor: float, by_products: bool) -> Tensor:
+    """Add to the hue of an image of singles. Where v1 divides by six and subtracts from one, v2 multiplies and adds."""
+    if check_channels(img) == 1 or img.numel() == 0:
         return img
-    hue, saturation, value = _rgb_to_hsv(convert_image_dtype(img, _float(img[..., :0]).dtype))
-    rgb = _hsv_to_rgb((hue + factor) % 1.0, saturation, value)
-    return convert_image_dtype(rgb, img.dtype)
+    hue, saturation, value = _rgb_to_hsv(img, by_products)
+    return _hsv_to_rgb((hue + factor) % 1.0, saturation, value, by_products)
 
 
-def _rgb_to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    red, green, blue = img.unbind(-3)
+def _rgb_to_hsv(img: Tensor, by_products: bool) -> tuple[Tensor, Tensor, Tensor]:
+    red, green, _ = img.unbind(-3)
     value = img.amax(-3)
     spread = value - img.amin(-3)
     grey = spread == 0
     ones = torch.ones_like(value)
     saturation = spread / torch.where(grey, ones, value)
-    divisor = torch.where(grey, ones, spread)
-    from_red = (green - blue) / divisor
-    from_green = 2.0 + (blue - red) / divisor
-    from_blue = 4.0 + (red - green) / divisor
-    hue = torch.where(value == red, from_red, torch.where(value == green, from_green, from_blue))
-    return (hue / 6.0) % 1.0, saturation, value
+    below = (value.unsqueeze(-3) - img) / torch.where(grey, ones, spread).unsqueeze(-3)
+    below_red, below_green, below_blue = below.unbind(-3)
+    from_red = below_blue - below_green
+    from_green = 2.0 + below_red - below_blue
+    from_blue = 4.0 + below_green - below_red
+    sixths = torch.where(value == red, from_red, torch.where(value == green, from_green, from_blue))
+    turns = sixths * (1.0 / 6.0) if by_products else sixths / 6.0
+    return torch.fmod(turns + 1.0, 1.0), saturation, value
 
 
-def _hsv_to_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
-    # Each colour is full over two sixths of the circle, none over two, and rises and falls between them.
-    def channel(offset: float) -> Tensor:
-        position = (offset + hue * 6.0) % 6.0
-        return value - value * saturation * torch.minimum(position, 4.0 - position).clamp(0, 1)
+# Which of (value, lowest, falling, rising) red, green and blue are in each sixth of the circle.
+_COLOURS = ((0, 2, 1, 1, 3, 0), (3, 0, 0, 2, 1, 1), (1, 1, 3, 0, 0, 2))
 
-    return torch.stack([channel(5.0), channel(3.0), channel(1.0)], dim=-3)
+
+def _hsv_to_rgb(hue: Tensor, saturation: Tensor, value: Tensor, by_products: bool) -> Tensor:
+    sixth = (hue * 6.0).floor()
+    part = hue * 6.0 - sixth
+    lowest = value * (1.0 - saturation)
+    falling = value * (1.0 - saturation * part)
+    rise = saturation * part + (1.0 - saturation) if by_products else 1.0 - saturation * (1.0 - part)
+    levels = torch.stack([value, *(level.clamp(0, 1) for level in (lowest, falling, value * rise))], dim=-3)
+    chosen = torch.tensor(_COLOURS, device=hue.device)[:, sixth.long() % 6]
+    return levels.gather(-3, chosen.movedim(0, -3))
 
 
 def adjust_gamma(img: Tensor, gamma: float, gain: float) -> Tensor:
-    _check_channels(img)
-    scaled = convert_image_dtype(img, _float(img[..., :0]).dtype)
+    check_channels(img)
+    scaled = convert_image_dtype(img, as_float(img[..., :0]).dtype)
     return convert_image_dtype((gain * scaled**gamma).clamp(0, 1), img.dtype)
 
 
 def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
-    _check_factor("sharpness_factor", factor)
-    _check_channels(img)
+    check_factor("sharpness_factor", factor)
+    check_channels(img)
     if min(img.shape[-2:]) <= 2:
         return img
     return _blend(img, _smooth(img), factor)
 
 
 def _smooth(img: Tensor) -> Tensor:
-    """Each inner pixel averaged with its neighbours, at five times their weight; the border stays as it is."""
-    channels = img.shape[-3]
-    batch = _float(img).reshape(-1, *img.shape[-3:])
-    kernel = torch.ones(3, 3, dtype=batch.dtype, device=batch.device)
-    kernel[1, 1] = 5.0
-    inner = F.conv2d(batch, (kernel / kernel.sum()).expand(channels, 1, 3, 3), groups=channels)
-    if not img.is_floating_point():
-        inner = inner.round()
+    """An image of averages; the border stays as it is."""
     result = img.clone()
-    result[..., 1:-1, 1:-1] = inner.reshape(*img.shape[:-2], *inner.shape[-2:]).to(img.dtype)
+    result[..., 1:-1, 1:-1] = neighbours_averaged(img).to(img.dtype)
     return result
 
 
+def neighbours_averaged(img: Tensor) -> Tensor:
+    """Each inner pixel averaged with its neighbours, at five times their weight: floats, of integers whole ones."""
+    channels = img.shape[-3]
+    batch = as_float(img).reshape(-1, *img.shape[-3:])
+    kernel = torch.ones(3, 3, dtype=batch.dtype, device=batch.device)
+    kernel[1, 1] = 5.0
+    inner = F.conv2d(batch, (kernel / kernel.sum()).expand(channels, 1, 3, 3), groups=channels)
+    inner = inner.reshape(*img.shape[:-2], *inner.shape[-2:])
+    return inner if img.is_floating_point() else inner.round()
+
+
 def invert(img: Tensor) -> Tensor:
-    _check_channels(img)
+    check_channels(img)
     return largest_value(img.dtype) - img
 
 
 def posterize(img: Tensor, bits: int) -> Tensor:
-    _check_channels(img)
+    check_channels(img)
     if img.dtype != torch.uint8:
         raise TypeError(f"Only torch.uint8 image tensors are supported, but found {img.dtype}")
     return img & (256 - 2 ** (8 - bits))
 
 
 def solarize(img: Tensor, threshold: float) -> Tensor:
-    _check_channels(img)
+    check_channels(img)
     if threshold > largest_value(img.dtype):
         raise TypeError("Threshold should be less than bound of img.")
     return torch.where(img >= threshold, invert(img), img)
 
 
 def autocontrast(img: Tensor) -> Tensor:
-    _check_channels(img)
+    check_channels(img)
     bound = largest_value(img.dtype)
-    pixels = _float(img)
+    pixels = as_float(img)
     low, high = pixels.amin(dim=(-2, -1), keepdim=True), pixels.amax(dim=(-2, -1), keepdim=True)
     flat = low == high
     scale = torch.where(flat, torch.ones_like(low), bound / torch.where(flat, torch.ones_like(low), high - low))
@@ -208,7 +229,7 @@ def autocontrast(img: Tensor) -> Tensor:
 
 
 def equalize(img: Tensor) -> Tensor:
-    _check_channels(img)
+    check_channels(img)
     if img.dtype != torch.uint8:
         raise TypeError(f"Only torch.uint8 image tensors are supported, but found {img.dtype}")
     planes = img.reshape(-1, *img.shape[-2:])

@@ -23,7 +23,9 @@ from ..functional import (
 )
 from ..functional.geometry import resize_by
 from ..functional.kinds import kernels_for, register_kernels
+from . import _color
 from ._by_kind import function_of_kind
+from ._color import for_tensors
 from ._kernels import clamp_boxes, clamp_points, convert_boxes, is_rotated
 from ._typed import FOLLOWERS as _FOLLOWERS
 from ._typed import register_kernel_of, typed
@@ -91,7 +93,7 @@ __all__ = [
 ]
 
 get_num_channels = get_image_num_channels
-convert_image_dtype = typed(F.convert_image_dtype)
+convert_image_dtype = typed(for_tensors(_color.convert_image_dtype, F.convert_image_dtype))
 five_crop, ten_crop = typed(F.five_crop), typed(F.ten_crop)
 
 hflip = horizontal_flip = typed(F.hflip)
@@ -102,17 +104,17 @@ affine = typed(F.affine)
 elastic = elastic_transform = typed(F.elastic_transform)
 normalize = typed(F.normalize)
 gaussian_blur = typed(F.gaussian_blur)
-adjust_brightness = typed(F.adjust_brightness)
-adjust_contrast = typed(F.adjust_contrast)
-adjust_gamma = typed(F.adjust_gamma)
-adjust_hue = typed(F.adjust_hue)
-adjust_saturation = typed(F.adjust_saturation)
-adjust_sharpness = typed(F.adjust_sharpness)
-autocontrast = typed(F.autocontrast)
+adjust_brightness = typed(for_tensors(_color.adjust_brightness, F.adjust_brightness))
+adjust_contrast = typed(for_tensors(_color.adjust_contrast, F.adjust_contrast))
+adjust_gamma = typed(for_tensors(_color.adjust_gamma, F.adjust_gamma))
+adjust_hue = typed(for_tensors(_color.adjust_hue, F.adjust_hue))
+adjust_saturation = typed(for_tensors(_color.adjust_saturation, F.adjust_saturation))
+adjust_sharpness = typed(for_tensors(_color.adjust_sharpness, F.adjust_sharpness))
+autocontrast = typed(for_tensors(_color.autocontrast, F.autocontrast))
 invert = typed(F.invert)
 solarize = typed(F.solarize)
-rgb_to_grayscale = typed(F.rgb_to_grayscale)
-to_grayscale = typed(F.to_grayscale)
+rgb_to_grayscale = typed(for_tensors(_color.to_grayscale, F.rgb_to_grayscale))
+to_grayscale = typed(for_tensors(_color.to_grayscale, F.to_grayscale))
 
 
 @typed
@@ -366,7 +368,7 @@ def to_pure_tensor(inpt: torch.Tensor) -> torch.Tensor:
 def to_dtype(inpt: torch.Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> torch.Tensor:
     """Change the dtype; with `scale`, the values of images too: floats from 0 to 1, integers from 0 to their largest."""
     is_image = not isinstance(inpt, _FOLLOWERS)
-    return F.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
+    return _color.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
 
 
 @typed

@@ -1,0 +1,139 @@
+"""Colour kernels of v2 for tensors, where torchvision's take other steps than those of v1: bytes of results depend on that.
+
+Integers are multiplied by the reciprocal of white; a mixture is a product and a multiply-add; the mean grey is not rounded; the
+unsharp image is mixed as a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import flambeau as torch
+
+from .. import _tensor, _tensor_color
+from .._tensor_color import as_float, check_channels, check_factor, largest_value, neighbours_averaged, turn_hue
+from ..functional.kinds import kernels_for
+
+__all__ = [
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "adjust_sharpness",
+    "autocontrast",
+    "convert_image_dtype",
+    "for_tensors",
+    "to_grayscale",
+]
+
+Tensor = torch.Tensor
+
+
+def for_tensors(kernel: Callable, function: Callable) -> Callable:
+    """`function`, with this kernel for images that are tensors."""
+
+    @wraps(function)
+    def call(img: Any, *args: Any, **kwargs: Any) -> Any:
+        return (kernel if kernels_for(img) is _tensor else function)(img, *args, **kwargs)
+
+    return call
+
+
+def _plus(img: Tensor, other: Tensor, share: float) -> Tensor:
+    """`img + share * other` of floats; of singles rounded once, by way of doubles, like the instruction that PyTorch uses."""
+    if img.dtype != torch.float32 or img.device.type != "cpu":
+        return img + share * other
+    single = torch.tensor(share, dtype=torch.float32).item()
+    return (img.double() + single * other.double()).float()
+
+
+def convert_image_dtype(img: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    if dtype.is_floating_point and not img.is_floating_point():
+        return img.to(dtype) * (1.0 / largest_value(img.dtype))
+    return _tensor_color.convert_image_dtype(img, dtype)
+
+
+def _limited(img: Tensor, dtype: torch.dtype) -> Tensor:
+    return img.clamp(0, largest_value(dtype)).to(dtype)
+
+
+def _mixed(img: Tensor, other: Tensor, share: float) -> Tensor:
+    """`share * img + (1 - share) * other`, clamped to the range of the dtype."""
+    return _limited(_plus(as_float(img) * float(share), other, 1.0 - share), img.dtype)
+
+
+def _luma(img: Tensor) -> Tensor:
+    """The grey of an image with three channels, as floats, in one channel."""
+    red, green, blue = as_float(img).unbind(-3)
+    return _plus(_plus(0.2989 * red, green, 0.587), blue, 0.114).unsqueeze(-3)
+
+
+def _grey_levels(img: Tensor) -> Tensor:
+    """The grey of an image in the values that its dtype has, as floats."""
+    if img.shape[-3] == 1:
+        return as_float(img)
+    return _luma(img) if img.is_floating_point() else _luma(img).floor()
+
+
+def to_grayscale(img: Tensor, num_output_channels: int = 1) -> Tensor:
+    if num_output_channels not in (1, 3):
+        raise ValueError(f"num_output_channels must be 1 or 3, got {num_output_channels}.")
+    grey = img if img.shape[-3] == 1 else _luma(img).to(img.dtype)
+    return grey.expand(*img.shape[:-3], 3, *img.shape[-2:]) if num_output_channels == 3 else grey.clone()
+
+
+def adjust_brightness(img: Tensor, brightness_factor: float) -> Tensor:
+    check_factor("brightness_factor", brightness_factor)
+    check_channels(img)
+    return _limited(img * brightness_factor, img.dtype)  # with a whole factor of bytes, the product is cut off to a byte first
+
+
+def adjust_contrast(img: Tensor, contrast_factor: float) -> Tensor:
+    check_factor("contrast_factor", contrast_factor)
+    check_channels(img)
+    return _mixed(img, _grey_levels(img).mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
+
+
+def adjust_saturation(img: Tensor, saturation_factor: float) -> Tensor:
+    check_factor("saturation_factor", saturation_factor)
+    return img if check_channels(img) == 1 else _mixed(img, _grey_levels(img), saturation_factor)
+
+
+def adjust_sharpness(img: Tensor, sharpness_factor: float) -> Tensor:
+    check_factor("sharpness_factor", sharpness_factor)
+    check_channels(img)
+    if min(img.shape[-2:]) <= 2 or img.numel() == 0:
+        return img
+    result = as_float(img).clone()
+    inner = result[..., 1:-1, 1:-1]
+    result[..., 1:-1, 1:-1] = _plus(inner, neighbours_averaged(img) - inner, 1.0 - sharpness_factor)
+    return _limited(result, img.dtype)
+
+
+def adjust_hue(img: Tensor, hue_factor: float) -> Tensor:
+    if not -0.5 <= hue_factor <= 0.5:
+        raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
+    turned = turn_hue(convert_image_dtype(img, torch.float32), hue_factor, by_products=True)
+    return convert_image_dtype(turned, img.dtype)
+
+
+def adjust_gamma(img: Tensor, gamma: float, gain: float = 1) -> Tensor:
+    if gamma < 0:
+        raise ValueError("Gamma should be a non-negative real number")
+    scaled = img if img.is_floating_point() else convert_image_dtype(img, torch.float32)
+    return convert_image_dtype(_tensor_color.adjust_gamma(scaled, gamma, gain), img.dtype)
+
+
+def autocontrast(img: Tensor) -> Tensor:
+    check_channels(img)
+    if img.numel() == 0:
+        return img
+    pixels = as_float(img)
+    low, high = pixels.amin(dim=(-2, -1), keepdim=True), pixels.amax(dim=(-2, -1), keepdim=True)
+    flat = low == high
+    # The reciprocal is rounded first, and what is multiplied by it is divided by: the steps of torchvision.
+    scale = torch.where(flat, torch.ones_like(low), (high - low) * (1.0 / largest_value(img.dtype)))
+    return _limited((pixels - torch.where(flat, torch.zeros_like(low), low)) / scale, img.dtype)

@@ -294,14 +294,16 @@ class _Attention(_Call):
     def __init__(self, query: Any, key: Any, value: Any) -> None:
         super().__init__(aten.bmm, None, _needs(query, key, value))
         pairs = math.prod(query.shape[:-1]) * key.shape[-2]
-        self.scores, self.means = 2 * pairs * query.shape[-1], 2 * pairs * value.shape[-1]
+        self.scores: int = 2 * pairs * query.shape[-1]
+        self.means: int = 2 * pairs * value.shape[-1]
 
     def count(self, outcome: Any) -> int:
         return self.scores + self.means
 
     def count_backward(self, outcome_shape: Any, count: int) -> int:
         query, key, value = self.wanted
-        return self.means * ((query or key) + value) + self.scores * (query + key)
+        products_of_means, products_of_scores = (query or key) + value, query + key
+        return products_of_means * self.means + products_of_scores * self.scores
 
 
 _CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # which nobody can call

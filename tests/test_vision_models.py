@@ -739,3 +739,24 @@ def test_parts_that_programs_import():
     x = torch.ones(1, 8, 5, 5)
     assert conv3x3(8, 4)(x).shape == conv1x1(8, 4)(x).shape == (1, 4, 5, 5)
     assert BasicBlock(8, 8, norm_layer=None)(x).shape == Bottleneck(8, 2)(x).shape == x.shape
+
+
+def settled(network):
+    """A network in evaluation mode whose normalizations do something."""
+    for layer in network.modules():
+        if isinstance(layer, nn.BatchNorm2d):
+            layer.running_mean.normal_()
+            layer.running_var.uniform_(0.5, 2.0)
+    return network.eval()
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "mobilenet_v3_large", "shufflenet_v2_x0_5"])
+def test_normalizations_of_quantizable_models_are_folded(name):
+    network, images = settled(getattr(models.quantization, name)()), torch.randn(1, 3, 64, 64)
+    assert type(network).__name__.startswith("Quantizable") and not hasattr(getattr(models, name)(), "fuse_model")
+    before = network(images)
+    with pytest.raises(RuntimeError, match="8 bits"):
+        network.fuse_model(is_qat=True)
+    network.fuse_model()
+    assert not any(isinstance(layer, nn.BatchNorm2d) for layer in network.modules())
+    assert torch.allclose(network(images), before, rtol=1e-3, atol=1e-4 * before.abs().max().item())

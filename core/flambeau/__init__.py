@@ -226,8 +226,11 @@ _PARTS["operations.private_functions"] = """
     _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _convert_indices_from_coo_to_csr
     _convert_indices_from_csr_to_coo _dim_arange _log_softmax _segment_reduce _shape_as_tensor _softmax
     _softmax_backward_data _unique _unique2 _weight_norm"""
+_PARTS["operations.symbolic"] = """
+    _constrain_as_size _sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan
+    _sym_tanh"""
 _PARTS["nested.construction"] = "_nested_view_from_buffer"
-for _name in ("_utils", "operations.private_functions", "nested.construction"):
+for _name in ("_utils", "operations.private_functions", "operations.symbolic", "nested.construction"):
     _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
 

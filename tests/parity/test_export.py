@@ -113,6 +113,11 @@ def test_numbers_that_are_being_recorded():
     [
         "sym_int(-3.5)", "sym_float(3)", "sym_not(0)", "sym_max(3, 4.0)", "sym_max(5, 4.0)", "sym_min(5, 4)", "sym_max('a', 1)",
         "sym_ite(True, 1, 2)", "sym_ite(1, 1, 2)", "sym_ite(True, 1, 2.0)", "sym_sqrt(5)", "sym_sum([5, 4.0])", "sym_sum(5, 4)",
+        "sym_constrain_range(3)", "sym_constrain_range(3.5, min=1, max=3)", "sym_constrain_range(3, max=2)",
+        "sym_constrain_range(True, min=3, max=2)", "sym_constrain_range(torch.tensor(2.5), min=3)", "sym_constrain_range('a')",
+        "sym_constrain_range(1j)", "sym_constrain_range_for_size(3, max=2)",
+        "sym_constrain_range_for_size(-1)", "sym_constrain_range_for_size(0, max=3)", "_constrain_as_size(5, 0, 3)",
+        "_constrain_as_size(5, 0, 6)", "_sym_sqrt(5)", "_sym_log2(0)", "_sym_cos(2)", "_sym_asin(0.5)", "_sym_tanh(torch.tensor(2))",
         "sym_fresh_size(4)", "SymInt()", "SymFloat()", "SymBool()",
     ],
 )  # fmt: skip
@@ -122,5 +127,5 @@ def test_plain_numbers(expression):
         try:
             found.append(eval(f"torch.{expression}", {"torch": torch}))
         except Exception as error:
-            found.append(type(error))
+            found.append((type(error), str(error) if "constrain" in expression else ""))
     assert found[0] == found[1] and type(found[0]) is type(found[1])

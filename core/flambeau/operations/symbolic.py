@@ -12,10 +12,15 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ..calls.arguments import as_number
 from ..calls.overriding import handle_torch_function, has_torch_function
+from ..values import dtypes
 from ..values.symbols import SymFloat, SymInt, is_symbolic, plain
 
-__all__ = ["sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum"]
+__all__ = [
+    "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max",
+    "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+]  # fmt: skip
 
 _UNCHANGED_BY = {"sym_float": SymFloat, "sym_int": SymInt}
 
@@ -171,6 +176,21 @@ def sym_sqrt(a: Any) -> Any:
     return math.sqrt(a)
 
 
+def _recorded_function_of_math(name: str) -> Callable[[Any], Any]:
+    def function(a: Any) -> Any:
+        return getattr(math, name)(a)
+
+    function.__name__ = function.__qualname__ = f"_sym_{name}"
+    function.__doc__ = f"`math.{name}(a)`, as a `SymFloat` of a number that is being recorded."
+    return _recorded(function)
+
+
+_sym_acos, _sym_asin, _sym_atan, _sym_cos, _sym_cosh, _sym_log2, _sym_sin, _sym_sinh, _sym_tan, _sym_tanh = map(
+    _recorded_function_of_math, ("acos", "asin", "atan", "cos", "cosh", "log2", "sin", "sinh", "tan", "tanh")
+)
+_sym_sqrt = sym_sqrt
+
+
 def sym_fresh_size(expr: Any) -> Any:
     """The number as one that only a call knows: `torch.tensor(expr).item()`.
 
@@ -185,6 +205,66 @@ def sym_fresh_size(expr: Any) -> Any:
     from .creation import tensor
 
     return tensor(expr).item()
+
+
+def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """Say which values a number can have; a number that is being recorded has to have one of them for the examples.
+
+    Args:
+        size: the number; a fraction is cut off.
+        min: the smallest value, or None.
+        max: the largest value, or None.
+
+    Raises:
+        RuntimeError: the number has another value, or there is none between the two.
+        TypeError: `size` is no number.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_constrain_range(3, min=1, max=5)
+    """
+    _check_range("sym_constrain_range", size, min, max)
+
+
+def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """Say which values a number can have that is the size of a tensor: it is not negative, and can be more than 2.
+
+    Args:
+        size: the number; a fraction is cut off.
+        min: the smallest value; None for 0.
+        max: the largest value, or None.
+
+    Raises:
+        RuntimeError: the number has another value, there is none between the two, or `max` is 2 or less.
+        TypeError: `size` is no number.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_constrain_range_for_size(3, max=5)
+    """
+    if max is not None and max <= 2:
+        raise RuntimeError(f"Max value to constrain_range_for_size must be greater than 2. got: {max}")
+    _check_range("sym_constrain_range_for_size", size, 0 if min is None else min, max)
+
+
+def _constrain_as_size(symbol: Any, min: int | None = None, max: int | None = None) -> None:
+    """`sym_constrain_range_for_size`, for ranges by position."""
+    sym_constrain_range_for_size(symbol, min=min, max=max)
+
+
+def _check_range(function: str, size: Any, smallest: int | None, largest: int | None) -> None:
+    limits = dtypes.iinfo(dtypes.int64)
+    smallest, largest = limits.min if smallest is None else smallest, limits.max if largest is None else largest
+    number = plain(as_number(function, "size", size))
+    if isinstance(number, complex):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    if not isinstance(number, numbers.Real):
+        raise TypeError(f"{function}(): argument 'size' (position 1) must be Number, not {type(size).__name__}")
+    if largest < smallest:
+        raise RuntimeError(f"Max must be greater than or equal to min. Got min={smallest} max={largest}")
+    whole: Any = math.trunc(number)
+    if not smallest <= whole <= largest:
+        raise RuntimeError(f"Invalid value range for {whole} between [{smallest}, {largest}].")
 
 
 def _as_wide(choose: Callable[..., Any], *given: Any) -> Any:

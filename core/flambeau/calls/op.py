@@ -266,6 +266,7 @@ def _leave_out(error: Exception, failure: BaseException) -> None:
 
 NAMESPACE.update(
     FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
+    make_tuple=tuple.__new__,
     recover=recover, several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,

@@ -15,6 +15,7 @@ from .codegen import NAMESPACE
 from .nodes import make_node_class, wanted_by_rules
 from .overriding import OPERATOR_METHODS, OPERATORS
 from .record import Operation
+from .results import result_type
 from .signatures import with_numpy_names
 from .tables import OPS
 
@@ -101,15 +102,20 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
         f"            return recover(error, op_{name}, {_tuple(tensors)}, {_tuple(params)})",
     ]
     call = ", ".join(["array", "result_key", *tensors, *params])
+    tracked = " or ".join(
+        f"{tensor} is not None and {tensor}._requires_grad" if tensor in optional else f"{tensor}._requires_grad"
+        for tensor in record.edge_names
+    )
     if record.results or record.returns_list:
-        lines += [f"        return several(op_{name}, {', '.join(['array', 'result_key', _tuple(tensors), _tuple(params)])})"]
+        several = f"return several(op_{name}, {', '.join(['array', 'result_key', _tuple(tensors), _tuple(params)])})"
+        if record.view or record.returns_list:
+            lines += [f"        {several}"]
+        else:
+            lines += [f"        if {tracked}:", f"            {several}"] if record.differentiable else []
+            lines += _several_new_tensors(record)
     else:
         lines += ["        if type(array) is not result_key.array_type:", "            array = result_key.backend.wrap(array)"]
         if record.differentiable:
-            tracked = " or ".join(
-                f"{tensor} is not None and {tensor}._requires_grad" if tensor in optional else f"{tensor}._requires_grad"
-                for tensor in record.edge_names
-            )
             lines += [f"        if {tracked}:", f"            return record_{name}({call})"]
         if record.view:
             lines += [f"        return view_of(array, result_key, op_{name}, {primary}, {_tuple(params)})"]
@@ -136,6 +142,21 @@ def _new_tensor(indent: str) -> list[str]:
         indent + "result = new(Tensor)",
         indent + "result._array = array; result._key = result_key",
         indent + fields,
+    ]
+
+
+def _several_new_tensors(record: Operation) -> list[str]:
+    """Lines that return the arrays of several results as tensors."""
+    NAMESPACE[f"results_{record.name}"] = result_type(record)
+    return [
+        f"        keys = result_key if type(result_key) is tuple else (result_key,) * {len(record.results)}",
+        "        results = []",
+        "        for array, result_key in zip(array, keys):",
+        "            if type(array) is not result_key.array_type:",
+        "                array = result_key.backend.wrap(array)",
+        *_new_tensor("            "),
+        "            results.append(result)",
+        f"        return make_tuple(results_{record.name}, results)",
     ]
 
 

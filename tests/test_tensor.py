@@ -691,3 +691,12 @@ def test_sizes_are_ints() -> None:
     for bad in (1.5, torch.tensor(1.0), torch.tensor([1, 2]), np.bool_(True), "a"):
         with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 1 is"):
             torch.Size([1, bad])
+
+
+def test_cdata_tells_whether_two_names_are_of_one_tensor() -> None:
+    x = torch.nn.Parameter(torch.ones(2))
+    module = torch.nn.Module()
+    module.weight = x
+    others = [x.detach(), x.data, x.view(2), x.clone()]
+    assert isinstance(x._cdata, int) and module.weight._cdata == x._cdata
+    assert len({x._cdata, *(other._cdata for other in others)}) == 5

@@ -77,6 +77,23 @@ SUITES = {
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
+    "botorch": Suite(
+        tests=(
+            "test/acquisition",
+            "test/generation",
+            "test/optim",
+            "test/posteriors",
+            "test/sampling",
+            "test/utils",
+            "test/test_fit.py",
+        ),
+        repository="https://github.com/pytorch/botorch",
+        tag="main",
+        left_out={
+            "test/sampling/test_get_sampler.py::TestGetSampler::test_get_sampler": "a covariance matrix of 22,000 rows",
+        },
+        copied=("botorch", "botorch_community"),
+    ),
     "captum": Suite(
         tests=tuple(f"tests/{part}" for part in ("attr", "concept", "metrics", "module", "robust", "utils")),
         repository="https://github.com/pytorch/captum",
@@ -148,6 +165,7 @@ SUITES = {
         left_out={"skorch/tests/test_history.py::TestDistributedHistoryMultiprocessing": "minutes of processes"},
         options=("-o", "addopts="),
     ),
+    "stable_baselines3": Suite(copied=("stable_baselines3",)),
     "transformers": Suite(
         tests=("tests/test_tiny_models.py",),
         copied=("src", "docs"),

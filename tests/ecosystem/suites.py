@@ -93,7 +93,7 @@ SUITES = {
             "test/sampling/test_get_sampler.py::TestGetSampler::test_get_sampler": "a covariance matrix of 22,000 rows",
         },
         copied=("botorch", "botorch_community"),
-        known="`qKnowledgeGradient.evaluate`: a difference of operands in unlike memory orders has NumPy's order, which a `view` refuses",
+        known="`qKnowledgeGradient.evaluate`, which takes a `view` of a result that NumPy lays out in another order of dimensions",
     ),
     "captum": Suite(
         tests=tuple(f"tests/{part}" for part in ("attr", "concept", "metrics", "module", "robust", "utils")),
@@ -182,7 +182,7 @@ SUITES = {
                 f"tests/distributions/test_{part}.py"
                 for part in ("haar", "kl", "lkj", "omt_mvn", "pickle", "rejector", "spanning_tree", "zero_inflated")
             ),
-            *(f"tests/infer/test_{part}.py" for part in ("abstract_infer", "initialization", "inspect", "predictive", "util")),
+            *(f"tests/infer/test_{part}.py" for part in ("abstract_infer", "initialization", "inspect", "util")),
             *(f"tests/infer/mcmc/test_{part}.py" for part in ("mcmc_util", "valid_models")),
         ),
         repository="https://github.com/pyro-ppl/pyro",

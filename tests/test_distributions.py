@@ -703,3 +703,20 @@ def test_low_degrees_of_freedom_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         D.Wishart(torch.tensor(3.0), torch.eye(2)).sample((3,))
+
+
+class Tagged(torch.Tensor):
+    """As pyro's tensors that remember where they come from: what is computed of one is one, and shapes are plain tuples."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        found = super().__torch_function__(func, types, args, kwargs or {})
+        return tuple(found) if isinstance(found, torch.Size) else found
+
+
+def test_a_value_whose_shape_is_a_plain_tuple():
+    law = D.MultivariateNormal(torch.zeros(3), torch.eye(3) * 2)
+    value = torch.arange(6.0).reshape(2, 3)
+    tagged = law.log_prob(value.as_subclass(Tagged))
+    assert type(value.as_subclass(Tagged).shape) is tuple
+    assert type(tagged) is Tagged and tagged.tolist() == law.log_prob(value).tolist()

@@ -647,3 +647,18 @@ def test_the_gradient_of_relu_of_a_number() -> None:
         x = torch.tensor(value, requires_grad=True)
         torch.relu(x).backward()
         assert x.grad is not None and x.grad.shape == () and x.grad.item() == expected
+
+
+@pytest.mark.slow
+def test_a_program_is_told_nothing_of_infinities():
+    """With Python's own filters, in a process of its own: pytest's would show what flambeau has Python ignore."""
+    program = """if True:
+        import flambeau as torch
+
+        huge = torch.tensor([3e38, -3e38])
+        results = huge * 10, huge.abs().sum(), huge.cumprod(0), (huge.double() * 1e270).cumprod(0), (huge.double() * 10).float()
+        assert all(x.isinf().any() for x in results)
+        assert torch.special.log_ndtr(torch.tensor(-3e38)).isinf() and torch.lgamma(torch.tensor(3e38)).isinf()
+    """
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stderr == ""

@@ -599,3 +599,15 @@ def test_a_file_can_be_read_without_its_elements():
     tensor = torch._utils._rebuild_tensor_v2(held, 0, (2, 3), (3, 1), False, {})
     again = torch._tensor._rebuild_from_type_v2(lambda: tensor, torch.Tensor, (), {"note": 1})
     assert again.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and again.note == 1
+
+
+def test_names_of_the_modules_of_a_list():
+    class Named(torch.nn.ModuleList):
+        def __getitem__(self, index):
+            return self._get_abs_string_index(index), self._modules[self._get_abs_string_index(index)]
+
+    first, last = torch.nn.Identity(), torch.nn.ReLU()
+    modules = Named([first, last])
+    assert (modules[0], modules[-1]) == (("0", first), ("1", last))
+    with pytest.raises(IndexError, match="index 2 is out of range"):
+        modules[2]

@@ -42,6 +42,17 @@ def test_scrambled_points_are_pytorchs():
     np.testing.assert_allclose(first.numpy(), expected, atol=5e-5)
 
 
+def test_the_first_point_is_in_the_default_dtype():
+    """It is kept from the beginning, whatever dtype is drawn: PyTorch's has 24 bits in float32, and those after it all 30."""
+    engine = SobolEngine(40, scramble=True, seed=1)
+    exact = engine.shift.numpy() / 2.0**30
+    drawn = engine.draw(2, dtype=torch.float64).numpy()
+    assert (exact != exact.astype(np.float32)).any()
+    np.testing.assert_array_equal(drawn[0], exact.astype(np.float32))
+    np.testing.assert_array_equal(drawn[1], engine.quasi.numpy() / 2.0**30)
+    assert engine.reset().draw(dtype=torch.float64).tolist() == [drawn[0].tolist()]
+
+
 def test_scrambled_points_are_balanced():
     """Of 2**m points, one is in each of the 2**m equal intervals of a coordinate."""
     points = SobolEngine(20, scramble=True, seed=0).draw_base2(8)

@@ -691,3 +691,24 @@ def test_sizes_are_ints() -> None:
     for bad in (1.5, torch.tensor(1.0), torch.tensor([1, 2]), np.bool_(True), "a"):
         with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 1 is"):
             torch.Size([1, bad])
+
+
+def test_cdata_tells_whether_two_names_are_of_one_tensor() -> None:
+    x = torch.nn.Parameter(torch.ones(2))
+    module = torch.nn.Module()
+    module.weight = x
+    others = [x.detach(), x.data, x.view(2), x.clone()]
+    assert isinstance(x._cdata, int) and module.weight._cdata == x._cdata
+    assert len({x._cdata, *(other._cdata for other in others)}) == 5
+
+
+def test_shapes_that_do_not_broadcast() -> None:
+    assert torch.broadcast_shapes((3, 1), None, 4, [1, 1, 1]) == (1, 3, 4) and torch.broadcast_shapes() == ()
+    with pytest.raises(
+        RuntimeError, match=r"length 7 at -2! .* at index 1 had \(1, 1, 7, 1\); .* broadcastable to \[1, 1, 3, 2\]"
+    ):
+        torch.broadcast_shapes((3, 2), (1, 1, 7, 1), (2, 9))
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton"):
+        torch.ones(2) + torch.ones(3)
+    with pytest.raises(RuntimeError, match="got a"):
+        torch.broadcast_shapes((1,), "a")

@@ -107,9 +107,11 @@ class SobolEngine:
         if dtype not in (torch.float32, torch.float64) and (n > 1 or self.num_generated):
             raise NotImplementedError(f"\"_sobol_engine_draw\" not implemented for '{_NAMES.get(dtype, dtype)}'")
         points = self._points(self.num_generated, n)
+        result = points.to(dtype) * 2.0**-self.MAXBIT
+        if self.num_generated == 0:
+            result[0] = self._first_point[0]  # in the default dtype since the beginning: of 24 bits where that is float32
         self.num_generated += n
         self.quasi = points[-1].long()
-        result = points.to(dtype) * 2.0**-self.MAXBIT
         return result if out is None else out.resize_as_(result).copy_(result)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: torch.dtype | None = None) -> Tensor:

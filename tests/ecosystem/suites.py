@@ -77,6 +77,24 @@ SUITES = {
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
+    "botorch": Suite(
+        tests=(
+            "test/acquisition",
+            "test/generation",
+            "test/optim",
+            "test/posteriors",
+            "test/sampling",
+            "test/utils",
+            "test/test_fit.py",
+        ),
+        repository="https://github.com/pytorch/botorch",
+        tag="main",
+        left_out={
+            "test/sampling/test_get_sampler.py::TestGetSampler::test_get_sampler": "a covariance matrix of 22,000 rows",
+        },
+        copied=("botorch", "botorch_community"),
+        known="`qKnowledgeGradient.evaluate`, which takes a `view` of a result that NumPy lays out in another order of dimensions",
+    ),
     "captum": Suite(
         tests=tuple(f"tests/{part}" for part in ("attr", "concept", "metrics", "module", "robust", "utils")),
         repository="https://github.com/pytorch/captum",
@@ -148,6 +166,30 @@ SUITES = {
         left_out={"skorch/tests/test_history.py::TestDistributedHistoryMultiprocessing": "minutes of processes"},
         options=("-o", "addopts="),
     ),
+    "pyro_ppl": Suite(
+        tests=(
+            "tests/nn",
+            "tests/optim",
+            "tests/params",
+            "tests/poutine",
+            *(f"tests/test_{part}.py" for part in ("generic", "primitives", "settings", "util")),
+            *(
+                f"tests/ops/test_{part}.py"
+                for part in ("arrowhead", "indexing", "integrator", "linalg", "newton", "provenance", "special", "stats")
+            ),
+            *(f"tests/ops/test_{part}.py" for part in ("streaming", "tensor_utils", "welford")),
+            *(
+                f"tests/distributions/test_{part}.py"
+                for part in ("haar", "kl", "lkj", "omt_mvn", "pickle", "rejector", "spanning_tree", "zero_inflated")
+            ),
+            *(f"tests/infer/test_{part}.py" for part in ("abstract_infer", "initialization", "inspect", "util")),
+            *(f"tests/infer/mcmc/test_{part}.py" for part in ("mcmc_util", "valid_models")),
+        ),
+        repository="https://github.com/pyro-ppl/pyro",
+        tag="{version}",
+        copied=("pyro",),
+    ),
+    "stable_baselines3": Suite(copied=("stable_baselines3",)),
     "transformers": Suite(
         tests=("tests/test_tiny_models.py",),
         copied=("src", "docs"),

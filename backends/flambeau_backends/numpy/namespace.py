@@ -43,6 +43,13 @@ def from_dlpack(x: Any, /, **options: Any) -> np.ndarray:
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
+def astype(x: np.ndarray, dtype: Any, /, *, copy: bool = True) -> np.ndarray:
+    """`numpy.astype` without NumPy's module around the conversion, in whose name it would warn of overflow."""
+    return x.astype(dtype, copy=copy)
+
+
 namespace = ModuleType("numpy", np.__doc__)
 namespace.__dict__.update(vars(np))
-namespace.__dict__.update(isdtype=isdtype, finfo=finfo, from_dlpack=from_dlpack, __getattr__=lambda name: getattr(np, name))
+namespace.__dict__.update(
+    isdtype=isdtype, finfo=finfo, from_dlpack=from_dlpack, astype=astype, __getattr__=lambda name: getattr(np, name)
+)

@@ -170,8 +170,8 @@ def _in_double(name: str, accumulate: Any) -> None:
     KERNELS[name] = kernel_in_double
 
 
-_in_double("cumsum", np.cumsum)
-_in_double("cumprod", np.cumprod)
+_in_double("cumsum", np.add.accumulate)  # `np.cumsum` would warn of overflow, and not in the name of a module of ours
+_in_double("cumprod", np.multiply.accumulate)
 
 
 @kernel

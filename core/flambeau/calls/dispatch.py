@@ -28,6 +28,7 @@ from .transform_hooks import hooks
 
 __all__ = [
     "broadcast_shapes",
+    "common_shape",
     "dispatch",
     "explain",
     "refusing",
@@ -471,7 +472,7 @@ def _fault_of_dims(params: Mapping[str, Any], arrays: Sequence[Any]) -> Exceptio
 def _fault_of_shapes(op: Operation, arrays: Sequence[Any]) -> RuntimeError | None:
     if op.promote in ("arithmetic", "float", "compare") and len(arrays) > 1:
         try:
-            broadcast_shapes(*(array.shape for array in arrays))
+            common_shape(*(array.shape for array in arrays))
         except RuntimeError as mismatch:
             return mismatch
     return None
@@ -502,13 +503,29 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """
     if shapes and isinstance(shapes[0], tuple) and shapes.count(shapes[0]) == len(shapes):
         return Size(shapes[0])
+    given = [(shape,) if isinstance(shape, int) else shape for shape in shapes if shape is not None]
+    for shape in given:
+        if not isinstance(shape, (tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
+    common = [1] * max(map(len, given), default=0)
+    for index, shape in enumerate(given):
+        for dim in range(-1, -1 - len(shape), -1):
+            if common[dim] == 1:
+                common[dim] = shape[dim]
+            elif shape[dim] not in (1, common[dim]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at index {index} "
+                    f"had {shape}; but expected shape should be broadcastable to {common}"
+                )
+    return Size(common)
+
+
+def common_shape(*shapes: Sequence[int]) -> Size:
+    """The shape that tensors of these shapes broadcast to; its error is that of operations, unlike `broadcast_shapes`'s."""
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return Size(shapes[0])
     result: list[int] = []
     for shape in shapes:
-        if shape is None:
-            continue
-        if not isinstance(shape, (int, tuple, list)):
-            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
-        shape = (shape,) if isinstance(shape, int) else shape
         size = max(len(result), len(shape))
         left = [1] * (size - len(result)) + result
         right = [1] * (size - len(shape)) + [*shape]

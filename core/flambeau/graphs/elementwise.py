@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..calls.dispatch import broadcast_shapes
+from ..calls.dispatch import common_shape
 from ..calls.tables import OPS
 from ..runtime.hookspecs import Fusion
 from ..values import dtypes
@@ -142,7 +142,7 @@ class _Symbols:
         if signature.endswith("f") and not floats:
             raise _NotElementwise
         read = [symbol for symbol, letter in zip(symbols, signature, strict=False) if letter != "*"]
-        shape = tuple(broadcast_shapes(*(symbol.shape for symbol in read)))
+        shape = tuple(common_shape(*(symbol.shape for symbol in read)))
         dtype = self.recorder.backend.dtypes[dtypes.bool_] if signature.endswith("b") else floats
         self.steps.append(Step(name, signature, tuple([symbol.value for symbol in read]), shape, str(floats or "")))
         return _Symbol(self.steps[-1], shape, dtype, self)

@@ -74,9 +74,9 @@ def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
     a, b = A._array.shape, B._array.shape
     if a[:-2] == b[:-2]:
         return A, B
-    from ..calls.dispatch import broadcast_shapes
+    from ..calls.dispatch import common_shape
 
-    batch = broadcast_shapes(a[:-2], b[:-2])
+    batch = common_shape(a[:-2], b[:-2])
     return A.expand(*batch, *a[-2:]), B.expand(*batch, *b[-2:])
 
 

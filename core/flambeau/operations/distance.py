@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls.dispatch import broadcast_shapes
+from ..calls.dispatch import common_shape
 from ..calls.op import composite
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
@@ -52,7 +52,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
         tensor([0.7071])
     """
-    shape, common = broadcast_shapes(x1.shape, x2.shape), dtypes.promote_types(x1.dtype, x2.dtype)
+    shape, common = common_shape(x1.shape, x2.shape), dtypes.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)

@@ -6,7 +6,7 @@ import math
 from typing import Any, NoReturn
 
 from ..calls import overriding
-from ..calls.dispatch import broadcast_shapes, require_data, wrap_scalar
+from ..calls.dispatch import common_shape, require_data, wrap_scalar
 from ..calls.op import composite, op
 from ..calls.overriding import DIRECT
 from ..calls.record import Out
@@ -647,7 +647,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 _masked_fill = op(
     "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input), keeps_dtype=("mask",), promote="match",
-    public=False, method=False, out=False, check=lambda input, mask, value: broadcast_shapes(mask.shape, input.shape),
+    public=False, method=False, out=False, check=lambda input, mask, value: common_shape(mask.shape, input.shape),
     input=lambda F, g, mask: F.masked(g, ~mask),
     value=lambda F, g, mask: F.sum(F.masked(g, mask)),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ..calls.arguments import as_float, as_int
-from ..calls.dispatch import broadcast_shapes, require_constant
+from ..calls.dispatch import common_shape, require_constant
 from ..calls.node_names import become, gathered, step
 from ..calls.op import op
 from ..calls.overriding import wanted
@@ -237,7 +237,7 @@ def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | N
     for tensor, refused in ((weight, ()), (pos_weight, (dtypes.bool_,))):
         if tensor is not None and (tensor.dtype in refused or (tensor.is_complex() and not target.is_complex())):
             raise RuntimeError(f"weights of {tensor.dtype.legacy_name} are not supported")
-        if tensor is not None and broadcast_shapes(tensor.shape, target.shape) != target.shape:
+        if tensor is not None and common_shape(tensor.shape, target.shape) != target.shape:
             raise RuntimeError(f"weights of shape {list(tensor.shape)} do not broadcast to the target's, {list(target.shape)}")
 
 

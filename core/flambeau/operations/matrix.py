@@ -166,9 +166,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _batched(input: Tensor, other: Tensor) -> Tensor:
-    from ..calls.dispatch import broadcast_shapes
+    from ..calls.dispatch import common_shape
 
-    batch = broadcast_shapes(input._array.shape[:-2], other._array.shape[:-2])
+    batch = common_shape(input._array.shape[:-2], other._array.shape[:-2])
     if input._array.shape[:-2] != batch:
         input = input.expand(*batch, *input._array.shape[-2:])
     if other._array.shape[:-2] != batch:

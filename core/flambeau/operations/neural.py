@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..calls.arguments import Dims, as_int
-from ..calls.dispatch import broadcast_shapes, require_flags
+from ..calls.dispatch import common_shape, require_flags
 from ..calls.node_names import gathered
 from ..calls.tables import PUBLIC
 from ..tensors.tensor import Tensor
@@ -128,7 +128,7 @@ def binary_cross_entropy_with_logits(
     """The cross entropy of `sigmoid(input)` and `target`; `reduction`: 0 for all losses, 1 for mean, 2 for sum."""
     word = reduction_of(as_int("binary_cross_entropy_with_logits", "reduction", reduction))
     if target.shape != input.shape:
-        common = broadcast_shapes(target.shape, input.shape)
+        common = common_shape(target.shape, input.shape)
         if target.shape != common:
             raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(common)}")
         input = input.expand(common)

@@ -240,9 +240,9 @@ def normal(
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
     like = mean if isinstance(mean, Tensor) else std
-    from ..calls.dispatch import broadcast_shapes
+    from ..calls.dispatch import common_shape
 
-    shape = broadcast_shapes(*(parameter.shape for parameter in (mean, std) if isinstance(parameter, Tensor)))
+    shape = common_shape(*(parameter.shape for parameter in (mean, std) if isinstance(parameter, Tensor)))
     unit = raw_generator(generator, like.device).normal(shape, like._key.raw_dtype)
     sample = _sampled(unit, like._key) * _plain(std) + _plain(mean)
     parameters = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]

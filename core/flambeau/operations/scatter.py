@@ -398,14 +398,14 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    from ..calls.dispatch import broadcast_shapes
+    from ..calls.dispatch import common_shape
 
     dim = wrap_dim(dim, input.ndim)
     shape = list(input.shape)
     shape[dim] = 1
     index_shape = list(indices.shape)
     index_shape[dim] = 1
-    common = list(broadcast_shapes(shape, index_shape))
+    common = list(common_shape(shape, index_shape))
     wide, narrow = list(common), list(common)
     wide[dim], narrow[dim] = input.shape[dim], indices.shape[dim]
     indices = indices % input.shape[dim] if input.shape[dim] else indices

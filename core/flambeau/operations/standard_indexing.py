@@ -216,9 +216,9 @@ def _places(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
 
 
 def _broadcast(shapes: list[Any]) -> tuple[int, ...]:
-    from ..calls.dispatch import broadcast_shapes
+    from ..calls.dispatch import common_shape
 
     try:
-        return tuple(broadcast_shapes(*shapes)) if shapes else ()
+        return tuple(common_shape(*shapes)) if shapes else ()
     except RuntimeError:
         raise IndexError("shape mismatch: indexing arrays could not be broadcast together") from None

@@ -284,9 +284,9 @@ attach(broadcast_to=_broadcast_to_method)
 @composite(method=False)
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, expanded to their common shape."""
-    from ..calls.dispatch import broadcast_shapes
+    from ..calls.dispatch import common_shape
 
-    shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
+    shape = common_shape(*(tensor.shape for tensor in tensors))
     return tuple(tensor if tensor._array.shape == shape else _expand_method(tensor, shape) for tensor in tensors)
 
 
@@ -774,12 +774,12 @@ attach(unfold=_unfold_method)
 @composite
 def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
     """Sum to a shape that can be broadcast to this one."""
-    from ..calls.dispatch import broadcast_shapes
+    from ..calls.dispatch import common_shape
     from ..tape.engine import sum_to_size as summed
 
     shape = sizes_given(size, rest)
     try:
-        fits = tuple(broadcast_shapes(shape, input.shape)) == tuple(input.shape)
+        fits = tuple(common_shape(shape, input.shape)) == tuple(input.shape)
     except RuntimeError:
         fits = False
     if not fits:

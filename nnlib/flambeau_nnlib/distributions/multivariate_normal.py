@@ -166,6 +166,6 @@ def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
     are the columns of one system for each factor.
     """
     outer = x.shape[: x.dim() + 1 - factor.dim()]
-    columns = x.reshape(outer.numel(), *x.shape[len(outer) :]).movedim(0, -1)
+    columns = x.reshape(math.prod(outer), *x.shape[len(outer) :]).movedim(0, -1)
     solved = torch.linalg.solve_triangular(factor, columns, upper=False)
     return solved.pow(2).sum(-2).movedim(-1, 0).reshape(x.shape[:-1])

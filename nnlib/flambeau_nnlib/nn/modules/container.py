@@ -56,19 +56,20 @@ class _ModuleSequence(Module):
         return iter(self._modules.values())
 
     def __getitem__(self, index: int | slice) -> Module:
-        return self._slice(index) if isinstance(index, slice) else self._modules[self._key(index)]
+        return self._slice(index) if isinstance(index, slice) else self._modules[self._get_abs_string_index(index)]
 
     def _slice(self, index: slice) -> Self:
         raise NotImplementedError
 
-    def _key(self, index: int) -> str:
+    def _get_abs_string_index(self, index: int) -> str:
+        """The name of the module at `index`; subclasses in other libraries ask for it by this name, which is PyTorch's."""
         return list(self._modules)[position(index, len(self))]
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._key(index), module)
+        setattr(self, self._get_abs_string_index(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+        keys = list(self._modules)[index] if isinstance(index, slice) else [self._get_abs_string_index(index)]
         for key in keys:
             delattr(self, key)
         self._number(self)

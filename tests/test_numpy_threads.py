@@ -93,6 +93,21 @@ def test_products_of_any_size(count, shape):
     assert threads._switch()[0]() == count
 
 
+def test_products_of_middle_size_use_several_threads_while_no_other_work_is_shared(count, monkeypatch):
+    numbers = []
+    monkeypatch.setattr(threads, "serially", lambda compute, *args: (numbers.append(1), compute(*args))[1])
+    left, right = np.ones((64, 256)), np.ones((256, 128))
+    threads.share(str, range(2))
+    threads.product(left, right)
+    assert numbers == [1]
+    for _ in range(threads._LATELY):
+        threads.product(left, right)
+    assert numbers == [1] * threads._LATELY
+    threads.share(str, range(2))
+    np.testing.assert_array_equal(threads.product(left, right), np.full((64, 128), 256.0))
+    assert numbers == [1] * (threads._LATELY + 1)
+
+
 def test_shared_work_within_shared_work(count):
     found = threads.share(lambda part: threads.share(lambda i: (part, i), range(3)), range(4))
     assert found == [[(part, i) for i in range(3)] for part in range(4)]

@@ -26,7 +26,9 @@ __all__ = [
 
 LARGE = 2_000_000  # elements from which on memory-bound work is shared between threads; fewer fit into one core's cache
 HEAVY = 1 << 25  # multiplications from which on compute-bound work is shared; less is done before another thread has started
-SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications up to which OpenBLAS uses one thread; from which several pay
+SMALL_PRODUCT = 1 << 18  # multiplications up to which OpenBLAS uses one thread
+_MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23  # from which several pay: where no other work is shared, and always
+_LATELY = 100  # products during which work that was shared before counts: the program goes on sharing
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set the number of threads
 
@@ -138,10 +140,16 @@ class _Team:
         self.free = Lock()
         self.size = 0  # threads at work, while there is shared work
         self.helpers = 0
+        self.products = _LATELY  # those of middle size since work was shared
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
+    def shares_other_work(self) -> bool:
+        """Whether the program has shared work lately: asked before each product of middle size."""
+        self.products += 1
+        return self.products <= _LATELY
+
     def do(self, work: _Work, size: int) -> None:
-        self.size = size
+        self.size, self.products = size, 0
         with suppress(RuntimeError):  # no more threads can be started: go on with fewer
             while self.helpers < size - 1:
                 Thread(target=_help, args=[self.calls], name="flambeau", daemon=True).start()
@@ -192,11 +200,14 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
 
 
 def product(left: Any, right: Any) -> Any:
-    """The product of two matrices, by several threads only where it is large."""
+    """The product of two matrices, by several threads only where it is large, or nothing beside it would be disturbed.
+
+    OpenBLAS's threads spin for some 20 ms after a product: see `serially`.
+    """
     work = left.size * right.shape[1]
     if work <= SMALL_PRODUCT:
         return left.dot(right)
-    if work < _LARGE_PRODUCT:
+    if work < _MIDDLE_PRODUCT or (work < _LARGE_PRODUCT and (_besides or _team.shares_other_work())):
         return serially(left.dot, right)
     if not _besides or left.dtype != right.dtype:
         return left.dot(right)

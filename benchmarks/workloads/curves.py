@@ -57,7 +57,7 @@ CURVES: dict[str, dict[int, Workload]] = {
     },
     "length of sequences, transformer layer": {
         length: Workload(f"transformer layer, length {length}, SGD step", training(encoder_layer(length), "SGD"), 1.5, 1.0)
-        for length in (16, 128, 1024)
+        for length in (16, 128, 1024, 4096)
     },
 }
 

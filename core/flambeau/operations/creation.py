@@ -435,7 +435,7 @@ def _ends(
     default = None
     if type(start) not in _REAL or type(end) not in _REAL:
         start, end = _plain(start), _plain(end)
-        if isinstance(start, complex) or isinstance(end, complex):
+        if isinstance(end - start, complex):  # or a TypeError, where one is no number
             default = dtypes.get_default_dtype().to_complex()
             if dtype is not None and not dtypes.meant(dtype).is_complex:
                 raise RuntimeError(

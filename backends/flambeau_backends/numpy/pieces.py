@@ -26,7 +26,7 @@ def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, sh
     """What `compute` returns for each piece, in order; threads share what has at least `shared_from` elements.
 
     Pieces are longer then, since a thread waits some 10 us for Python's lock after a call into NumPy that ends while the other
-    thread holds it: calls of 5 us take longer in two threads than in one, those of 50 us little more than half.
+    thread holds it: calls of 5 us take longer in two threads than in one, those of 100 us little more than half.
     """
     if length * width >= shared_from and get_num_threads() > 1:
         return share(compute, parts(length, _SHARED // max(width, 1), True))

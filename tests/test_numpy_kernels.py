@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import tracemalloc
 
 import flambeau.nn.functional as F
 import numpy as np
@@ -662,3 +663,43 @@ def test_a_program_is_told_nothing_of_infinities():
     """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.softmax(x, -1), lambda x: x.reshape(-1, 32).clone(),
+])  # fmt: skip
+def test_gradients_that_nobody_else_holds_are_not_copied(function):
+    """Also where the kernel returns a view of all of an array; what shares its memory with others, or is a part, is copied."""
+    x = torch.from_numpy(normal(32, 32, 32, 32, dtype=np.float32)).requires_grad_()
+    slopes = torch.ones(function(x).shape)
+
+    def peak():
+        output = function(x)
+        x.grad = None
+        tracemalloc.start()
+        output.backward(slopes)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak()  # what is remembered for later calls
+    assert peak() < 1.6 * x.nbytes
+
+
+def test_gradients_of_shared_memory_are_copied():
+    class Kept(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            kept.append(grad * 2)
+            return kept[-1].view(6) if len(kept) == 1 else kept[-1].view(6)[:6]
+
+    kept, x = [], torch.zeros(6, requires_grad=True)
+    for _ in range(2):
+        x.grad = None
+        Kept.apply(x).view(2, 3).sum().backward()
+        x.grad.zero_()
+        assert kept[-1].tolist() == [2.0] * 6

@@ -38,7 +38,7 @@ from . import (  # noqa: F401
 )
 from .chosen import chosen
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
-from .memory import all_of, as_dtype, as_strided, is_alone, is_shared, keep_freed_memory, lender, window
+from .memory import all_of, as_dtype, as_strided, is_all_of_unshared, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
 from .quiet import quiet, quiet_in_place
 
@@ -147,7 +147,9 @@ class NumpyBackend(Backend):
         return array.copy(order="K")
 
     def is_own(self, array: Any) -> bool:
-        return array.base is None and array.flags.writeable and sys.getrefcount(array) <= _UNSHARED
+        if sys.getrefcount(array) > _UNSHARED or not array.flags.writeable:
+            return False
+        return array.base is None or is_all_of_unshared(array)
 
     def in_order_of(self, array: Any, like: Any) -> Any:
         if array.strides == like.strides or (array.flags.c_contiguous and like.flags.c_contiguous):

@@ -12,7 +12,7 @@ from . import row_norm
 from .constants import number
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
-from .pieces import contiguous, over_pieces, pieces, wide
+from .pieces import contiguous, over_parts, over_pieces, pieces, wide
 
 Dims = Sequence[int]
 _FEW = 1 << 13  # elements up to which the overhead of calls outweighs the computation
@@ -149,20 +149,26 @@ def _sums(rows: Any) -> Any:
     return np.add.reduce(sums.reshape(rows.shape[:2]), 0, np.float64)
 
 
-def _sums_of_products(rows: Any, others: Any) -> Any:
+def _products(rows: Any, others: Any) -> Any:
+    """Sums of products over samples and positions, added up likewise."""
     return np.add.reduce(np.vecdot(rows, others), 0, np.float64)
 
 
-def _moments_of(rows: Any) -> tuple[int, Any, Any]:
-    """For each channel: the number of elements, their mean, and the sum of squared deviations from it."""
-    count = rows.shape[0] * rows.shape[2]
-    mean = _sums(rows) / count
-    if rows.size > _FEW:
-        squares, shift = _sums_of_products(rows, rows), np.square(mean) * count
-        if row_norm.are_near(shift, squares - shift):
-            return count, mean, squares - shift
-    centered = rows - mean[:, None].astype(rows.dtype)
-    return count, mean, _sums_of_products(centered, centered)
+def _sums_and_products(rows: Any, others: Any) -> tuple[Any, Any]:
+    """For each channel, the sum of `rows`, and of their products with `others`."""
+    parts = over_parts(lambda part: (_sums(rows[part]), _products(rows[part], others[part])), len(rows), rows[0].size)
+    return parts[0] if len(parts) == 1 else (sum(s for s, _ in parts), sum(s for _, s in parts))
+
+
+def _products_with_centred(rows: Any, others: Any, mean: Any) -> Any:
+    """Sums of products of `rows` with `others` less the mean of their channel, which are centred, too, if they are the rows."""
+    mean = mean[:, None].astype(rows.dtype, copy=False)
+
+    def compute(piece: slice) -> Any:
+        centred = others[piece] - mean
+        return _products(centred if rows is others else rows[piece], centred)
+
+    return sum(over_pieces(compute, len(rows), rows[0].size))
 
 
 @kernel
@@ -174,14 +180,19 @@ def moments(input: Any, dims: Dims) -> Any:
         mean = input.mean(tuple(dims), keepdims=True)
         return mean, np.square(input - mean).mean(tuple(dims), keepdims=True)
     rows, shape = _batches(input), (1, -1, *(1,) * (input.ndim - 2))
-    share = 1 / (rows.shape[0] * rows.shape[2])
-    partial_moments = over_pieces(lambda piece: _moments_of(rows[piece]), len(rows), rows[0].size)
-    if len(partial_moments) == 1:
-        _, mean, spread = partial_moments[0]
+    count = rows.shape[0] * rows.shape[2]
+    if rows.size <= _FEW:
+        mean = _sums(rows) / count
+        spread = _products_with_centred(rows, rows, mean)
     else:
-        mean = sum(part * count for count, part, _ in partial_moments) * share
-        spread = sum(part + np.square(center - mean) * count for count, center, part in partial_moments)  # Chan et al. (1983)
-    return mean.astype(input.dtype).reshape(shape), (spread * share).astype(input.dtype).reshape(shape)
+        total, squares = _sums_and_products(rows, rows)
+        mean = total / count
+        shift = mean * total
+        spread = squares - shift
+        if not row_norm.are_near(shift, spread):
+            spread = _products_with_centred(rows, rows, mean)
+    spread /= count
+    return mean.astype(input.dtype).reshape(shape), spread.astype(input.dtype).reshape(shape)
 
 
 def _spread(values: Any, places: int) -> Any:
@@ -224,17 +235,11 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
 
 def _channel_gradients(grads: Any, rows: Any, mean: Any, scale: Any) -> tuple[Any, Any]:
     """Sums of the gradient, and of its products with the centred input."""
-    near = row_norm.are_near(np.square(mean * scale), 1)
-    center = mean[:, None]
-
-    def compute(piece: slice) -> tuple[Any, Any]:
-        part = rows[piece] if near else rows[piece] - center
-        return _sums(grads[piece]), _sums_of_products(part, grads[piece])
-
-    sums = over_pieces(compute, len(rows), rows[0].size)
-    total, projection = sum(s for s, _ in sums), sum(s for _, s in sums)
-    if near:
+    total, projection = _sums_and_products(grads, rows)
+    if row_norm.are_near(np.square(mean * scale), 1):
         projection -= mean * total
+    else:
+        projection = _products_with_centred(grads, rows, mean)
     return total.astype(grads.dtype), projection.astype(grads.dtype)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import stride_tricks
 
-__all__ = ["all_of", "as_dtype", "as_strided", "is_alone", "is_shared", "keep_freed_memory", "lender", "window"]
+__all__ = ["all_of", "as_dtype", "as_strided", "is_all_of_unshared", "is_alone", "is_shared", "keep_freed_memory", "lender", "window"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 _KEPT = 512 << 20  # bytes that may stay free at the top of the heap
@@ -129,6 +129,18 @@ def is_alone(array: Any) -> bool:
             return False
         below = below.obj if isinstance(below, memoryview) else getattr(below, "base", None)
     return True
+
+
+def is_all_of_unshared(view: Any) -> bool:
+    """Whether this is a dense view of all of an array that owns its memory, and to which nothing else refers."""
+    below = view.base
+    return (
+        type(below) is np.ndarray
+        and below.flags.owndata
+        and below.nbytes == view.nbytes
+        and view.flags.forc
+        and _count_references(below) <= _ONE_NAME
+    )
 
 
 def _count_references(thing: Any) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .threads import LARGE, get_num_threads, parts, share
 
-__all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "split", "wide"]
+__all__ = ["by_pieces", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split", "wide"]
 
 PIECE = 1 << 16  # elements at a time, in one thread
 _SHARED = 1 << 19  # elements from which on threads share what takes several passes, and at a time: see `over_pieces`
@@ -31,6 +31,13 @@ def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, sh
     if length * width >= shared_from and get_num_threads() > 1:
         return share(compute, parts(length, _SHARED // max(width, 1), True))
     return [compute(piece) for piece in pieces(length, width)]
+
+
+def over_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
+    """Like `over_pieces`, for what needs no temporaries: one part for each thread, or all at once."""
+    if length * width >= _SHARED and get_num_threads() > 1:
+        return share(compute, parts(length, length, True))
+    return [compute(slice(None))]
 
 
 def contiguous(array: Any) -> Any:

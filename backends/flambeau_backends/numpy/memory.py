@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.lib import stride_tricks
 
-__all__ = ["all_of", "as_dtype", "as_strided", "is_all_of_unshared", "is_alone", "is_shared", "keep_freed_memory", "lender", "window"]
+__all__ = [
+    "all_of", "as_dtype", "as_strided", "is_all_of_unshared", "is_alone", "is_shared", "keep_freed_memory", "lender", "window",
+]  # fmt: skip
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 _KEPT = 512 << 20  # bytes that may stay free at the top of the heap

@@ -21,11 +21,11 @@ from numpy.lib.introspect import opt_func_info
 
 from .constants import number, ones
 from .kernels import kernel
+from .pieces import cache_size
 from .quiet import quiet
 from .threads import LARGE, get_num_threads, share
 
 _AT_ONCE = 1 << 15  # scores up to which all are computed in one go, and the weights kept for the backward
-_BLOCK = 1 << 17  # scores at a time: threads wait for Python's lock between calls into NumPy, which should therefore be long
 _SMALL = 1_000_000  # multiplications up to which OpenBLAS copies no operands
 _LEAST_ROWS, _MOST_ROWS = 4, 48  # of a small product; a large one has at least as many
 _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
@@ -169,6 +169,15 @@ def _gradients_at_once(g: Any, query: Any, key: Any, value: Any, out: Any, scale
 # --- blocks -------------------------------------------------------------------------------------------------------
 
 
+@cache
+def _block() -> int:
+    """How many scores to compute at a time: of single precision, half of what a processor's own cache holds.
+
+    Threads wait for Python's lock between calls into NumPy, which should therefore be long.
+    """
+    return min(max(cache_size() // 8, 1 << 16), 1 << 19)
+
+
 class _Blocks:
     """How the scores of all heads, in `length` rows of `columns` each, are divided between threads and calls.
 
@@ -177,15 +186,16 @@ class _Blocks:
 
     def __init__(self, heads: int, length: int, columns: int, features: int) -> None:
         self.heads, self.length, self.columns = heads, length, max(columns, 1)
+        block = _block()
         small = _SMALL // (self.columns * max(features, 1))  # rows of a small product
         if small < min(_LEAST_ROWS, length):
-            self.piece = min(length, max(_MOST_ROWS, _BLOCK // self.columns))
+            self.piece = min(length, max(_MOST_ROWS, block // self.columns))
         else:
             self.piece = length if small >= length else min(small, _MOST_ROWS) // _LEAST_ROWS * _LEAST_ROWS
-        self.pieces = max(1, _BLOCK // max(self.piece * self.columns, 1)) if self.piece < length else 1
+        self.pieces = max(1, block // max(self.piece * self.columns, 1)) if self.piece < length else 1
         self.rows = min(self.piece * self.pieces, length)
         of_head = max(length * self.columns, 1)
-        self.together = 1 if self.rows < length else min(max(1, _BLOCK // of_head), max(-(-heads // get_num_threads()), 1))
+        self.together = 1 if self.rows < length else min(max(1, block // of_head), max(-(-heads // get_num_threads()), 1))
 
     def share(self, compute: Callable[[slice], None]) -> None:
         """Call `compute` with slices of the heads; large work is shared between threads."""

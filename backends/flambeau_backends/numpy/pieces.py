@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .threads import LARGE, get_num_threads, parts, share
 
-__all__ = ["by_pieces", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split", "wide"]
+__all__ = ["by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split", "wide"]
 
 PIECE = 1 << 16  # elements at a time, in one thread
 _SHARED = 1 << 19  # elements from which on threads share what takes several passes, and at a time: see `over_pieces`
@@ -38,6 +40,14 @@ def over_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> 
     if length * width >= _SHARED and get_num_threads() > 1:
         return share(compute, parts(length, length, True))
     return [compute(slice(None))]
+
+
+@functools.cache
+def cache_size() -> int:
+    """Bytes in the second-level cache of a processor; a megabyte where the system does not say."""
+    with suppress(OSError, ValueError):
+        return int(Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().rstrip().removesuffix("K")) << 10
+    return 1 << 20
 
 
 def contiguous(array: Any) -> Any:

@@ -202,18 +202,25 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
 def product(left: Any, right: Any) -> Any:
     """The product of two matrices, by several threads only where it is large, or nothing beside it would be disturbed.
 
-    OpenBLAS's threads spin for some 20 ms after a product: see `serially`.
+    OpenBLAS's threads spin for some 20 ms after a product: see `serially`. A program that shares other work multiplies with the
+    threads that do that.
     """
     work = left.size * right.shape[1]
     if work <= SMALL_PRODUCT:
         return left.dot(right)
-    if work < _MIDDLE_PRODUCT or (work < _LARGE_PRODUCT and (_besides or _team.shares_other_work())):
+    if work < _MIDDLE_PRODUCT:
         return serially(left.dot, right)
-    if not _besides or left.dtype != right.dtype:
+    if not _besides and not _team.shares_other_work():
         return left.dot(right)
-    rows = len(left)
-    result = np.empty((rows, right.shape[1]), left.dtype)
-    share(lambda part: np.matmul(left[part], right, result[part]), parts(rows, rows, True))
+    if work < _LARGE_PRODUCT or left.dtype != right.dtype:
+        return serially(left.dot, right)
+    rows, columns = len(left), right.shape[1]
+    result, products = np.empty((rows, columns), left.dtype), _team.products
+    if rows >= columns:
+        share(lambda part: np.matmul(left[part], right, result[part]), parts(rows, rows, True))
+    else:
+        share(lambda part: np.matmul(left, right[:, part], result[:, part]), parts(columns, columns, True))
+    _team.products = products  # this is no other work
     return result
 
 

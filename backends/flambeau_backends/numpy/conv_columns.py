@@ -63,6 +63,9 @@ def _joined(images: Any) -> Any:
 
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
     """Write the convolution into `out`: the product of the weight matrix and the windows."""
+    if len(out) == g.groups == 1:  # `dot` takes half the time of `matmul` where the matrices are small
+        matrix[0].dot(windows[0, 0], out.reshape(len(matrix[0]), -1))
+        return
     grouped = _grouped(out, g)
     if g.joins:
         product = np.matmul(matrix, _joined(windows))

@@ -37,7 +37,6 @@ def rows_of(array: Any, dim: int) -> Any:
 # --- matrices -----------------------------------------------------------------------------------------------------
 
 _square_of_ones = lru_cache(64)(lambda length, dtype: np.ones((length, length), dtype))
-_column_of_ones = lru_cache(64)(lambda length, dtype: np.ones((length, 1), dtype))
 _row_of_ones = lru_cache(64)(lambda length, dtype: np.ones((1, length), dtype))
 _averaging = lru_cache(64)(lambda length, dtype: np.full((length, 1), 1 / length, dtype))
 _centring = lru_cache(64)(lambda length: np.eye(length) - 1 / length)  # subtracts the mean from each element of a row
@@ -106,5 +105,5 @@ def normalize(rows: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
     factor = scale.dot(_row_of_ones(length, dtype) if weight is None else weight.reshape(1, length))
     result = np.multiply(centred, factor, factor)
     if bias is not None:
-        np.add(result, _column_of_ones(len(rows), dtype).dot(bias.reshape(1, length)), result)
+        np.add(result, bias.reshape(length), result)
     return result, scale

@@ -17,7 +17,7 @@ from . import conv_columns, conv_rows, depthwise, winograd
 from .kernels import kernel
 from .layout import keeps_channels_last
 from .threads import parts
-from .windows import Geometry, Sizes, geometry, output_size, total
+from .windows import Geometry, Sizes, geometry, geometry_of, total
 
 _KEEP = 3  # the forward saves the unfolded windows for the weight's gradient if they are at most this many times the input
 _EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's rounding errors are about ten times as large
@@ -38,9 +38,8 @@ def convolution(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    g = geometry(len(input), weight.shape, size, stride, padding, dilation, groups)
-    if _by_winograd(input, g, size):
+    g = geometry_of(input.shape, weight.shape, stride, padding, dilation, groups)
+    if _by_winograd(input, g, g.size):
         return winograd.convolve(input, weight, bias, padding)
     bias = _along_channels(bias, g)
     if depthwise.suits(g):
@@ -112,17 +111,14 @@ def _convolve(way: Any, input: Any, weight: Any, bias: Any, g: Geometry, workspa
     output = np.empty((g.batch, g.shape[0], *g.size), input.dtype)
     keep = workspace is not None and g.batch * g.elements <= _KEEP * input.size and input.dtype.kind != "c"
 
-    def compute(images: Any, out: Any) -> Any:
-        windows = way.unfold(images, g)
+    def compute(part: slice) -> tuple[slice, Any]:
+        windows, out = way.unfold(input[part], g), output[part]
         way.multiply(out, windows, matrix, g)
         if bias is not None:
             out += bias
-        return windows if keep else None
+        return part, windows if keep else None
 
-    if g.is_light:
-        windows = [(slice(None), compute(input, output))]
-    else:
-        windows = g.share(lambda part: (part, compute(input[part], output[part])), g.parts)
+    windows = [compute(slice(None))] if g.is_light else g.share(compute, g.parts)
     if keep:
         workspace["windows"] = windows
     return output

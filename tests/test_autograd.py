@@ -691,3 +691,29 @@ def test_products_with_nan(values, expected, dim):
     x = torch.tensor(values, requires_grad=True)
     (x.prod() if dim is None else x.prod(dim)).backward()
     np.testing.assert_array_equal(np.asarray(x.grad.cpu()), np.array(expected, dtype="float32"))
+
+
+# --- running products ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 5, 8, 13])
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_gradients_of_running_products(length, zeros):
+    """Against sums of products of all other elements, exact at zeros."""
+    rng = np.random.default_rng(length)
+    factors, slopes = rng.standard_normal((2, length, 3))
+    factors[: 2 * zeros : 2] = 0
+    x = torch.tensor(factors, requires_grad=True)
+    x.cumprod(0).backward(torch.tensor(slopes))
+    wanted = np.zeros((length, 3))
+    for i in range(length):
+        for k in range(i, length):
+            wanted[i] += slopes[k] * np.delete(factors[: k + 1], i, 0).prod(0)
+    np.testing.assert_allclose(x.grad.numpy(), wanted, 1e-12, 1e-12)
+    assert torch.autograd.gradgradcheck(lambda x: x.cumprod(0), x)
+
+
+def test_gradients_of_a_long_running_product_take_memory_in_proportion():
+    x = torch.full((1 << 17,), 1.0, requires_grad=True)
+    x.cumprod(0).sum().backward()
+    assert x.grad[0].item() == 1 << 17 and x.grad[-1].item() == 1

@@ -222,3 +222,17 @@ def test_parts_of_expanded_tensors_can_be_written_to():
     for write in (lambda x: x.add_(1), lambda x: x.__setitem__(slice(None), 3.0), lambda x: x[:, 1].mul_(2)):
         with pytest.raises(RuntimeError, match="single memory location"):
             write(torch.ones(3).expand(2, 3))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("count", [3, 40])
+def test_gradients_by_positions_along_a_dimension_add_up(dim, count):
+    rng = np.random.default_rng(dim)
+    x = torch.from_numpy(rng.standard_normal((6, 7, 8))).requires_grad_()
+    places = rng.integers(-5, 5, (count, 2))
+    index = (slice(None),) * dim + (torch.from_numpy(places),)
+    slopes = rng.standard_normal(x[index].shape)
+    x[index].backward(torch.from_numpy(slopes))
+    wanted = np.zeros(x.shape)
+    np.add.at(wanted, (slice(None),) * dim + (places,), slopes)
+    np.testing.assert_allclose(x.grad.numpy(), wanted, 1e-12, 1e-12)

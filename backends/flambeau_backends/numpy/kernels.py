@@ -443,18 +443,22 @@ _FEW = 1 << 9  # elements up to which computing flat positions costs more than i
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
-    """`np.add.at`, with row indices turned into flat positions: it is many times faster on a vector than on rows."""
-    alone = isinstance(index, tuple) and (len(index) == 1 or (len(index) == 2 and index[1] is ...))
-    rows = index[0] if alone else None
-    whole = type(rows) is np.ndarray and rows.dtype.kind == "i" and target.ndim > 1 and target.flags.c_contiguous
-    if not whole or values.size <= _FEW:
+    """`np.add.at`, with positions along one dimension turned into flat ones: on a vector, it is many times faster."""
+    items = index[:-1] if isinstance(index, tuple) and len(index) > 1 and index[-1] is ... else index
+    if not (
+        isinstance(items, tuple) and _takes_slices(items) and target.flags.c_contiguous and values.size > _FEW and target.ndim > 1
+    ):
         np.add.at(target, index, values)
         return
-    places = np.where(rows < 0, rows + len(target), rows)[..., None] * target[:1].size + np.arange(target[:1].size)
-    if places.size and not 0 <= places.min() <= places.max() < target.size:
-        worst = rows.max() if rows.max() >= len(target) else rows.min()
-        raise IndexError(f"index {worst} is out of bounds for axis 0 with size {len(target)}")
-    np.add.at(target.reshape(-1), places.reshape(-1), np.broadcast_to(values, (*rows.shape, *target.shape[1:])).reshape(-1))
+    dim, rows = len(items) - 1, items[-1]
+    before, length, after = target.shape[:dim], target.shape[dim], target.shape[dim + 1 :]
+    if rows.size and not -length <= rows.min() <= rows.max() < length:
+        worst = rows.max() if rows.max() >= length else rows.min()
+        raise IndexError(f"index {worst} is out of bounds for axis {dim} with size {length}")
+    size = prod(after)
+    starts = np.add.outer(np.arange(prod(before)) * (length * size), np.where(rows < 0, rows + length, rows).reshape(-1) * size)
+    places = np.add.outer(starts, np.arange(size))
+    np.add.at(target.reshape(-1), places.reshape(-1), np.broadcast_to(values, (*before, *rows.shape, *after)).reshape(-1))
 
 
 @kernel

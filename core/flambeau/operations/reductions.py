@@ -455,18 +455,23 @@ _cumsum = op(
 
 
 def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any:
-    """The sum over later products, each without this element: a triangle of products, exact at zeros."""
+    """What comes before an element, times the sum of what follows, `s_i = g_i + x_{i+1} s_{i+1}`: exact at zeros.
+
+    That recurrence is solved for spans of 1, 2, 4, ... elements at once (Hillis & Steele 1986, "Data parallel algorithms").
+    """
     n = input_shape[dim]
-    rows = []
-    for k in range(n):
-        before: Any = (slice(None),) * dim
-        head = F.getitem_slice(input, (*before, slice(0, k)))
-        tail = F.getitem_slice(input, (*before, slice(k + 1, n)))
-        later = F.getitem_slice(g, (*before, slice(k, n)))
-        product = F.prod(head, dim, True)
-        chain = F.cumprod(F.cat([product, tail], dim), dim)
-        rows.append(F.sum(later * F.conj(chain), dim, True))
-    return F.cat(rows, dim) if rows else g
+
+    def part(array: Any, start: int, stop: int) -> Any:
+        return F.getitem_slice(array, (slice(None),) * dim + (slice(start, stop),))
+
+    sums, factors, span = g, F.conj(part(input, 1, n)), 1
+    while span < n:
+        rest = n - span
+        sums = F.cat([part(sums, 0, rest) + factors * part(sums, span, n), part(sums, rest, n)], dim)
+        if span < rest:
+            factors = part(factors, 0, rest - span) * part(factors, span, rest)
+        span *= 2
+    return F.conj(F.shifted(F.cumprod(input, dim), dim, 1)) * sums if n else g
 
 
 _cumprod = op(

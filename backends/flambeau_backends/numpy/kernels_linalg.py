@@ -35,6 +35,12 @@ def linalg_eigvalsh(A: Any) -> Any:
     return np.linalg.eigvalsh(A)
 
 
+@kernel
+def geqrf(input: Any) -> Any:
+    transposed, tau = np.linalg.qr(input, "raw")
+    return transposed.mT, tau
+
+
 # --- LAPACK by way of SciPy ---------------------------------------------------------------------------------------
 
 _WORTHWHILE = 32  # matrix size from which LAPACK, one matrix at a time, beats NumPy on the batch, despite SciPy's import

@@ -17,6 +17,7 @@ from ..calls.wrappers import with_out
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .checks import LinAlgError, adjoint, check_floating, check_matrix, check_square, failure, is_numerical_failure, ones_where
+from .factors import solve_triangular
 
 __all__ = [
     "cholesky", "cholesky_ex", "cholesky_of", "eig", "eigh", "eigvals", "eigvalsh", "geqrf", "householder_product", "qr", "svd",
@@ -260,14 +261,15 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
 def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
     """`Q other` or `Q^H other` for the product `Q = H1 H2 ...` of the reflections stored in `input`.
 
-    It is computed on the transpose of `other`, so that the result is column-major.
+    `Q = I - V T V^H` with a triangular T (Schreiber & Van Loan 1989, "A storage-efficient WY representation for products of
+    Householder transformations"). It is computed on the transpose of `other`, so that the result is column-major.
     """
     rows, count = input.shape[-2], tau.shape[-1]
     vectors = input[..., :count].tril(-1) + input.new_ones(rows, count).tril().triu()
+    overlaps = tau.unsqueeze(-1) * (vectors.mH @ vectors).triu(1)
+    factors: Any = solve_triangular(overlaps, tau.diag_embed(), upper=True, unitriangular=True)
     transposed = other.mT
-    for k in range(count) if adjoint else reversed(range(count)):
-        v, factor = vectors[..., k : k + 1], tau[..., k : k + 1].unsqueeze(-1)
-        transposed = transposed - (factor.conj() if adjoint else factor) * ((transposed @ v.conj()) @ v.mT)
+    transposed = transposed - (transposed @ vectors.conj()) @ (factors.conj() if adjoint else factors.mT) @ vectors.mT
     return transposed.mT  # a property
 
 

@@ -240,8 +240,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if not r:
         return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(len(input)), r))
-    return input[tensor(rows, dtype=dtypes.int64, device=input.device).reshape(len(rows), r)]
+    places = [*itertools.chain.from_iterable(choose(range(len(input)), r))]
+    return input[tensor(places, dtype=dtypes.int64, device=input.device).reshape(-1, r)]
 
 
 @composite(method=False, grad_fn="BlockDiagBackward0")
@@ -328,7 +328,7 @@ attach(fill_diagonal_=_fill_diagonal_)
 # --- indices of triangles -----------------------------------------------------------------------------------------
 
 
-def _triangle_indices(name: str, in_triangle: Any) -> None:
+def _triangle_indices(name: str, span: Any) -> None:
     def function(
         row: int,
         col: int,
@@ -343,12 +343,18 @@ def _triangle_indices(name: str, in_triangle: Any) -> None:
         dtype = dtypes.int64 if dtype is None else dtypes.meant(dtype)
         if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
-        grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
-        if not grid[0]._key.backend.has_data:
-            count = sum(in_triangle(place, offset) for line in range(row) for place in range(-line, col - line))
-            return _finish(grid[0].new_empty(2, count, dtype=dtype), requires_grad, pin_memory=pin_memory)
-        indices: Tensor = in_triangle(grid[1] - grid[0], offset).expand(row, col).nonzero()
-        return _finish(indices.t().contiguous().to(dtype), requires_grad, pin_memory=pin_memory)
+        result = tensor((), dtype=dtype, device=device)
+        lines = arange(row, device=device if result._key.backend.has_data else "cpu")
+        first, after = (edge.clamp(0, col) for edge in span(lines + offset, col))
+        counts = after - first
+        total = int(counts.sum())
+        if result._key.backend.has_data:
+            before = (counts.cumsum(0) - counts - first).repeat_interleave(counts, output_size=total)
+            columns = arange(total, device=device) - before
+            result = stack([lines.repeat_interleave(counts, output_size=total), columns]).to(dtype)
+        else:
+            result = result.new_empty(2, total)
+        return _finish(result, requires_grad, pin_memory=pin_memory)
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"
@@ -356,8 +362,9 @@ def _triangle_indices(name: str, in_triangle: Any) -> None:
     PUBLIC[name] = function
 
 
-_triangle_indices("tril_indices", lambda right, offset: right <= offset)
-_triangle_indices("triu_indices", lambda right, offset: right >= offset)
+# the columns of each line that are in the triangle: the first, and the one after the last
+_triangle_indices("tril_indices", lambda diagonal, col: (diagonal * 0, diagonal + 1))
+_triangle_indices("triu_indices", lambda diagonal, col: (diagonal, diagonal * 0 + col))
 
 
 @composite(method=False)

@@ -293,6 +293,8 @@ def pad_sequence(
     longest = max(sequence.size(0) for sequence in sequences)
 
     def pad(sequence: Tensor) -> Tensor:
+        if sequence.size(0) == longest:
+            return sequence
         filler = sequence.new_full((longest - sequence.size(0), *sequence.shape[1:]), padding_value)
         return torch.cat([sequence, filler] if padding_side == "right" else [filler, sequence])
 

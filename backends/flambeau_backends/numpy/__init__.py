@@ -144,7 +144,7 @@ class NumpyBackend(Backend):
         return array.view(self.dtypes[wanted])
 
     def copy(self, array: Any) -> Any:
-        return array.copy(order="K")
+        return array.copy(order="C" if 0 in array.strides else "K")  # "K" would reverse the order of expanded dimensions
 
     def is_own(self, array: Any) -> bool:
         if sys.getrefcount(array) > _UNSHARED or not array.flags.writeable:

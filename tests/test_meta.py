@@ -369,3 +369,11 @@ def test_a_training_step():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         torch.save(optimizers[1].state_dict(), io.BytesIO())
+
+
+def test_indices_of_large_triangles_are_counted_line_by_line():
+    assert torch.tril_indices(50_000, 40_000, 7, device="meta").shape == (2, sum(min(i + 8, 40_000) for i in range(50_000)))
+    assert torch.triu_indices(50_000, 40_000, -7, device="meta").shape == (
+        2,
+        sum(40_000 - min(max(i - 7, 0), 40_000) for i in range(50_000)),
+    )

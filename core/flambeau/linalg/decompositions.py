@@ -267,10 +267,10 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
     rows, count = input.shape[-2], tau.shape[-1]
     vectors = input[..., :count].tril(-1) + input.new_ones(rows, count).tril().triu()
     overlaps = tau.unsqueeze(-1) * (vectors.mH @ vectors).triu(1)
-    factors: Any = solve_triangular(overlaps, tau.diag_embed(), upper=True, unitriangular=True)
-    transposed = other.mT
+    factors = solve_triangular(overlaps, tau.diag_embed(), upper=True, unitriangular=True)
+    transposed: Tensor = other.mT
     transposed = transposed - (transposed @ vectors.conj()) @ (factors.conj() if adjoint else factors.mT) @ vectors.mT
-    return transposed.mT  # a property
+    return transposed.mT
 
 
 @with_out(Out.UNCHECKED)

@@ -122,6 +122,30 @@ def test_results_do_not_depend_on_the_number_of_threads():
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize(("stride", "size"), [(1, 5), (2, 9)])
+@pytest.mark.parametrize("batch", [16, 100])
+def test_convolutions_in_parts_of_their_channels(stride, size, batch):
+    random = np.random.default_rng(0)
+    x, weight, bias = (random.standard_normal(shape, np.float32) for shape in ((batch, 530, size, size), (40, 530, 3, 3), (40,)))
+    geometry = (stride, stride), (1, 1), (1, 1), 1
+    back = weight.swapaxes(0, 1).copy(), bias, (size, size), *geometry
+    before = compiled.thread_count()
+    results = []
+    try:
+        for count in (1, 2, 3, 7):  # by chunks of tiles, by parts of channels, and all threads at the same
+            compiled.set_thread_count(count)
+            results.append((KERNELS["convolution"](x, weight, bias, *geometry, None), KERNELS["convolution_transposed"](x[..., :5, :5].copy(), *back)))
+    finally:
+        compiled.set_thread_count(before)
+    for result in results[1:]:
+        for one, other in zip(results[0], result, strict=True):
+            np.testing.assert_array_equal(one, other)
+    exact = numpy_kernels.KERNELS["convolution"](*(array.astype(np.float64) for array in (x, weight, bias)), *geometry, None)
+    assert_same(results[0][0], exact.astype(np.float32))
+    exact = numpy_kernels.KERNELS["convolution_transposed"](*(array.astype(np.float64) for array in (x[..., :5, :5], *back[:2])), *back[2:])
+    assert_same(results[0][1], exact.astype(np.float32))
+
+
 # --- what is left to NumPy ---
 
 

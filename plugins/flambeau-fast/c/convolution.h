@@ -387,8 +387,11 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
     int64_t plane = padding.padded_height * padding.padded_width;
     int64_t *offsets = malloc(2 * outputs * taps * sizeof(int64_t)), *a_offsets = offsets + outputs * taps;
     int64_t at_a_time = images_at_a_time(batch, outputs * plane), size = outputs * channels * taps;
-    Weights weights = {scratch(3, size * sizeof(float)), FLOATS(2), FLOATS(2) + size, channels, taps};
-    parallel(outputs, transpose_weights, &weights);
+    Weights weights = {NULL, FLOATS(2), FLOATS(2) + size, channels, taps};
+    if (taps > 1) {
+        weights.to = scratch(3, size * sizeof(float));
+        parallel(outputs, transpose_weights, &weights);
+    }
     bool all_meet = tall >= s.down && wide >= s.right && s.row_dilation == 1 && s.column_dilation == 1;
     if (!all_meet && !SIZE(3, 0)) memset(FLOATS(0), 0, batch * channels * height * width * sizeof(float));
     for (int64_t n = 0; n < batch; n += at_a_time) {
@@ -416,6 +419,9 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
                                .out_column = s.right, .group = w.rows * w.columns, .group_step = channels * height * width,
                                .run = w.columns, .run_step = s.down * width, .row_bias = SIZE(3, 0) ? FLOATS(3) : NULL},
                               a_offsets};
+            if (taps == 1) { /* the weight, transposed */
+                p.product.a = weights.from, p.product.a_row = 1, p.product.a_depth = channels, p.product.panel_of_a = matrix_panel_of_a;
+            }
             if (phase == 0 && s.down == 1 && s.right == 1) p.product.run = p.product.group; /* all in one piece */
             if (s.down > 1 || s.right > 1 || !computed_with_few_rows(&p.product, count, padding.padded_width))
                 compute(&p.product, shared_blocks(p.product.columns * depth * channels));

@@ -25,6 +25,7 @@ Vectors are of channels or of outputs, so images are transposed on the way in an
 #define BYTES_OF_TILES (1 << 22) /* in a chunk that threads share */
 #define BYTES_OF_OWN_TILES 700000 /* in a chunk that is one thread's, and at least so many tiles, for which weights are transformed again */
 #define LEAST_TILES 32
+#define MOST_GROUPS 8 /* of chunks whose gradients of a weight are added up */
 #define CHANNELS_OF_PART 256 /* of which so many tiles are in the cache */
 #define CHANNELS_OF_PART_BY_2 128
 #define VECTORS (WIDTH / LANES)
@@ -254,10 +255,14 @@ static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int
                    false, false};
 }
 
-/* Memory for some rows of tiles: for an even number of lines, places would be multiples of 4096 bytes apart. */
-static void make_room(Tiles *t, int64_t rows, int places, int use) {
-    t->place_step = (rows * t->right | 1) * PIECE, t->piece_step = places * t->place_step;
-    t->tiles = scratch(use, pieces(t->channels, PIECE) * t->piece_step * sizeof(float));
+/* Some rows of tiles and some of the channels, and memory for these: for an even number of lines, places would be multiples of 4096
+bytes apart. */
+static Tiles some_tiles(const Tiles *all, int64_t first, int64_t rows, int64_t channel, int64_t channels, bool by_2, int use) {
+    Tiles t = *all;
+    t.first = first, t.images += channel * t.height * t.width, t.channels = smaller(channels, t.channels - channel);
+    t.place_step = (rows * t.right | 1) * PIECE, t.piece_step = (by_2 ? PLACES_BY_2 : PLACES) * t.place_step;
+    t.tiles = scratch(use, pieces(t.channels, PIECE) * t.piece_step * sizeof(float));
+    return t;
 }
 
 /* How many rows of tiles are transformed at a time; a fixed number for a shape, as all divisions of work here. */
@@ -418,10 +423,8 @@ static void convolve_block(void *context, int64_t number) {
 static void convolve_part(const Convolution *all, int64_t chunk, int64_t part) {
     Convolution w = *all;
     const Argument *a = w.a;
-    w.tiles.first = chunk * w.rows, w.rows = smaller(w.rows, w.all - w.tiles.first);
-    w.channel = part * w.channels;
-    w.tiles.images += w.channel * w.tiles.height * w.tiles.width, w.tiles.channels = smaller(w.channels, w.tiles.channels - w.channel);
-    make_room(&w.tiles, w.rows, w.by_2 ? PLACES_BY_2 : PLACES, 2);
+    w.rows = smaller(w.rows, w.all - chunk * w.rows), w.channel = part * w.channels;
+    w.tiles = some_tiles(&all->tiles, chunk * all->rows, w.rows, w.channel, w.channels, w.by_2, 2);
     w.out = part && w.parts ? w.parts + (part - 1) * SIZE(0, 0) * SIZE(0, 1) * SIZE(0, 2) * SIZE(0, 3) : FLOATS(0);
     w.rows_of_task = pieces(w.rows, pieces(w.rows, larger(1, (w.by_2 ? TILES_OF_TASK_BY_2 : TILES_OF_TASK) / w.tiles.right)));
     w.tasks_of_rows = pieces(w.rows, w.rows_of_task);
@@ -481,76 +484,113 @@ static void winograd(const Argument *a, int64_t from, int64_t to) {
 /* --- the gradient of the weight --- */
 
 typedef struct {
-    float *out;
-    const Tiles *input, *grad;
-    int64_t tiles, blocks; /* of WIDTH channels */
+    const Argument *a;
+    Tiles input, grad;             /* of all channels and outputs */
+    int64_t all, rows;             /* rows of tiles: of all images, in a chunk */
+    int64_t rows_of_group, groups; /* of chunks, whose gradients are added up */
+    int64_t channels, outputs;     /* of which a task has tiles at a time; which it computes */
+    float *parts;                  /* gradients of the groups but the first */
     bool by_2;
 } WeightGradient;
 
-/* Up to PIECE outputs and WIDTH channels. */
-static void weight_gradient_block(void *context, int64_t number) {
-    const WeightGradient *w = context;
-    const int64_t channel = number % w->blocks * WIDTH, channels = w->input->channels, few = smaller(WIDTH, channels - channel);
-    const int64_t output = number / w->blocks * PIECE, outputs = smaller(PIECE, w->grad->channels - output);
-    const int64_t panels = pieces(outputs, ROWS), sum_step = PIECE * WIDTH + LANES;
+/* Up to PIECE outputs and WIDTH channels, whose gradient is at `out`, and those of all outputs `out_row` apart. */
+static void weight_gradient_block(const Tiles *grad, const Tiles *input, int64_t tiles, int64_t channel, bool by_2, float *out, int64_t out_row,
+                                  bool add) {
+    const int64_t outputs = grad->channels, few = smaller(WIDTH, input->channels - channel);
+    const int64_t panels = pieces(outputs, ROWS), sum_step = PIECE * WIDTH + LANES, step = sum_step / LANES;
     float *sums = scratch(0, PLACES * sum_step * sizeof(float));
-    for (int place = 0; place < (w->by_2 ? PLACES_BY_2 : PLACES); place++) {
-        float *out = sums + (w->by_2 ? weight_of(place) : place) * sum_step;
+    for (int place = 0; place < (by_2 ? PLACES_BY_2 : PLACES); place++) {
+        float *sum = sums + (by_2 ? weight_of(place) : place) * sum_step;
         for (int64_t panel = 0; panel < panels; panel++) {
             const int64_t start = panel * outputs / panels, count = (panel + 1) * outputs / panels - start;
-            Panels p = {.depth = w->tiles, .a = tile_at(w->grad, output + start, place, 0), .b = tile_at(w->input, channel, place, 0),
-                        .b_step = PIECE, .out = out + start * WIDTH, .out_row = WIDTH,
-                        .add = w->by_2 && (place / 9 > 5 || place % 9 > 5)};
+            Panels p = {.depth = tiles, .a = tile_at(grad, start, place, 0), .b = tile_at(input, channel, place, 0), .b_step = PIECE,
+                        .out = sum + start * WIDTH, .out_row = WIDTH, .add = by_2 && (place / 9 > 5 || place % 9 > 5)};
             micro_kernels[count - 1][COLUMNS_OF_PIECE](&p);
         }
     }
-    for (int64_t o = 0; o < outputs; o++)
+    for (int64_t o = 0; o < outputs; o++) {
+        float lines[9 * WIDTH + LANES], *to = out + o * out_row;
         for (int64_t v = 0; v * LANES < few; v++) {
-            Vector places[PLACES], half[18], taps[9];
-            float lines[9 * LANES + LANES];
-            for (int place = 0; place < PLACES; place++) places[place] = load(sums + place * sum_step + o * WIDTH + v * LANES);
-            if (w->by_2) {
-                for (int s = 0; s < 6; s++) pass_weight_back_by_2(half + s, 6, places + s, 6);
+            const Vector *from = (const Vector *)(sums + o * WIDTH + v * LANES);
+            Vector half[18], taps[9];
+            if (by_2) {
+                for (int s = 0; s < 6; s++) pass_weight_back_by_2(half + s, 6, from + s * step, 6 * step);
                 for (int r = 0; r < 3; r++) pass_weight_back_by_2(taps + 3 * r, 1, half + 6 * r, 1);
             } else {
-                for (int s = 0; s < 6; s++) pass_weight_back(half + s, 6, places + s, 6);
+                for (int s = 0; s < 6; s++) pass_weight_back(half + s, 6, from + s * step, 6 * step);
                 for (int r = 0; r < 3; r++) pass_weight_back(taps + 3 * r, 1, half + 6 * r, 1);
             }
+            float *line = lines + v * LANES * 9;
 #if LANES > 9
             Vector row[LANES] = {{0}};
             for (int tap = 0; tap < 9; tap++) row[tap] = taps[tap];
             transpose_vectors(row); /* what is written beyond nine numbers is overwritten by the next store */
-            _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) store(lines + lane * 9, row[lane]);
+            _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) store(line + lane * 9, row[lane]);
 #else
             for (int lane = 0; lane < LANES; lane++)
-                for (int tap = 0; tap < 9; tap++) lines[lane * 9 + tap] = taps[tap][lane];
+                for (int tap = 0; tap < 9; tap++) line[lane * 9 + tap] = taps[tap][lane];
 #endif
-            float *to = w->out + ((output + o) * channels + channel + v * LANES) * 9;
-            const int64_t count = smaller(LANES, few - v * LANES) * 9;
-            if (w->input->first) { /* not the first chunk */
-                SIMD() for (int64_t i = 0; i < count; i++) to[i] += lines[i];
-            } else memcpy(to, lines, count * sizeof(float));
+        }
+        if (add) {
+            SIMD() for (int64_t i = 0; i < few * 9; i++) to[i] += lines[i];
+        } else memcpy(to, lines, few * 9 * sizeof(float));
+    }
+}
+
+/* Some outputs of the gradient of a group. */
+static void weight_gradient_task(void *context, int64_t number) {
+    const WeightGradient *w = context;
+    const Argument *a = w->a;
+    const int64_t group = number % w->groups, start = number / w->groups * w->outputs, stop = smaller(start + w->outputs, SIZE(0, 0));
+    const int64_t begin = group * w->rows_of_group, end = smaller(begin + w->rows_of_group, w->all), out_row = SIZE(0, 1) * 9;
+    float *out = group ? w->parts + (group - 1) * SIZE(0, 0) * out_row : FLOATS(0);
+    for (int64_t first = begin; first < end; first += w->rows)
+        for (int64_t channel = 0; channel < SIZE(0, 1); channel += w->channels) {
+            const int64_t rows = smaller(w->rows, end - first);
+            const Tiles input = some_tiles(&w->input, first, rows, channel, w->channels, w->by_2, 2);
+            for (int64_t row = 0; row < rows; row++) (w->by_2 ? input_tiles_by_2 : input_tiles)((void *)&input, row);
+            for (int64_t output = start; output < stop; output += PIECE) {
+                const Tiles grad = some_tiles(&w->grad, first, rows, output, PIECE, w->by_2, 3);
+                for (int64_t row = 0; row < rows; row++) (w->by_2 ? gradient_tiles_by_2 : gradient_tiles)((void *)&grad, row);
+                for (int64_t c = 0; c < input.channels; c += WIDTH)
+                    weight_gradient_block(&grad, &input, rows * input.right, c, w->by_2, out + output * out_row + (channel + c) * 9, out_row,
+                                          first > begin);
+            }
         }
 }
 
-/* Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left, the stride, 1 or 2. */
+static void add_groups(void *context, int64_t output) {
+    const WeightGradient *w = context;
+    const Argument *a = w->a;
+    const int64_t size = SIZE(0, 1) * 9;
+    for (int64_t group = 1; group < w->groups; group++) {
+        float *to = FLOATS(0) + output * size, *from = w->parts + ((group - 1) * SIZE(0, 0) + output) * size;
+        SIMD() for (int64_t i = 0; i < size; i++) to[i] += from[i];
+    }
+}
+
+/* Tiles are divided into groups, a number fixed by the shape, and outputs where there are fewer groups than threads; each task transforms
+its tiles itself.  Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left, the stride, 1 or 2. */
 static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
     const bool by_2 = INTEGER(5) == 2;
-    const int places = by_2 ? PLACES_BY_2 : PLACES;
-    const int64_t batch = SIZE(1, 0), down = pieces(SIZE(2, 2), 4), right = pieces(SIZE(2, 3), 4), all = batch * down;
-    const int64_t at_a_time = rows_at_a_time(all, right, larger(SIZE(1, 1), SIZE(2, 1)), places, TILES_OF_TASK, BYTES_OF_TILES);
-    Tiles input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4)), grad = tiles_of(a, 2, down, right, 0, 0);
-    make_room(&input, at_a_time, places, 2);
-    make_room(&grad, at_a_time, places, 3);
-    for (int64_t first = 0; first < all; first += at_a_time) {
-        int64_t rows = smaller(at_a_time, all - first);
-        input.first = grad.first = first;
-        WeightGradient w = {FLOATS(0), &input, &grad, rows * right, pieces(SIZE(1, 1), WIDTH), by_2};
-        parallel(rows, by_2 ? input_tiles_by_2 : input_tiles, &input);
-        parallel(rows, by_2 ? gradient_tiles_by_2 : gradient_tiles, &grad);
-        parallel(pieces(SIZE(2, 1), PIECE) * w.blocks, weight_gradient_block, &w);
-    }
+    const int64_t down = pieces(SIZE(2, 2), 4), right = pieces(SIZE(2, 3), 4), all = SIZE(1, 0) * down, size = SIZE(0, 0) * SIZE(0, 1) * 9;
+    const int64_t channels = smaller(SIZE(0, 1), 2 * (by_2 ? CHANNELS_OF_PART_BY_2 : CHANNELS_OF_PART)), threads = thread_count();
+    WeightGradient w = {.a = a, .all = all, .channels = channels, .by_2 = by_2, .groups = 1};
+    w.input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4)), w.grad = tiles_of(a, 2, down, right, 0, 0);
+    /* PIECE outputs have their share of the cache, and the images, of which each number is used by as many products, up to two. */
+    w.rows = rows_at_a_time(all, right, channels, by_2 ? PLACES_BY_2 : PLACES, LEAST_TILES / 2,
+                            smaller(pieces(channels, PIECE), 2) * BYTES_OF_OWN_TILES);
+    while (2 * w.groups <= smaller(MOST_GROUPS, pieces(all, w.rows)) && (2 * w.groups - 1) * size * (int64_t)sizeof(float) <= BYTES_OF_TILES)
+        w.groups *= 2;
+    w.rows_of_group = pieces(all, w.groups);
+    w.groups = pieces(all, w.rows_of_group);
+    w.rows = pieces(w.rows_of_group, pieces(w.rows_of_group, w.rows));
+    if (w.groups > 1) w.parts = scratch(4, (w.groups - 1) * size * sizeof(float));
+    const int64_t pieces_of_outputs = pieces(SIZE(0, 0), PIECE), tasks = smaller(pieces_of_outputs, pieces(threads, w.groups));
+    w.outputs = pieces(pieces_of_outputs, tasks) * PIECE;
+    parallel(w.groups * pieces(SIZE(0, 0), w.outputs), weight_gradient_task, &w);
+    if (w.groups > 1) parallel(SIZE(0, 0), add_groups, &w);
 }
 
 #define WINOGRAD_KERNELS                                                                                                           \

@@ -124,26 +124,30 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 @pytest.mark.parametrize(("stride", "size"), [(1, 5), (2, 9)])
 @pytest.mark.parametrize("batch", [16, 100])
-def test_convolutions_in_parts_of_their_channels(stride, size, batch):
+def test_convolutions_in_parts(stride, size, batch):
     random = np.random.default_rng(0)
-    x, weight, bias = (random.standard_normal(shape, np.float32) for shape in ((batch, 530, size, size), (40, 530, 3, 3), (40,)))
-    geometry = (stride, stride), (1, 1), (1, 1), 1
-    back = weight.swapaxes(0, 1).copy(), bias, (size, size), *geometry
+    x, weight, bias = (random.standard_normal(shape, np.float32) for shape in ((batch, 530, size, size), (140, 530, 3, 3), (140,)))
+    g, geometry = random.standard_normal((batch, 140, 5, 5), np.float32), ((stride, stride), (1, 1), (1, 1), 1)
+    many = random.standard_normal((batch, 530, 5, 5), np.float32), weight.swapaxes(0, 1).copy(), bias, (size, size)
+    calls = [
+        ("convolution", x, weight, bias, *geometry, None),
+        ("convolution_transposed", *many, *geometry),
+        ("convolution_weight", g, x, weight.shape, *geometry, None),
+    ]
     before = compiled.thread_count()
     results = []
     try:
-        for count in (1, 2, 3, 7):  # by chunks of tiles, by parts of channels, and all threads at the same
+        for count in (1, 2, 3, 7):  # some are by chunks of tiles, some by parts of channels, and some by all threads at the same chunk
             compiled.set_thread_count(count)
-            results.append((KERNELS["convolution"](x, weight, bias, *geometry, None), KERNELS["convolution_transposed"](x[..., :5, :5].copy(), *back)))
+            results.append([KERNELS[name](*args) for name, *args in calls])
     finally:
         compiled.set_thread_count(before)
     for result in results[1:]:
         for one, other in zip(results[0], result, strict=True):
             np.testing.assert_array_equal(one, other)
-    exact = numpy_kernels.KERNELS["convolution"](*(array.astype(np.float64) for array in (x, weight, bias)), *geometry, None)
-    assert_same(results[0][0], exact.astype(np.float32))
-    exact = numpy_kernels.KERNELS["convolution_transposed"](*(array.astype(np.float64) for array in (x[..., :5, :5], *back[:2])), *back[2:])
-    assert_same(results[0][1], exact.astype(np.float32))
+    for ours, (name, *args) in zip(results[0], calls, strict=True):
+        exact = [arg.astype(np.float64) if isinstance(arg, np.ndarray) else arg for arg in args]
+        assert_same(ours, numpy_kernels.KERNELS[name](*exact).astype(np.float32))
 
 
 # --- what is left to NumPy ---

@@ -289,7 +289,7 @@ static void with_windows(const Argument *a, bool forward) {
             p.out = FLOATS(2), p.out_row = p.run = p.group = depth, p.add = n > 0;
         }
         if (!few || !computed_with_few_rows(&p, count, padding.padded_width))
-            compute(&p, shared_blocks(positions * depth * outputs));
+            compute(&p, pieces(shared_blocks(positions * depth * outputs), forward ? 1 : 2)); /* windows are transposed for each block */
     }
     free(offsets);
 }

@@ -150,6 +150,18 @@ def test_convolutions_in_parts(stride, size, batch):
         assert_same(ours, numpy_kernels.KERNELS[name](*exact).astype(np.float32))
 
 
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize(("inputs", "outputs"), [(350, 60), (60, 350), (20, 30)])
+def test_planes_that_are_read_in_place(inputs, outputs, padding):
+    random = np.random.default_rng(0)
+    x, weight, bias = (random.standard_normal(shape, np.float32) for shape in ((5, inputs, 8, 8), (outputs, inputs, 1, 1), (outputs,)))
+    g = random.standard_normal((5, outputs, 8 + 2 * padding, 8 + 2 * padding), np.float32)
+    geometry = (1, 1), (padding, padding), (1, 1), 1
+    for name, *args in (("convolution", x, weight, bias, *geometry, None), ("convolution_transposed", g, weight, None, (8, 8), *geometry)):
+        exact = [arg.astype(np.float64) if isinstance(arg, np.ndarray) else arg for arg in args]
+        assert_same(KERNELS[name](*args), numpy_kernels.KERNELS[name](*exact).astype(np.float32))
+
+
 # --- what is left to NumPy ---
 
 

@@ -2,7 +2,7 @@
 
 A chunk of tiles is transformed to `(piece of PIECE channels, place, tile, channel)`, of 36 places.  Some outputs of these are computed
 at a time: the weights for them are transformed, multiplied, and the results transformed, all within the L2 cache.  Weights are
-transformed again for each chunk, which costs a tenth or two of its products; kept transformed they would be four times as large, and to
+transformed again for each chunk, which costs a tenth to a half of its products; kept transformed they would be four times as large, and to
 fetch them would cost more.
 
 Where there are chunks enough, a thread has its own, which never leave its cache: to fetch what another thread has transformed takes

@@ -16,6 +16,7 @@ the gradient of a phase is a convolution of stride 1 with these. */
 #include "matrix.h"
 
 #define PADDED_FLOATS (1 << 21) /* of padded images at a time */
+#define MOST_IN_PLACE 256       /* elements of a plane; those of large ones, one for each channel, would share a few places in the cache */
 
 typedef struct {
     const float *images, *end;
@@ -257,6 +258,11 @@ static int64_t *offsets_of(int64_t channels, int64_t height, int64_t width, Step
     return offsets;
 }
 
+/* With windows of one element, planes are the lines of B: no need to copy them, where panels do not cross from one image to the next. */
+static void read_in_place(Product *p, const float *images, int64_t plane, int64_t image_step) {
+    if (plane % WIDTH == 0 && plane <= MOST_IN_PLACE) p->b = images, p->b_depth = plane, p->b_group_step = image_step;
+}
+
 /* Arguments: out or its gradient, input, weight or its gradient, bias (empty for none), steps. */
 static void with_windows(const Argument *a, bool forward) {
     const Steps s = steps_at(a, 4);
@@ -267,7 +273,8 @@ static void with_windows(const Argument *a, bool forward) {
     int64_t *offsets = offsets_of(channels, SIZE(2, 2), SIZE(2, 3), s, plane, padding.padded_width);
     Windows w = {.image_step = channels * plane, .row_step = s.down * padding.padded_width, .column_step = s.right, .rows = rows,
                  .columns = columns, .offsets = offsets};
-    if (taps == 1 && s.down == 1 && s.right == 1 && plane == height * width) w.columns = rows * columns, w.rows = 1; /* one long row */
+    const bool is_one_row = taps == 1 && s.down == 1 && s.right == 1 && plane == height * width;
+    if (is_one_row) w.columns = rows * columns, w.rows = 1;
     const bool few = forward && outputs <= 2 * ROWS && taps > 1 && s.down == 1 && s.right == 1;
     int64_t at_a_time = images_at_a_time(batch, channels * plane);
     for (int64_t n = 0; n < batch; n += at_a_time) {
@@ -283,13 +290,14 @@ static void with_windows(const Argument *a, bool forward) {
             p.panel_of_a = matrix_panel_of_a, p.panels_of_b = panels_of_windows;
             p.out = (float *)w.grads, p.out_row = p.run = p.group = rows * columns, p.group_step = outputs * rows * columns;
             p.row_bias = SIZE(3, 0) ? FLOATS(3) : NULL;
+            if (is_one_row) read_in_place(&p, w.images, plane, w.image_step);
         } else {
             p.columns = depth, p.depth = positions, p.a_row = rows * columns, p.a_depth = 1;
             p.panel_of_a = panel_of_grads, p.panels_of_b = panels_of_transposed_windows;
             p.out = FLOATS(2), p.out_row = p.run = p.group = depth, p.add = n > 0;
         }
         if (!few || !computed_with_few_rows(&p, count, padding.padded_width))
-            compute(&p, shared_blocks(positions * depth * outputs));
+            compute(&p, pieces(shared_blocks(positions * depth * outputs), forward ? 1 : 2)); /* windows are transposed for each block */
     }
     free(offsets);
 }
@@ -387,8 +395,12 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
     int64_t plane = padding.padded_height * padding.padded_width;
     int64_t *offsets = malloc(2 * outputs * taps * sizeof(int64_t)), *a_offsets = offsets + outputs * taps;
     int64_t at_a_time = images_at_a_time(batch, outputs * plane), size = outputs * channels * taps;
-    Weights weights = {scratch(3, size * sizeof(float)), FLOATS(2), FLOATS(2) + size, channels, taps};
-    parallel(outputs, transpose_weights, &weights);
+    Weights weights = {NULL, FLOATS(2), FLOATS(2) + size, channels, taps};
+    if (taps > 1) {
+        weights.to = scratch(3, size * sizeof(float));
+        parallel(outputs, transpose_weights, &weights);
+    }
+    const bool is_one_row = taps == 1 && s.down == 1 && s.right == 1 && s.top == 0 && s.left == 0;
     bool all_meet = tall >= s.down && wide >= s.right && s.row_dilation == 1 && s.column_dilation == 1;
     if (!all_meet && !SIZE(3, 0)) memset(FLOATS(0), 0, batch * channels * height * width * sizeof(float));
     for (int64_t n = 0; n < batch; n += at_a_time) {
@@ -416,9 +428,14 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
                                .out_column = s.right, .group = w.rows * w.columns, .group_step = channels * height * width,
                                .run = w.columns, .run_step = s.down * width, .row_bias = SIZE(3, 0) ? FLOATS(3) : NULL},
                               a_offsets};
+            if (taps == 1) { /* the weight, transposed */
+                p.product.a = weights.from, p.product.a_row = 1, p.product.a_depth = channels, p.product.panel_of_a = matrix_panel_of_a;
+            }
             if (phase == 0 && s.down == 1 && s.right == 1) p.product.run = p.product.group; /* all in one piece */
-            if (s.down > 1 || s.right > 1 || !computed_with_few_rows(&p.product, count, padding.padded_width))
+            if (s.down > 1 || s.right > 1 || !computed_with_few_rows(&p.product, count, padding.padded_width)) {
+                if (is_one_row) read_in_place(&p.product, grads, plane, outputs * plane);
                 compute(&p.product, shared_blocks(p.product.columns * depth * channels));
+            }
         }
     }
     free(offsets);

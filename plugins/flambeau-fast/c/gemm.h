@@ -30,6 +30,7 @@ struct Product {
     int64_t a_row, a_depth, b_depth, b_column; /* strides */
     float *out;
     int64_t out_row, out_column;
+    int64_t b_group_step; /* where B is read in place and its columns are in groups as those of C: from one group to the next; else 0 */
     int64_t group, group_step, run, run_step; /* columns of C that are not evenly spaced: runs in groups, such as rows in images */
     bool add;              /* to what is in `out` */
     const float *row_bias, *column_bias;
@@ -204,6 +205,11 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
     }
 }
 
+/* The first line of B at a column, where B is not copied. */
+INLINE const float *b_in_place(const Product *p, int64_t column) {
+    return (const float *)p->b + (p->b_group_step ? column / p->group * p->b_group_step + column % p->group : column);
+}
+
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs * LANES) * LANES; /* whole cache lines */
     const int64_t height = pieces(rows, larger(1, pieces(rows, ROWS))); /* of panels of A: of about the same number of rows */
@@ -211,7 +217,7 @@ static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t 
     float *copy_of_a = scratch(0, (ROWS * longest + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
     float *b_panels = copy_of_a + ROWS * longest + slack;
     const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses to copy B */
-    const int64_t whole = direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
+    const int64_t whole = p->b_group_step ? columns : direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
     for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */
         const int64_t depth = smaller(longest, p->depth - k);
         float *panels = b_panels + whole / WIDTH * panel_step(depth);
@@ -221,7 +227,7 @@ static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t 
             const float *a = in_place(p) ? (const float *)p->a + (row + i) * p->a_row + k : copy_of_a;
             if (a == copy_of_a) p->panel_of_a(p, row + i, some, k, depth, copy_of_a);
             for (int64_t j = 0; j < columns; j += WIDTH) {
-                const float *b = j < whole ? (const float *)p->b + k * p->b_depth + column + j : b_panels + j / WIDTH * panel_step(depth);
+                const float *b = j < whole ? b_in_place(p, column + j) + k * p->b_depth : b_panels + j / WIDTH * panel_step(depth);
                 multiply_panel(p, row + i, some, column + j, smaller(WIDTH, columns - j), depth, a, b, j < whole ? p->b_depth : WIDTH, k == 0);
             }
         }

@@ -12,16 +12,18 @@ INLINE int64_t shared_blocks(int64_t multiplications) {
 }
 
 /* Whether to compute the transpose of C, of transposes of A and B: where B lies by columns, as the weight of a linear layer does, one of
-the two has to be transposed while it is copied, and A is the smaller one.  Its rows then are what vectors are of. */
-INLINE bool better_transposed(const Argument *a, int64_t rows, int64_t columns) {
-    return STEP(1, 1) == 1 && STEP(2, 0) == 1 && 2 * rows <= columns && 8 * pieces(rows, LANES) * LANES <= 9 * rows;
+the two has to be transposed while it is copied, and A is the smaller one.  Its rows then are what vectors are of.  C has to be transposed
+as well, which is little where it is small or the depth is large. */
+INLINE bool better_transposed(const Argument *a, int64_t rows, int64_t columns, int64_t depth) {
+    const bool is_less = 2 * rows <= columns || (4 * rows <= 3 * columns && depth >= 4 * columns);
+    return STEP(1, 1) == 1 && STEP(2, 0) == 1 && is_less && 8 * pieces(rows, LANES) * LANES <= 9 * rows;
 }
 
 /* Arguments: out, of contiguous rows, a, b, bias, which may be empty. */
 static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     int64_t rows = SIZE(1, 0), depth = SIZE(1, 1), columns = SIZE(2, 1);
-    if (better_transposed(a, rows, columns)) {
+    if (better_transposed(a, rows, columns, depth)) {
         float *out = scratch(4, rows * columns * sizeof(float));
         Product p = product(columns, rows, depth, FLOATS(2), STEP(2, 1), 1, FLOATS(1), 1, STEP(1, 0), out, rows, false);
         p.row_bias = SIZE(3, 0) ? FLOATS(3) : NULL;

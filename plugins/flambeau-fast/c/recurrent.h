@@ -18,15 +18,46 @@ INLINE void multiply(int64_t rows, int64_t columns, int64_t depth, Matrix a, Mat
     compute(&p, 1);
 }
 
+/* The transpose of the weight in panels, which all steps use. */
+typedef struct {
+    const float *weight;
+    float *panels;
+    int64_t columns, depth;
+} Gates;
+
+static void panel_of_gates(void *context, int64_t number) {
+    const Gates *g = context;
+    const int64_t column = number * WIDTH;
+    transpose(g->panels + number * panel_step(g->depth), WIDTH, g->weight + column * g->depth, g->depth, smaller(WIDTH, g->columns - column), g->depth);
+}
+
+static void multiply_gates(const Gates *g, const float *state, int64_t rows, float *out) {
+    const int64_t panels = pieces(rows, ROWS);
+    for (int64_t column = 0; column < g->columns; column += WIDTH)
+        for (int64_t panel = 0; panel < panels; panel++) {
+            const int64_t start = panel * rows / panels, count = (panel + 1) * rows / panels - start, few = smaller(WIDTH, g->columns - column);
+            float sums[ROWS * WIDTH], *to = out + start * g->columns + column;
+            const bool whole = few == WIDTH;
+            Panels p = {.depth = g->depth, .a = state + start * g->depth, .a_row = g->depth, .b = g->panels + column / WIDTH * panel_step(g->depth),
+                        .b_step = WIDTH, .out = whole ? to : sums, .out_row = whole ? g->columns : WIDTH};
+            micro_kernels[count - 1][BY_ROWS](&p);
+            for (int64_t i = 0; i < count && !whole; i++) memcpy(to + i * g->columns, sums + i * WIDTH, few * sizeof(float));
+        }
+}
+
 INLINE int64_t strips_of(int64_t batch) { return larger(1, smaller(thread_count(), batch / LEAST_STRIP)); }
 
 /* Accurate to one ulp of 1: one tanh is faster than an exponential and a division. */
 INLINE float sigmoid_of_gate(float x) { return 0.5f * hyperbolic_tangent(0.5f * x) + 0.5f; }
 
-/* Context: active gates (of each step, or of the last one if there is room for only one), cells, output, gates (the products with the
-input), h, c, the transpose of the weight, whether in reverse. */
+typedef struct {
+    const Argument *a;
+    Gates gates;
+} Sequence;
+
 static void lstm_strip(void *context, int64_t strip) {
-    const Argument *a = context;
+    const Sequence *sequence = context;
+    const Argument *a = sequence->a;
     int64_t steps = SIZE(3, 0), batch = SIZE(4, 0), size = SIZE(4, 1), kept = SIZE(0, 0), strips = strips_of(batch);
     int64_t first = strip * batch / strips, last = (strip + 1) * batch / strips;
     const float *state = FLOATS(4), *cell = FLOATS(5);
@@ -34,8 +65,7 @@ static void lstm_strip(void *context, int64_t strip) {
         int64_t step = INTEGER(7) ? steps - 1 - number : number;
         float *active = FLOATS(0) + step % kept * batch * 4 * size;
         float *new_cell = FLOATS(1) + step * batch * size, *new_state = FLOATS(2) + step * batch * size;
-        multiply(last - first, 4 * size, size, (Matrix){(float *)state + first * size, size}, (Matrix){FLOATS(6), 4 * size},
-                 (Matrix){active + first * 4 * size, 4 * size});
+        multiply_gates(&sequence->gates, state + first * size, last - first, active + first * 4 * size);
         for (int64_t n = first; n < last; n++) {
             float *row = active + n * 4 * size, *to_cell = new_cell + n * size, *to_state = new_state + n * size;
             const float *entered = FLOATS(3) + (step * batch + n) * 4 * size, *before = cell + n * size;
@@ -54,9 +84,14 @@ static void lstm_strip(void *context, int64_t strip) {
     }
 }
 
+/* Arguments: active gates (of each step, or of the last one if there is room for only one), cells, output, gates (the products with the
+input), h, c, the weight, whether in reverse. */
 static void lstm(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
-    parallel(strips_of(SIZE(4, 0)), lstm_strip, (void *)a);
+    const int64_t columns = SIZE(6, 0), depth = SIZE(6, 1), panels = pieces(columns, WIDTH);
+    Sequence sequence = {a, {FLOATS(6), scratch(3, panels * panel_step(depth) * sizeof(float)), columns, depth}};
+    parallel(panels, panel_of_gates, &sequence.gates);
+    parallel(strips_of(SIZE(4, 0)), lstm_strip, &sequence);
 }
 
 /* Context: grad_gates, d_h and d_c, which must be zeros, d_weight, g_output, g_cells, active gates, h, c, weight, output, cells,

@@ -1,9 +1,13 @@
 /* Winograd's convolution F(4 x 4, 3 x 3) (Lavin & Gray 2016): 36 products for the 144 of a tile of 4 x 4 results.
 
-A chunk of tiles is transformed to `(piece of PIECE channels, place, tile, channel)`, of 36 places.  A task then computes some outputs
-of some of these tiles: it transforms the weights that it needs, multiplies, and transforms the results, all within the L2 cache.
-Weights are transformed again by each task, which costs a few hundredths of its products; kept transformed they would be four times
-as large, and to fetch them would cost more.
+A chunk of tiles is transformed to `(piece of PIECE channels, place, tile, channel)`, of 36 places.  Some outputs of these are computed
+at a time: the weights for them are transformed, multiplied, and the results transformed, all within the L2 cache.  Weights are
+transformed again for each chunk, which costs a tenth to a half of its products; kept transformed they would be four times as large, and to
+fetch them would cost more.
+
+Where there are chunks enough, a thread has its own, which never leave its cache: to fetch what another thread has transformed takes
+longer than to transform it.  Where there are few tiles, a thread has some of the channels, and results are added up.  Only where there
+are more threads than both is a chunk shared.  How channels are divided depends on nothing but shapes, and so do the results.
 
 With a stride of 2, the even rows of an image meet two taps and the odd ones one: five products for four results, and four more. Tiles
 are 9 x 9 then, of 81 places, which share 36 transformed weights: 81 products for the 144.  The gradient of such an image is made of
@@ -18,12 +22,17 @@ Vectors are of channels or of outputs, so images are transposed on the way in an
 #define PLACES_BY_2 81 /* with a stride of 2 */
 #define TILES_OF_TASK 112
 #define TILES_OF_TASK_BY_2 84
-#define BYTES_OF_TILES (1 << 22) /* in a chunk */
+#define BYTES_OF_TILES (1 << 22) /* in a chunk that threads share */
+#define BYTES_OF_OWN_TILES 700000 /* in a chunk that is one thread's, and at least so many tiles, for which weights are transformed again */
+#define LEAST_TILES 32
+#define MOST_GROUPS 8 /* of chunks whose gradients of a weight are added up */
+#define CHANNELS_OF_PART 256 /* of which so many tiles are in the cache */
+#define CHANNELS_OF_PART_BY_2 128
 #define VECTORS (WIDTH / LANES)
 #define WEIGHT_STEP (PIECE * WIDTH + LANES) /* from place to place: lines at multiples of 4096 bytes would share a few places in the cache */
 
 /* Six numbers for six, by the transpose of matrix B of the paper; `step` apart in memory. */
-INLINE void pass_input(Vector *to, int step, const Vector *d, int from_step) {
+INLINE void pass_input(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     Vector d0 = d[0], d1 = d[from_step], d2 = d[2 * from_step], d3 = d[3 * from_step], d4 = d[4 * from_step], d5 = d[5 * from_step];
     to[0] = 4.0f * d0 - 5.0f * d2 + d4;
     to[step] = (d4 - 4.0f * d2) + (d3 - 4.0f * d1);
@@ -34,7 +43,7 @@ INLINE void pass_input(Vector *to, int step, const Vector *d, int from_step) {
 }
 
 /* Four numbers for six, by the transpose of matrix A. */
-INLINE void pass_result(Vector *to, int step, const Vector *m, int from_step) {
+INLINE void pass_result(Vector *to, int64_t step, const Vector *m, int64_t from_step) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step], m5 = m[5 * from_step];
     to[0] = m0 + (m1 + m2) + (m3 + m4);
     to[step] = (m1 - m2) + 2.0f * (m3 - m4);
@@ -43,7 +52,7 @@ INLINE void pass_result(Vector *to, int step, const Vector *m, int from_step) {
 }
 
 /* Six numbers for four, by matrix A. */
-INLINE void pass_gradient(Vector *to, int step, const Vector *s, int from_step) {
+INLINE void pass_gradient(Vector *to, int64_t step, const Vector *s, int64_t from_step) {
     Vector s0 = s[0], s1 = s[from_step], s2 = s[2 * from_step], s3 = s[3 * from_step];
     to[0] = s0;
     to[step] = (s0 + s2) + (s1 + s3);
@@ -54,18 +63,19 @@ INLINE void pass_gradient(Vector *to, int step, const Vector *s, int from_step) 
 }
 
 /* Six numbers for three, by matrix G. */
-INLINE void pass_weight(Vector *to, int step, const Vector *w, int from_step) {
+INLINE void pass_weight(Vector *to, int64_t step, const Vector *w, int64_t from_step) {
     Vector w0 = w[0], w1 = w[from_step], w2 = w[2 * from_step];
+    Vector near = (w0 + w2) * (-1.0f / 6), far = w0 * (1.0f / 24) + w2 * (1.0f / 6);
     to[0] = w0 * (1.0f / 4);
-    to[step] = (w0 + w1 + w2) * (-1.0f / 6);
-    to[2 * step] = (w0 - w1 + w2) * (-1.0f / 6);
-    to[3 * step] = w0 * (1.0f / 24) + w1 * (1.0f / 12) + w2 * (1.0f / 6);
-    to[4 * step] = w0 * (1.0f / 24) - w1 * (1.0f / 12) + w2 * (1.0f / 6);
+    to[step] = near - w1 * (1.0f / 6);
+    to[2 * step] = near + w1 * (1.0f / 6);
+    to[3 * step] = far + w1 * (1.0f / 12);
+    to[4 * step] = far - w1 * (1.0f / 12);
     to[5 * step] = w2;
 }
 
 /* Three numbers for six, by the transpose of matrix G. */
-INLINE void pass_weight_back(Vector *to, int step, const Vector *m, int from_step) {
+INLINE void pass_weight_back(Vector *to, int64_t step, const Vector *m, int64_t from_step) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step], m5 = m[5 * from_step];
     to[0] = m0 * (1.0f / 4) - (m1 + m2) * (1.0f / 6) + (m3 + m4) * (1.0f / 24);
     to[step] = (m2 - m1) * (1.0f / 6) + (m3 - m4) * (1.0f / 12);
@@ -73,7 +83,7 @@ INLINE void pass_weight_back(Vector *to, int step, const Vector *m, int from_ste
 }
 
 /* The same for two taps: five numbers for five, by the points 0, 1, -1, 2 and infinity. */
-INLINE void pass_of_two_taps(Vector *to, int step, const Vector *d, int64_t from_step) {
+INLINE void pass_of_two_taps(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     Vector d0 = d[0], d1 = d[from_step], d2 = d[2 * from_step], d3 = d[3 * from_step], d4 = d[4 * from_step];
     to[0] = 2.0f * (d0 - d2) + (d3 - d1);
     to[step] = (d3 - d2) - 2.0f * d1;
@@ -83,19 +93,19 @@ INLINE void pass_of_two_taps(Vector *to, int step, const Vector *d, int64_t from
 }
 
 /* With a stride of 2: of nine numbers the five even ones so, and the four odd ones as they are. */
-INLINE void pass_input_by_2(Vector *to, int step, const Vector *d, int64_t from_step) {
+INLINE void pass_input_by_2(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     pass_of_two_taps(to, step, d, 2 * from_step);
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(2 * i + 1) * from_step];
 }
 
 /* Five numbers of a gradient, for the gradient of an image: the row with one tap is `after` the first with two. */
-INLINE void pass_input_back(Vector *to, int step, const Vector *d, int64_t from_step, bool after) {
+INLINE void pass_input_back(Vector *to, int64_t step, const Vector *d, int64_t from_step, bool after) {
     pass_of_two_taps(to, step, d, from_step);
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(i + after) * from_step];
 }
 
 /* Four numbers of a gradient, for the gradient of the weight. */
-INLINE void pass_gradient_by_2(Vector *to, int step, const Vector *s, int64_t from_step) {
+INLINE void pass_gradient_by_2(Vector *to, int64_t step, const Vector *s, int64_t from_step) {
     Vector s0 = s[0], s1 = s[from_step], s2 = s[2 * from_step], s3 = s[3 * from_step];
     to[0] = s0;
     to[step] = (s0 + s2) + (s1 + s3);
@@ -105,7 +115,7 @@ INLINE void pass_gradient_by_2(Vector *to, int step, const Vector *s, int64_t fr
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = s[i * from_step];
 }
 
-INLINE void pass_weight_by_2(Vector *to, int step, const Vector *w, int from_step) {
+INLINE void pass_weight_by_2(Vector *to, int64_t step, const Vector *w, int64_t from_step) {
     Vector w0 = w[0], w1 = w[from_step], w2 = w[2 * from_step];
     to[0] = w0 * (1.0f / 2);
     to[step] = (w0 + w2) * (-1.0f / 2);
@@ -115,14 +125,14 @@ INLINE void pass_weight_by_2(Vector *to, int step, const Vector *w, int from_ste
     to[5 * step] = w1;
 }
 
-INLINE void pass_weight_back_by_2(Vector *to, int step, const Vector *m, int from_step) {
+INLINE void pass_weight_back_by_2(Vector *to, int64_t step, const Vector *m, int64_t from_step) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
     to[0] = (m0 - m1) * (1.0f / 2) + (m3 - m2) * (1.0f / 6);
     to[step] = m[5 * from_step];
     to[2 * step] = m2 * (1.0f / 6) - m1 * (1.0f / 2) + m3 * (1.0f / 3) + m4;
 }
 
-INLINE void pass_result_by_2(Vector *to, int step, const Vector *m, int64_t from_step) {
+INLINE void pass_result_by_2(Vector *to, int64_t step, const Vector *m, int64_t from_step) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
     to[0] = m0 + (m1 + m2) + m3 + m[5 * from_step];
     to[step] = (m1 - m2) + 2.0f * m3 + m[6 * from_step];
@@ -131,7 +141,7 @@ INLINE void pass_result_by_2(Vector *to, int step, const Vector *m, int64_t from
 }
 
 /* Nine numbers for eight: results of two taps and of one in turns. */
-INLINE void pass_result_back(Vector *to, int step, const Vector *m, int64_t from_step, bool after) {
+INLINE void pass_result_back(Vector *to, int64_t step, const Vector *m, int64_t from_step, bool after) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
     Vector *of_two = to + (after ? 0 : step), *of_one = to + (after ? step : 0);
     of_two[0] = m0 + (m1 + m2) + m3;
@@ -141,17 +151,18 @@ INLINE void pass_result_back(Vector *to, int step, const Vector *m, int64_t from
     for (int i = 0; i < 4; i++) of_one[2 * i * step] = m[(5 + i) * from_step];
 }
 
-INLINE void store_some(float *to, Vector value, int64_t count) {
-    if (count >= LANES) store(to, value);
+/* Some lanes, or all; or add them to what is there. */
+INLINE void store_some(float *to, Vector value, int64_t count, bool add) {
+    if (count >= LANES) store(to, add ? load(to) + value : value);
     else
-        for (int64_t lane = 0; lane < count; lane++) to[lane] = value[lane];
+        for (int64_t lane = 0; lane < count; lane++) to[lane] = value[lane] + (add ? to[lane] : 0.0f);
 }
 
 /* --- tiles --- */
 
 typedef struct {
     const float *images, *end;
-    int64_t channels, height, width, top, left; /* padding */
+    int64_t image_step, channels, height, width, top, left; /* padding */
     int64_t down, right;                        /* tiles of an image */
     float *tiles;
     int64_t first, place_step, piece_step; /* rows of tiles, of all images one after the other, of which `first` is this chunk's first */
@@ -170,7 +181,7 @@ static Vector *strip_of(const Tiles *t, int64_t n, int64_t top, int64_t left, in
         if (is_inside) memset(line + (left + inside) * vectors, 0, (columns - left - inside) * vectors * sizeof(Vector));
     }
     for (int64_t v = 0; v < vectors; v++) {
-        const float *from = t->images + (n * t->channels + v * LANES) * plane;
+        const float *from = t->images + n * t->image_step + v * LANES * plane;
         const int64_t count = smaller(LANES, t->channels - v * LANES);
         for (int64_t at = begin; at < stop; at += LANES) {
             Vector row[LANES];
@@ -206,31 +217,28 @@ enum { INPUT, GRADIENT, INPUT_BY_2, GRADIENT_BY_2, INPUT_BACK };
 INLINE void transform_tiles(const Tiles *t, int64_t number, const int kind) {
     const int64_t row = t->first + number, i = row % t->down, vectors = pieces(t->channels, LANES);
     const int size = kind == INPUT ? 6 : kind == INPUT_BY_2 ? 9 : kind == INPUT_BACK ? 5 : 4, step = kind == INPUT_BY_2 ? 8 : 4;
-    const int places = kind == INPUT || kind == GRADIENT ? PLACES : PLACES_BY_2;
-    const int64_t columns = step * (t->right - 1) + size;
+    const int64_t columns = step * (t->right - 1) + size, apart = t->place_step / LANES;
     const Vector *strip = strip_of(t, row / t->down, step * i - t->top, t->left, size, columns);
     for (int64_t j = 0; j < t->right; j++)
         for (int64_t v = 0; v < vectors; v++) {
-            Vector half[PLACES_BY_2], whole[PLACES_BY_2];
+            Vector half[PLACES_BY_2], *to = (Vector *)tile_at(t, v * LANES, 0, number * t->right + j);
             const Vector *from = strip + step * j * vectors + v;
             if (kind == INPUT_BY_2) {
                 for (int s = 0; s < 9; s++) pass_input_by_2(half + s, 9, from + s * vectors, columns * vectors);
-                for (int r = 0; r < 9; r++) pass_input_by_2(whole + 9 * r, 1, half + 9 * r, 1);
+                for (int r = 0; r < 9; r++) pass_input_by_2(to + 9 * r * apart, apart, half + 9 * r, 1);
             } else if (kind == INPUT_BACK) {
                 for (int s = 0; s < 5; s++) pass_input_back(half + s, 5, from + s * vectors, columns * vectors, t->row_after);
-                for (int r = 0; r < 9; r++) pass_input_back(whole + 9 * r, 1, half + 5 * r, 1, t->column_after);
+                for (int r = 0; r < 9; r++) pass_input_back(to + 9 * r * apart, apart, half + 5 * r, 1, t->column_after);
             } else if (kind == GRADIENT_BY_2) {
                 for (int s = 0; s < 4; s++) pass_gradient_by_2(half + s, 4, from + s * vectors, columns * vectors);
-                for (int r = 0; r < 9; r++) pass_gradient_by_2(whole + 9 * r, 1, half + 4 * r, 1);
+                for (int r = 0; r < 9; r++) pass_gradient_by_2(to + 9 * r * apart, apart, half + 4 * r, 1);
             } else if (kind == INPUT) {
-                for (int s = 0; s < 6; s++) pass_input(half + s, 6, from + s * vectors, (int)(columns * vectors));
-                for (int r = 0; r < 6; r++) pass_input(whole + 6 * r, 1, half + 6 * r, 1);
+                for (int s = 0; s < 6; s++) pass_input(half + s, 6, from + s * vectors, columns * vectors);
+                for (int r = 0; r < 6; r++) pass_input(to + 6 * r * apart, apart, half + 6 * r, 1);
             } else {
-                for (int s = 0; s < 4; s++) pass_gradient(half + s, 4, from + s * vectors, (int)(columns * vectors));
-                for (int r = 0; r < 6; r++) pass_gradient(whole + 6 * r, 1, half + 4 * r, 1);
+                for (int s = 0; s < 4; s++) pass_gradient(half + s, 4, from + s * vectors, columns * vectors);
+                for (int r = 0; r < 6; r++) pass_gradient(to + 6 * r * apart, apart, half + 4 * r, 1);
             }
-            float *to = tile_at(t, v * LANES, 0, number * t->right + j);
-            for (int place = 0; place < places; place++) *(Vector *)(to + place * t->place_step) = whole[place];
         }
 }
 
@@ -240,16 +248,26 @@ static void input_tiles_back(void *context, int64_t number) { transform_tiles(co
 static void gradient_tiles(void *context, int64_t number) { transform_tiles(context, number, GRADIENT); }
 static void gradient_tiles_by_2(void *context, int64_t number) { transform_tiles(context, number, GRADIENT_BY_2); }
 
-/* Images of argument `i`, with memory for some rows of tiles: for an even number of lines, places would be multiples of 4096 bytes apart. */
-static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left, int64_t rows, int places, int use) {
-    int64_t channels = SIZE(i, 1), height = SIZE(i, 2), width = SIZE(i, 3), place_step = (rows * right | 1) * PIECE;
-    return (Tiles){FLOATS(i), FLOATS(i) + SIZE(i, 0) * channels * height * width, channels, height, width, top, left, down, right,
-                   scratch(use, pieces(channels, PIECE) * places * place_step * sizeof(float)), 0, place_step, places * place_step, false, false};
+/* Tiles of the images of argument `i`, which have no memory yet. */
+static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left) {
+    const int64_t channels = SIZE(i, 1), height = SIZE(i, 2), width = SIZE(i, 3), image_step = channels * height * width;
+    return (Tiles){FLOATS(i), FLOATS(i) + SIZE(i, 0) * image_step, image_step, channels, height, width, top, left, down, right, NULL, 0, 0, 0,
+                   false, false};
+}
+
+/* Some rows of tiles and some of the channels, and memory for these: for an even number of lines, places would be multiples of 4096
+bytes apart. */
+static Tiles some_tiles(const Tiles *all, int64_t first, int64_t rows, int64_t channel, int64_t channels, bool by_2, int use) {
+    Tiles t = *all;
+    t.first = first, t.images += channel * t.height * t.width, t.channels = smaller(channels, t.channels - channel);
+    t.place_step = (rows * t.right | 1) * PIECE, t.piece_step = (by_2 ? PLACES_BY_2 : PLACES) * t.place_step;
+    t.tiles = scratch(use, pieces(t.channels, PIECE) * t.piece_step * sizeof(float));
+    return t;
 }
 
 /* How many rows of tiles are transformed at a time; a fixed number for a shape, as all divisions of work here. */
-INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels, int places, int64_t least) {
-    int64_t most = larger(pieces(least, right), BYTES_OF_TILES / (places * (int64_t)sizeof(float) * channels * right));
+INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels, int places, int64_t least, int64_t bytes) {
+    int64_t most = larger(pieces(least, right), bytes / (places * (int64_t)sizeof(float) * channels * right));
     return pieces(all, pieces(all, most));
 }
 
@@ -275,6 +293,7 @@ INLINE void taps_of(Vector taps[9], const float *from, int64_t step) {
 the other; parts of them are copied, as those far apart would share a few places in the cache. */
 static void transform_weights(float *to, const float *from, int64_t channels, int64_t channel_step, int64_t outputs, int64_t output_step, bool flipped,
                               bool by_2) {
+    const int64_t step = WEIGHT_STEP / LANES;
     float part[LANES * WIDTH * 9 + LANES];
     if (outputs < WIDTH) memset(part, 0, sizeof part);
     for (int64_t first = 0; first < channels; first += LANES) {
@@ -287,17 +306,17 @@ static void transform_weights(float *to, const float *from, int64_t channels, in
             for (int64_t c = 0; c < count; c++) memcpy(part + c * part_channel, from + (first + c) * channel_step, outputs * 9 * sizeof(float));
         for (int64_t c = 0; c < count; c++)
             for (int v = 0; v < VECTORS; v++) {
-                Vector taps[9], kernel[9], half[18], whole[PLACES];
+                Vector taps[9], kernel[9], half[18];
                 taps_of(taps, part + c * part_channel + v * LANES * part_output, part_output);
                 for (int tap = 0; tap < 9; tap++) kernel[tap] = flipped ? taps[8 - tap] : taps[tap];
+                Vector *at = (Vector *)(to + (first + c) * WIDTH + v * LANES);
                 if (by_2) {
                     for (int s = 0; s < 3; s++) pass_weight_by_2(half + s, 3, kernel + s, 3);
-                    for (int r = 0; r < 6; r++) pass_weight_by_2(whole + 6 * r, 1, half + 3 * r, 1);
+                    for (int r = 0; r < 6; r++) pass_weight_by_2(at + 6 * r * step, step, half + 3 * r, 1);
                 } else {
                     for (int s = 0; s < 3; s++) pass_weight(half + s, 3, kernel + s, 3);
-                    for (int r = 0; r < 6; r++) pass_weight(whole + 6 * r, 1, half + 3 * r, 1);
+                    for (int r = 0; r < 6; r++) pass_weight(at + 6 * r * step, step, half + 3 * r, 1);
                 }
-                for (int place = 0; place < PLACES; place++) store(to + place * WEIGHT_STEP + (first + c) * WIDTH + v * LANES, whole[place]);
             }
     }
 }
@@ -306,85 +325,131 @@ static void transform_weights(float *to, const float *from, int64_t channels, in
 
 typedef struct {
     const Argument *a;
-    const Tiles *tiles;
-    int64_t rows, rows_of_task, tasks_of_rows; /* of tiles */
-    bool by_2, back;                           /* the stride; whether this is the gradient of an image with stride 2 */
+    Tiles tiles;               /* of the chunk and part that are computed; at first of all channels */
+    int64_t all, rows;         /* rows of tiles: of all images, in a chunk */
+    int64_t channels, channel; /* of a part, and its first one */
+    int64_t rows_of_task, tasks_of_rows;
+    float *out, *parts; /* where results go; results of parts but the first, which are added later */
+    bool by_2, back;    /* the stride; whether this is the gradient of an image with stride 2 */
 } Convolution;
 
 /* The transformed weight of a place, where the four that one tap meets share one. */
 INLINE int weight_of(int place) { return (int)(smaller(place / 9, 5) * 6 + smaller(place % 9, 5)); }
 
-/* Transposed: `(position, output)` to planes of the outputs. */
-INLINE void write_planes(float *to, int64_t plane, const Vector *from, int64_t positions, int64_t outputs) {
+/* Transposed: `(position, output)` to planes of the outputs, or added to what is there. */
+static void write_planes(float *to, int64_t plane, const Vector *from, int64_t positions, int64_t outputs, bool add) {
     for (int64_t at = 0; at < positions; at += LANES)
         for (int64_t v = 0; v * LANES < outputs; v++) {
             Vector row[LANES];
             _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) row[i] = from[(at + i) * VECTORS + v];
             transpose_vectors(row);
             float *corner = to + v * LANES * plane + at;
-            if (at + LANES <= positions && (v + 1) * LANES <= outputs) {
+            if (add || at + LANES > positions || (v + 1) * LANES > outputs) {
+                for (int64_t i = 0; i < smaller(LANES, outputs - v * LANES); i++) store_some(corner + i * plane, row[i], positions - at, add);
+            } else {
                 _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(corner + i * plane, row[i]);
-            } else
-                for (int64_t i = 0; i < smaller(LANES, outputs - v * LANES); i++)
-                    memcpy(corner + i * plane, row + i, smaller(LANES, positions - at) * sizeof(float));
+            }
         }
 }
 
 /* A row of tiles of results, from sums `(place, tile, output)`. */
 static void write_results(const Convolution *w, int64_t row, const float *sums, int64_t sum_step, int64_t output, int64_t outputs) {
     const Argument *a = w->a;
-    const int64_t height = SIZE(0, 2), width = SIZE(0, 3), right = w->tiles->right, i = row % w->tiles->down, edge = w->back ? 8 : 4, columns = edge * right;
+    const int64_t height = SIZE(0, 2), width = SIZE(0, 3), right = w->tiles.right, i = row % w->tiles.down, edge = w->back ? 8 : 4, columns = edge * right;
     Vector *strip = scratch(1, (edge * columns + LANES) * VECTORS * sizeof(Vector)), bias[VECTORS] = {{0}};
-    if (SIZE(3, 0)) memcpy(bias, FLOATS(3) + output, outputs * sizeof(float));
+    if (SIZE(3, 0) && w->channel == 0) memcpy(bias, FLOATS(3) + output, outputs * sizeof(float));
     for (int64_t j = 0; j < right; j++)
         for (int64_t v = 0; v < VECTORS; v++) {
             Vector tile[PLACES_BY_2], half[72];
             for (int place = 0; place < (w->by_2 ? PLACES_BY_2 : PLACES); place++)
                 tile[place] = load(sums + place * sum_step + j * WIDTH + v * LANES);
             if (w->back)
-                for (int s = 0; s < 9; s++) pass_result_back(half + s, 9, tile + s, 9, w->tiles->row_after);
+                for (int s = 0; s < 9; s++) pass_result_back(half + s, 9, tile + s, 9, w->tiles.row_after);
             else if (w->by_2)
                 for (int s = 0; s < 9; s++) pass_result_by_2(half + s, 9, tile + s, 9);
             else
                 for (int s = 0; s < 6; s++) pass_result(half + s, 6, tile + s, 6);
             for (int r = 0; r < edge; r++) {
                 Vector *to = strip + (r * columns + edge * j) * VECTORS + v;
-                if (w->back) pass_result_back(to, VECTORS, half + 9 * r, 1, w->tiles->column_after);
+                if (w->back) pass_result_back(to, VECTORS, half + 9 * r, 1, w->tiles.column_after);
                 else if (w->by_2) pass_result_by_2(to, VECTORS, half + 9 * r, 1);
                 else pass_result(to, VECTORS, half + 6 * r, 1);
                 for (int s = 0; s < edge; s++) to[s * VECTORS] += bias[v];
             }
         }
-    float *to = FLOATS(0) + (row / w->tiles->down * SIZE(0, 1) + output) * height * width + edge * i * width;
+    float *to = w->out + (row / w->tiles.down * SIZE(0, 1) + output) * height * width + edge * i * width;
     const int64_t inside = smaller(edge, height - edge * i);
-    if (width == columns) write_planes(to, height * width, strip, inside * width, outputs);
+    const bool add = w->channel && !w->parts;
+    if (width == columns) write_planes(to, height * width, strip, inside * width, outputs, add);
     else
-        for (int64_t r = 0; r < inside; r++) write_planes(to + r * width, height * width, strip + r * columns * VECTORS, width, outputs);
+        for (int64_t r = 0; r < inside; r++) write_planes(to + r * width, height * width, strip + r * columns * VECTORS, width, outputs, add);
+}
+
+/* The products of some tiles with a transformed weight; with a stride of 2, four places share one where one tap is met, or 16. */
+static void multiply_tiles(const Convolution *w, int weight, const float *weights, int64_t depth, int64_t channel, int64_t first, int64_t tiles,
+                           float *sums, int64_t sum_step) {
+    const int64_t panels = pieces(tiles, ROWS);
+    const int edge = w->by_2 ? 9 : 6, row = weight / 6, column = weight % 6;
+    for (int r = row; r <= (row < 5 ? row : edge - 1); r++)
+        for (int s = column; s <= (column < 5 ? column : edge - 1); s++)
+            for (int64_t panel = 0, place = r * edge + s; panel < panels; panel++) {
+                const int64_t start = panel * tiles / panels, count = (panel + 1) * tiles / panels - start;
+                Panels p = {.depth = depth, .a = tile_at(&w->tiles, channel, place, first + start), .a_row = PIECE, .b = weights,
+                            .b_step = WIDTH, .out = sums + place * sum_step + start * WIDTH, .out_row = WIDTH, .add = channel > 0};
+                micro_kernels[count - 1][BY_ROWS](&p);
+            }
 }
 
 static void convolve_block(void *context, int64_t number) {
     const Convolution *w = context;
     const Argument *a = w->a;
     const int64_t first = number % w->tasks_of_rows * w->rows_of_task, rows = smaller(w->rows_of_task, w->rows - first);
-    const int64_t output = number / w->tasks_of_rows * WIDTH, outputs = smaller(WIDTH, SIZE(2, 1) - output), right = w->tiles->right;
-    const int64_t tiles = rows * right, panels = pieces(tiles, ROWS), sum_step = tiles * WIDTH + LANES, channels = w->tiles->channels;
-    const int places = w->by_2 ? PLACES_BY_2 : PLACES;
-    float *weights = scratch(0, (PLACES * WEIGHT_STEP + places * sum_step) * sizeof(float)), *sums = weights + PLACES * WEIGHT_STEP;
+    const int64_t output = number / w->tasks_of_rows * WIDTH, outputs = smaller(WIDTH, SIZE(2, 1) - output), right = w->tiles.right;
+    const int64_t tiles = rows * right, sum_step = tiles * WIDTH + LANES, channels = w->tiles.channels;
+    float *weights = scratch(0, (PLACES * WEIGHT_STEP + (w->by_2 ? PLACES_BY_2 : PLACES) * sum_step) * sizeof(float));
+    float *sums = weights + PLACES * WEIGHT_STEP;
     for (int64_t channel = 0; channel < channels; channel += PIECE) {
         const int64_t depth = smaller(PIECE, channels - channel);
-        transform_weights(weights, FLOATS(2) + channel * STEP(2, 0) + output * STEP(2, 1), depth, STEP(2, 0), outputs, STEP(2, 1), INTEGER(4), w->by_2);
-        for (int place = 0; place < places; place++) {
-            const float *b = weights + (w->by_2 ? weight_of(place) : place) * WEIGHT_STEP;
-            for (int64_t panel = 0; panel < panels; panel++) {
-                const int64_t start = panel * tiles / panels, count = (panel + 1) * tiles / panels - start;
-                Panels p = {.depth = depth, .a = tile_at(w->tiles, channel, place, first * right + start), .a_row = PIECE, .b = b,
-                            .b_step = WIDTH, .out = sums + place * sum_step + start * WIDTH, .out_row = WIDTH, .add = channel > 0};
-                micro_kernels[count - 1][BY_ROWS](&p);
-            }
-        }
+        transform_weights(weights, FLOATS(2) + (w->channel + channel) * STEP(2, 0) + output * STEP(2, 1), depth, STEP(2, 0), outputs, STEP(2, 1),
+                          INTEGER(4), w->by_2);
+        for (int weight = 0; weight < PLACES; weight++)
+            multiply_tiles(w, weight, weights + weight * WEIGHT_STEP, depth, channel, first * right, tiles, sums, sum_step);
     }
     for (int64_t row = 0; row < rows; row++)
-        write_results(w, w->tiles->first + first + row, sums + row * right * WIDTH, sum_step, output, outputs);
+        write_results(w, w->tiles.first + first + row, sums + row * right * WIDTH, sum_step, output, outputs);
+}
+
+/* A part of a chunk; on one thread within a loop that is shared, else on all of them. */
+static void convolve_part(const Convolution *all, int64_t chunk, int64_t part) {
+    Convolution w = *all;
+    const Argument *a = w.a;
+    w.rows = smaller(w.rows, w.all - chunk * w.rows), w.channel = part * w.channels;
+    w.tiles = some_tiles(&all->tiles, chunk * all->rows, w.rows, w.channel, w.channels, w.by_2, 2);
+    w.out = part && w.parts ? w.parts + (part - 1) * SIZE(0, 0) * SIZE(0, 1) * SIZE(0, 2) * SIZE(0, 3) : FLOATS(0);
+    w.rows_of_task = pieces(w.rows, pieces(w.rows, larger(1, (w.by_2 ? TILES_OF_TASK_BY_2 : TILES_OF_TASK) / w.tiles.right)));
+    w.tasks_of_rows = pieces(w.rows, w.rows_of_task);
+    parallel(w.rows, w.back ? input_tiles_back : w.by_2 ? input_tiles_by_2 : input_tiles, &w.tiles);
+    parallel(pieces(SIZE(2, 1), WIDTH) * w.tasks_of_rows, convolve_block, &w);
+}
+
+static int64_t parts_of(const Convolution *w) { return pieces(w->tiles.channels, w->channels); }
+
+static void convolve_chunk(void *context, int64_t chunk) {
+    for (int64_t part = 0; part < parts_of(context); part++) convolve_part(context, chunk, part);
+}
+
+static void convolve_part_alone(void *context, int64_t number) {
+    convolve_part(context, number / parts_of(context), number % parts_of(context));
+}
+
+static void add_parts(void *context, int64_t n) {
+    const Convolution *w = context;
+    const Argument *a = w->a;
+    const int64_t size = SIZE(0, 1) * SIZE(0, 2) * SIZE(0, 3);
+    for (int64_t part = 1; part < parts_of(w); part++) {
+        float *to = FLOATS(0) + n * size, *from = w->parts + ((part - 1) * SIZE(0, 0) + n) * size;
+        SIMD() for (int64_t i = 0; i < size; i++) to[i] += from[i];
+    }
 }
 
 /* Arguments: out, images, weights `(channel, output, 3, 3)`, the last two dimensions dense, and one of the first two, bias (empty for
@@ -395,91 +460,137 @@ static void winograd(const Argument *a, int64_t from, int64_t to) {
     const bool by_2 = INTEGER(7) == 2, back = by_2 && INTEGER(4);
     const int64_t batch = SIZE(0, 0), edge = back ? 8 : 4, down = pieces(SIZE(0, 2), edge), right = pieces(SIZE(0, 3), edge), all = batch * down;
     const int64_t top = back ? INTEGER(5) == 0 : INTEGER(5), left = back ? INTEGER(6) == 0 : INTEGER(6);
-    const int places = by_2 ? PLACES_BY_2 : PLACES, tiles_of_task = by_2 ? TILES_OF_TASK_BY_2 : TILES_OF_TASK;
-    const int64_t at_a_time = rows_at_a_time(all, right, SIZE(1, 1), places, tiles_of_task);
-    Tiles tiles = tiles_of(a, 1, down, right, top, left, at_a_time, places, 2);
-    tiles.row_after = INTEGER(5) % 2 == 0, tiles.column_after = INTEGER(6) % 2 == 0;
-    for (; tiles.first < all; tiles.first += at_a_time) {
-        int64_t rows = smaller(at_a_time, all - tiles.first), tasks = pieces(rows, larger(1, tiles_of_task / right));
-        Convolution w = {a, &tiles, rows, pieces(rows, tasks), 0, by_2, back};
-        w.tasks_of_rows = pieces(rows, w.rows_of_task);
-        parallel(rows, back ? input_tiles_back : by_2 ? input_tiles_by_2 : input_tiles, &tiles);
-        parallel(pieces(SIZE(2, 1), WIDTH) * w.tasks_of_rows, convolve_block, &w);
+    const int places = by_2 ? PLACES_BY_2 : PLACES;
+    const int64_t parts = pieces(SIZE(1, 1), by_2 ? CHANNELS_OF_PART_BY_2 : CHANNELS_OF_PART), channels = pieces(SIZE(1, 1), parts * PIECE) * PIECE;
+    Convolution w = {.a = a, .all = all, .channels = channels, .by_2 = by_2, .back = back};
+    w.tiles = tiles_of(a, 1, down, right, top, left);
+    w.tiles.row_after = INTEGER(5) % 2 == 0, w.tiles.column_after = INTEGER(6) % 2 == 0;
+    const int64_t threads = thread_count(), results = batch * SIZE(0, 1) * SIZE(0, 2) * SIZE(0, 3);
+    const int64_t chunks = pieces(all, rows_at_a_time(all, right, channels, places, LEAST_TILES, BYTES_OF_OWN_TILES));
+    if (chunks >= threads) {
+        w.rows = pieces(all, pieces(chunks, threads) * threads);
+        parallel(pieces(all, w.rows), convolve_chunk, &w);
+    } else if (chunks * parts >= threads && (parts - 1) * results * (int64_t)sizeof(float) <= BYTES_OF_TILES) {
+        w.rows = pieces(all, chunks);
+        w.parts = scratch(3, (parts - 1) * results * sizeof(float));
+        parallel(chunks * parts, convolve_part_alone, &w);
+        parallel(batch, add_parts, &w);
+    } else {
+        w.rows = rows_at_a_time(all, right, channels, places, by_2 ? TILES_OF_TASK_BY_2 : TILES_OF_TASK, BYTES_OF_TILES);
+        for (int64_t chunk = 0; chunk * w.rows < all; chunk++) convolve_chunk(&w, chunk);
     }
 }
 
 /* --- the gradient of the weight --- */
 
 typedef struct {
-    float *out;
-    const Tiles *input, *grad;
-    int64_t tiles, blocks; /* of WIDTH channels */
+    const Argument *a;
+    Tiles input, grad;             /* of all channels and outputs */
+    int64_t all, rows;             /* rows of tiles: of all images, in a chunk */
+    int64_t rows_of_group, groups; /* of chunks, whose gradients are added up */
+    int64_t channels, outputs;     /* of which a task has tiles at a time; which it computes */
+    float *parts;                  /* gradients of the groups but the first */
     bool by_2;
 } WeightGradient;
 
-/* Up to PIECE outputs and WIDTH channels. */
-static void weight_gradient_block(void *context, int64_t number) {
-    const WeightGradient *w = context;
-    const int64_t channel = number % w->blocks * WIDTH, channels = w->input->channels, few = smaller(WIDTH, channels - channel);
-    const int64_t output = number / w->blocks * PIECE, outputs = smaller(PIECE, w->grad->channels - output);
-    const int64_t panels = pieces(outputs, ROWS), sum_step = PIECE * WIDTH + LANES;
+/* Up to PIECE outputs and WIDTH channels, whose gradient is at `out`, and those of all outputs `out_row` apart. */
+static void weight_gradient_block(const Tiles *grad, const Tiles *input, int64_t tiles, int64_t channel, bool by_2, float *out, int64_t out_row,
+                                  bool add) {
+    const int64_t outputs = grad->channels, few = smaller(WIDTH, input->channels - channel);
+    const int64_t panels = pieces(outputs, ROWS), sum_step = PIECE * WIDTH + LANES, step = sum_step / LANES;
     float *sums = scratch(0, PLACES * sum_step * sizeof(float));
-    for (int place = 0; place < (w->by_2 ? PLACES_BY_2 : PLACES); place++) {
-        float *out = sums + (w->by_2 ? weight_of(place) : place) * sum_step;
+    for (int place = 0; place < (by_2 ? PLACES_BY_2 : PLACES); place++) {
+        float *sum = sums + (by_2 ? weight_of(place) : place) * sum_step;
         for (int64_t panel = 0; panel < panels; panel++) {
             const int64_t start = panel * outputs / panels, count = (panel + 1) * outputs / panels - start;
-            Panels p = {.depth = w->tiles, .a = tile_at(w->grad, output + start, place, 0), .b = tile_at(w->input, channel, place, 0),
-                        .b_step = PIECE, .out = out + start * WIDTH, .out_row = WIDTH,
-                        .add = w->by_2 && (place / 9 > 5 || place % 9 > 5)};
+            Panels p = {.depth = tiles, .a = tile_at(grad, start, place, 0), .b = tile_at(input, channel, place, 0), .b_step = PIECE,
+                        .out = sum + start * WIDTH, .out_row = WIDTH, .add = by_2 && (place / 9 > 5 || place % 9 > 5)};
             micro_kernels[count - 1][COLUMNS_OF_PIECE](&p);
         }
     }
-    for (int64_t o = 0; o < outputs; o++)
+    for (int64_t o = 0; o < outputs; o++) {
+        float lines[9 * WIDTH + LANES], *to = out + o * out_row;
         for (int64_t v = 0; v * LANES < few; v++) {
-            Vector places[PLACES], half[18], taps[9];
-            float lines[9 * LANES + LANES];
-            for (int place = 0; place < PLACES; place++) places[place] = load(sums + place * sum_step + o * WIDTH + v * LANES);
-            if (w->by_2) {
-                for (int s = 0; s < 6; s++) pass_weight_back_by_2(half + s, 6, places + s, 6);
+            const Vector *from = (const Vector *)(sums + o * WIDTH + v * LANES);
+            Vector half[18], taps[9];
+            if (by_2) {
+                for (int s = 0; s < 6; s++) pass_weight_back_by_2(half + s, 6, from + s * step, 6 * step);
                 for (int r = 0; r < 3; r++) pass_weight_back_by_2(taps + 3 * r, 1, half + 6 * r, 1);
             } else {
-                for (int s = 0; s < 6; s++) pass_weight_back(half + s, 6, places + s, 6);
+                for (int s = 0; s < 6; s++) pass_weight_back(half + s, 6, from + s * step, 6 * step);
                 for (int r = 0; r < 3; r++) pass_weight_back(taps + 3 * r, 1, half + 6 * r, 1);
             }
+            float *line = lines + v * LANES * 9;
 #if LANES > 9
             Vector row[LANES] = {{0}};
             for (int tap = 0; tap < 9; tap++) row[tap] = taps[tap];
             transpose_vectors(row); /* what is written beyond nine numbers is overwritten by the next store */
-            _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) store(lines + lane * 9, row[lane]);
+            _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) store(line + lane * 9, row[lane]);
 #else
             for (int lane = 0; lane < LANES; lane++)
-                for (int tap = 0; tap < 9; tap++) lines[lane * 9 + tap] = taps[tap][lane];
+                for (int tap = 0; tap < 9; tap++) line[lane * 9 + tap] = taps[tap][lane];
 #endif
-            float *to = w->out + ((output + o) * channels + channel + v * LANES) * 9;
-            const int64_t count = smaller(LANES, few - v * LANES) * 9;
-            if (w->input->first) { /* not the first chunk */
-                SIMD() for (int64_t i = 0; i < count; i++) to[i] += lines[i];
-            } else memcpy(to, lines, count * sizeof(float));
+        }
+        if (add) {
+            SIMD() for (int64_t i = 0; i < few * 9; i++) to[i] += lines[i];
+        } else memcpy(to, lines, few * 9 * sizeof(float));
+    }
+}
+
+/* Some outputs of the gradient of a group. */
+static void weight_gradient_task(void *context, int64_t number) {
+    const WeightGradient *w = context;
+    const Argument *a = w->a;
+    const int64_t group = number % w->groups, start = number / w->groups * w->outputs, stop = smaller(start + w->outputs, SIZE(0, 0));
+    const int64_t begin = group * w->rows_of_group, end = smaller(begin + w->rows_of_group, w->all), out_row = SIZE(0, 1) * 9;
+    float *out = group ? w->parts + (group - 1) * SIZE(0, 0) * out_row : FLOATS(0);
+    for (int64_t first = begin; first < end; first += w->rows)
+        for (int64_t channel = 0; channel < SIZE(0, 1); channel += w->channels) {
+            const int64_t rows = smaller(w->rows, end - first);
+            const Tiles input = some_tiles(&w->input, first, rows, channel, w->channels, w->by_2, 2);
+            for (int64_t row = 0; row < rows; row++) (w->by_2 ? input_tiles_by_2 : input_tiles)((void *)&input, row);
+            for (int64_t output = start; output < stop; output += PIECE) {
+                const Tiles grad = some_tiles(&w->grad, first, rows, output, PIECE, w->by_2, 3);
+                for (int64_t row = 0; row < rows; row++) (w->by_2 ? gradient_tiles_by_2 : gradient_tiles)((void *)&grad, row);
+                for (int64_t c = 0; c < input.channels; c += WIDTH)
+                    weight_gradient_block(&grad, &input, rows * input.right, c, w->by_2, out + output * out_row + (channel + c) * 9, out_row,
+                                          first > begin);
+            }
         }
 }
 
-/* Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left, the stride, 1 or 2. */
+static void add_groups(void *context, int64_t output) {
+    const WeightGradient *w = context;
+    const Argument *a = w->a;
+    const int64_t size = SIZE(0, 1) * 9;
+    for (int64_t group = 1; group < w->groups; group++) {
+        float *to = FLOATS(0) + output * size, *from = w->parts + ((group - 1) * SIZE(0, 0) + output) * size;
+        SIMD() for (int64_t i = 0; i < size; i++) to[i] += from[i];
+    }
+}
+
+/* Tiles are divided into groups, a number fixed by the shape, and outputs where there are fewer groups than threads; each task transforms
+its tiles itself.  Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left, the stride, 1 or 2. */
 static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
     const bool by_2 = INTEGER(5) == 2;
-    const int places = by_2 ? PLACES_BY_2 : PLACES;
-    const int64_t batch = SIZE(1, 0), down = pieces(SIZE(2, 2), 4), right = pieces(SIZE(2, 3), 4), all = batch * down;
-    const int64_t at_a_time = rows_at_a_time(all, right, larger(SIZE(1, 1), SIZE(2, 1)), places, TILES_OF_TASK);
-    Tiles input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4), at_a_time, places, 2);
-    Tiles grad = tiles_of(a, 2, down, right, 0, 0, at_a_time, places, 3);
-    for (int64_t first = 0; first < all; first += at_a_time) {
-        int64_t rows = smaller(at_a_time, all - first);
-        input.first = grad.first = first;
-        WeightGradient w = {FLOATS(0), &input, &grad, rows * right, pieces(SIZE(1, 1), WIDTH), by_2};
-        parallel(rows, by_2 ? input_tiles_by_2 : input_tiles, &input);
-        parallel(rows, by_2 ? gradient_tiles_by_2 : gradient_tiles, &grad);
-        parallel(pieces(SIZE(2, 1), PIECE) * w.blocks, weight_gradient_block, &w);
-    }
+    const int64_t down = pieces(SIZE(2, 2), 4), right = pieces(SIZE(2, 3), 4), all = SIZE(1, 0) * down, size = SIZE(0, 0) * SIZE(0, 1) * 9;
+    const int64_t channels = smaller(SIZE(0, 1), 2 * (by_2 ? CHANNELS_OF_PART_BY_2 : CHANNELS_OF_PART)), threads = thread_count();
+    WeightGradient w = {.a = a, .all = all, .channels = channels, .by_2 = by_2, .groups = 1};
+    w.input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4)), w.grad = tiles_of(a, 2, down, right, 0, 0);
+    /* PIECE outputs have their share of the cache, and the images, of which each number is used by as many products, up to two. */
+    w.rows = rows_at_a_time(all, right, channels, by_2 ? PLACES_BY_2 : PLACES, LEAST_TILES / 2,
+                            smaller(pieces(channels, PIECE), 2) * BYTES_OF_OWN_TILES);
+    while (2 * w.groups <= smaller(MOST_GROUPS, pieces(all, w.rows)) && (2 * w.groups - 1) * size * (int64_t)sizeof(float) <= BYTES_OF_TILES)
+        w.groups *= 2;
+    w.rows_of_group = pieces(all, w.groups);
+    w.groups = pieces(all, w.rows_of_group);
+    w.rows = pieces(w.rows_of_group, pieces(w.rows_of_group, w.rows));
+    if (w.groups > 1) w.parts = scratch(4, (w.groups - 1) * size * sizeof(float));
+    const int64_t pieces_of_outputs = pieces(SIZE(0, 0), PIECE), tasks = smaller(pieces_of_outputs, pieces(threads, w.groups));
+    w.outputs = pieces(pieces_of_outputs, tasks) * PIECE;
+    parallel(w.groups * pieces(SIZE(0, 0), w.outputs), weight_gradient_task, &w);
+    if (w.groups > 1) parallel(SIZE(0, 0), add_groups, &w);
 }
 
 #define WINOGRAD_KERNELS                                                                                                           \

@@ -122,6 +122,56 @@ def test_results_do_not_depend_on_the_number_of_threads():
             np.testing.assert_array_equal(one, other)
 
 
+def normal_arrays(*shapes):
+    random = np.random.default_rng(0)
+    return [random.standard_normal(shape, np.float32) for shape in shapes]
+
+
+def in_doubles(name, args):
+    exact = [arg.astype(np.float64) if isinstance(arg, np.ndarray) else arg for arg in args]
+    return numpy_kernels.KERNELS[name](*exact).astype(np.float32)
+
+
+@pytest.mark.parametrize(("stride", "size"), [(1, 5), (2, 9)])
+@pytest.mark.parametrize("batch", [16, 100])
+def test_convolutions_in_parts(stride, size, batch):
+    """By chunks of tiles, by parts of channels, or by all threads at the same chunk, as there are threads."""
+    shapes = (batch, 530, size, size), (batch, 140, 5, 5), (batch, 530, 5, 5), (140, 530, 3, 3), (140,)
+    x, g, many, weight, bias = normal_arrays(*shapes)
+    geometry = (stride, stride), (1, 1), (1, 1), 1
+    calls = [
+        ("convolution", x, weight, bias, *geometry, None),
+        ("convolution_transposed", many, weight.swapaxes(0, 1).copy(), bias, (size, size), *geometry),
+        ("convolution_weight", g, x, weight.shape, *geometry, None),
+    ]
+    before = compiled.thread_count()
+    results = []
+    try:
+        for count in (1, 2, 3, 7):
+            compiled.set_thread_count(count)
+            results.append([KERNELS[name](*args) for name, *args in calls])
+    finally:
+        compiled.set_thread_count(before)
+    for result in results[1:]:
+        for one, other in zip(results[0], result, strict=True):
+            np.testing.assert_array_equal(one, other)
+    for ours, (name, *args) in zip(results[0], calls, strict=True):
+        assert_same(ours, in_doubles(name, args))
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize(("inputs", "outputs"), [(350, 60), (60, 350), (20, 30)])
+def test_planes_that_are_read_in_place(inputs, outputs, padding):
+    size = 8 + 2 * padding
+    x, g, weight, bias = normal_arrays((5, inputs, 8, 8), (5, outputs, size, size), (outputs, inputs, 1, 1), (outputs,))
+    geometry = (1, 1), (padding, padding), (1, 1), 1
+    for name, *args in (
+        ("convolution", x, weight, bias, *geometry, None),
+        ("convolution_transposed", g, weight, None, (8, 8), *geometry),
+    ):
+        assert_same(KERNELS[name](*args), in_doubles(name, args))
+
+
 # --- what is left to NumPy ---
 
 

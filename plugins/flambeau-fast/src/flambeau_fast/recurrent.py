@@ -24,8 +24,7 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
         return None
     active = np.empty((1 if workspace is None else len(gates), *gates.shape[1:]), FLOAT)
     output, cells = np.empty((2, len(gates), *h.shape), FLOAT)
-    weight_t = np.ascontiguousarray(weight.T)
-    kernels.lstm(active, cells, output, gates, h, c, weight_t, reverse)
+    kernels.lstm(active, cells, output, gates, h, c, weight, reverse)
     if workspace is not None:
         workspace["active gates"] = active
         workspace["gates"] = active.reshape(*gates.shape[:2], 4, -1).swapaxes(1, 2)  # in the layout of NumPy's kernel

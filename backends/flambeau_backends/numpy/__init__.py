@@ -28,6 +28,7 @@ from . import (  # noqa: F401
     kernels_optim,
     kernels_pool,
     kernels_recurrent,
+    kernels_reduce,
     kernels_resample,
     kernels_softmax,
     kernels_sparse,

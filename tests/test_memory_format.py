@@ -102,3 +102,60 @@ def test_expansions_that_repeat_nothing_can_be_written_to():
     assert x.tolist() == [1, 6, 1] and torch.broadcast_to(x, (3,)).data_ptr() == x.data_ptr()
     with pytest.raises(RuntimeError, match="refers to a single memory location"):
         x.expand(2, 3).add_(1)
+
+
+REDUCTIONS = {
+    "amax": (lambda x, dim, keep: x.amax(dim, keep), lambda a, dim, keep: a.max(dim, keepdims=keep)),
+    "amin": (lambda x, dim, keep: x.amin(dim, keep), lambda a, dim, keep: a.min(dim, keepdims=keep)),
+    "sum": (lambda x, dim, keep: x.sum(dim, keep), lambda a, dim, keep: a.sum(dim, keepdims=keep)),
+    "mean": (lambda x, dim, keep: x.mean(dim, keep), lambda a, dim, keep: a.mean(dim, keepdims=keep)),
+    "var": (lambda x, dim, keep: x.var(dim, correction=0, keepdim=keep), lambda a, dim, keep: a.var(dim, keepdims=keep)),
+    "std": (lambda x, dim, keep: x.std(dim, correction=0, keepdim=keep), lambda a, dim, keep: a.std(dim, keepdims=keep)),
+    "var_mean": (
+        lambda x, dim, keep: torch.var_mean(x, dim, correction=0, keepdim=keep)[0],
+        lambda a, dim, keep: a.var(dim, keepdims=keep),
+    ),
+    "norm": (lambda x, dim, keep: x.norm(2, dim, keep), lambda a, dim, keep: np.sqrt((a * a).sum(dim, keepdims=keep))),
+    "maximum norm": (
+        lambda x, dim, keep: torch.linalg.vector_norm(x, float("inf"), dim, keep),
+        lambda a, dim, keep: abs(a).max(dim, keepdims=keep),
+    ),
+    "all": (lambda x, dim, keep: torch.all(x > 0, dim, keep), lambda a, dim, keep: (a > 0).all(dim, keepdims=keep)),
+    "any": (lambda x, dim, keep: torch.any(x > 1, dim, keep), lambda a, dim, keep: (a > 1).any(dim, keepdims=keep)),
+    "any of numbers": (lambda x, dim, keep: x.any(dim, keep), lambda a, dim, keep: (a != 0).any(dim, keepdims=keep)),
+    "max": (lambda x, dim, keep: x.max(dim[0], keep).values, lambda a, dim, keep: a.max(dim[0], keepdims=keep)),
+    "min": (lambda x, dim, keep: x.min(dim[0], keep).values, lambda a, dim, keep: a.min(dim[0], keepdims=keep)),
+    "aminmax": (lambda x, dim, keep: torch.aminmax(x, dim=dim[0], keepdim=keep).max, lambda a, dim, keep: a.max(dim[0], keepdims=keep)),
+    "prod": (lambda x, dim, keep: x.prod(dim[0], keep), lambda a, dim, keep: a.prod(dim[0], keepdims=keep)),
+    "cummax": (lambda x, dim, keep: x.cummax(dim[0]).values, lambda a, dim, keep: np.maximum.accumulate(a, dim[0])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(REDUCTIONS))
+def test_reductions_are_in_rows_whatever_the_order_of_the_input(name: str) -> None:
+    reduce, formula = REDUCTIONS[name]
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        ndim = int(rng.integers(2, 5))
+        array = rng.standard_normal(rng.integers(1, 5, ndim)).transpose(rng.permutation(ndim))
+        if rng.random() < 0.3:
+            array = array[::2] if rng.random() < 0.5 else np.broadcast_to(array[:1], array.shape)
+        dims = tuple(map(int, rng.permutation(ndim)[: rng.integers(1, ndim)]))
+        keep = bool(rng.random() < 0.5)
+        x = torch.from_numpy(np.require(array, requirements="W") if array.flags.writeable else array.copy("K"))
+        for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
+            result = reduce(x.to(dtype), dims, keep)
+            np.testing.assert_allclose(result.numpy(), formula(array, dims, keep), rtol=tolerance, atol=tolerance)
+            assert result.is_contiguous() and result.view(-1).numel() == result.numel()
+    assert reduce(torch.zeros(2, 0, 3).mT, (0,), False).is_contiguous()
+
+
+def test_padded_images_are_in_rows_or_channels_last() -> None:
+    x = torch.randn(2, 4, 5, 3)
+    for turned in (x.permute(0, 3, 1, 2), x.mT, x.permute(3, 2, 1, 0), x[:, ::2], x[:1].expand(3, 4, 5, 3)):
+        padded = F.pad(turned, (1, 0, 2, 1), value=0.5)
+        np.testing.assert_array_equal(
+            padded.numpy(), np.pad(turned.numpy(), ((0, 0), (0, 0), (2, 1), (1, 0)), constant_values=0.5)
+        )
+        last = turned.is_contiguous(memory_format=LAST)
+        assert padded.is_contiguous(memory_format=LAST if last else torch.contiguous_format)

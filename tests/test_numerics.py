@@ -78,6 +78,25 @@ def test_running_sums_and_products_do_not_drift():
 HALVES = [torch.float16, torch.bfloat16]
 
 
+@pytest.mark.skipif(torch.get_default_device().type != "cpu", reason="a library's own conversion may round once")
+def test_doubles_are_rounded_to_half_precision_by_way_of_single() -> None:
+    rng = np.random.default_rng(0)
+    near = rng.standard_normal((7, 30)).astype(np.float16).astype(np.float64)
+    ties = near + np.spacing(near.astype(np.float16)) / 2
+    for array in (ties * (1 + 1e-10), ties * (1 - 1e-10), ties, rng.standard_normal((3, 0)), np.float64(1 + 2**-11 + 2**-40)):
+        wanted = array.astype(np.float32).astype(np.float16)
+        x = torch.asarray(array)
+        for half in (
+            x.half(),
+            x.mT.half().mT if x.ndim else x.to(torch.float16),
+            torch.asarray(array, dtype=torch.float16),
+            torch.tensor(array.tolist(), dtype=torch.float16),
+            torch.empty(x.shape, dtype=torch.float16).copy_(x),
+        ):
+            np.testing.assert_array_equal(half.numpy(), wanted)
+    assert torch.zeros(2, dtype=torch.float16).fill_(1 + 2**-11 + 2**-40).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_half_precision_is_added_up_in_single(dtype):
     n = 8192

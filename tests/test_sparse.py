@@ -354,7 +354,8 @@ def test_a_file_with_indices_outside_of_the_tensor_is_refused():
 
 
 def test_a_dense_program_does_not_load_it():
-    code = "import flambeau as torch, sys; torch.ones(2).sum(); print('flambeau.sparse' in sys.modules)"
+    """Nor do plugins that are installed, by what `flambeau.extension` offers them."""
+    code = "import flambeau as torch, sys, flambeau.extension; torch.ones(2).sum(); print('flambeau.sparse' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

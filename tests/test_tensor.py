@@ -712,3 +712,10 @@ def test_shapes_that_do_not_broadcast() -> None:
         torch.ones(2) + torch.ones(3)
     with pytest.raises(RuntimeError, match="got a"):
         torch.broadcast_shapes((1,), "a")
+    for shapes in [((-1,),), ((-1,), (-1,)), ((1, -2), (3, 1)), (-3, 2), ([-1],)]:
+        with pytest.raises(ValueError, match="broadcast a dimension with negative length"):
+            torch.broadcast_shapes(*shapes)
+    for shapes in [((2,), (-1,)), ((3, 2), -5)]:
+        with pytest.raises(RuntimeError, match=r"dimension of length -\d at -1! Mismatching argument at index 1"):
+            torch.broadcast_shapes(*shapes)
+    assert torch.broadcast_shapes((0,), (0,)) == torch.broadcast_shapes((0,), 1) == (0,)

@@ -738,3 +738,29 @@ def test_dtypes_of_images_alone_are_converted():
     mask = tv_tensors.Mask(torch.ones(2, 2, dtype=torch.uint8))
     converted, same = v2.ConvertImageDtype(torch.float32)(image, mask)
     assert type(converted) is tv_tensors.Image and torch.allclose(converted, torch.full((3, 2, 2), 0.2)) and same is mask
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 5), (2, 1, 3, 4), (0, 1, 2, 2), (1, 0, 3)])
+def test_images_that_are_grey_already(shape):
+    """The functions of v1 leave them one channel; those of v2 and PIL images get as many as are asked for."""
+    grey = torch.from_numpy(np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8))
+    tripled = torch.cat([grey] * 3, -3)
+    for channels in (1, 3):
+        for made in (F.rgb_to_grayscale(grey, channels), T.Grayscale(channels)(grey)):
+            assert (made.equal(grey) and made.data_ptr() != grey.data_ptr()) or not grey.numel()
+        for made in (v2.functional.rgb_to_grayscale(grey, channels), v2.Grayscale(channels)(grey)):
+            assert made.equal(grey if channels == 1 else tripled)
+    assert v2.functional.grayscale_to_rgb(grey).equal(tripled) and v2.RGB()(grey).equal(tripled)
+    assert len(F.rgb_to_grayscale(Image.new("L", (4, 5)), 3).getbands()) == 3
+    with pytest.raises(TypeError, match="at least 3 dimensions, but found 2"):
+        F.rgb_to_grayscale(torch.zeros(4, 5))
+
+
+def test_thresholds_above_white():
+    for image, threshold in ((torch.zeros(3, 4, 4, dtype=torch.uint8), 256), (torch.zeros(1, 2, 2), 1.5)):
+        with pytest.raises(TypeError, match=r"Threshold should be less than bound of img\."):
+            F.solarize(image, threshold)
+        for call in (v2.functional.solarize, lambda image, threshold: v2.RandomSolarize(threshold, p=1)(image)):
+            with pytest.raises(TypeError, match=f"less or equal the maximum value of the dtype, but got {threshold}"):
+                call(image, threshold)
+        assert v2.functional.solarize(tv_tensors.Image(image), threshold - 1).equal(image)

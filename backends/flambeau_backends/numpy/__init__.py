@@ -28,6 +28,7 @@ from . import (  # noqa: F401
     kernels_optim,
     kernels_pool,
     kernels_recurrent,
+    kernels_reduce,
     kernels_resample,
     kernels_softmax,
     kernels_sparse,
@@ -44,6 +45,7 @@ from .quiet import quiet, quiet_in_place
 
 __all__ = ["NumpyBackend", "without_new_axes"]
 
+_HALF, _DOUBLE = np.dtype(np.float16), np.dtype(np.float64)
 _FEW = 1 << 10  # elements up to which the overhead of calls outweighs the computation
 
 
@@ -98,6 +100,8 @@ class NumpyBackend(Backend):
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if is_float8(raw_dtype) and getattr(data, "dtype", None) != raw_dtype:
             return converted(np.asarray(data), raw_dtype)
+        if raw_dtype is _HALF and (array := np.asarray(data)).dtype is _DOUBLE:
+            return self.astype(array, raw_dtype)
         try:
             return np.array(data, dtype=raw_dtype, copy=copy)
         except self.arithmetic_errors:
@@ -135,6 +139,8 @@ class NumpyBackend(Backend):
             return converted(array.real, raw_dtype)
         if array.dtype.kind == "f" and raw_dtype.kind in "iu":
             return _cast(array, raw_dtype)
+        if raw_dtype is _HALF and array.dtype is _DOUBLE:  # rounded twice, as by PyTorch
+            array = self.astype(array, np.dtype(np.float32))
         try:
             return array.astype(raw_dtype)
         except self.arithmetic_errors:

@@ -13,6 +13,7 @@ from flambeau.backend import contiguous_strides
 from flambeau.calls.op import OPS
 
 from .kernels import KERNELS, kernel, summing
+from .layout import in_rows
 from .namespace import namespace
 
 __all__: list[str] = []
@@ -60,7 +61,7 @@ def _extreme(name: str, find: str, reduce: Callable[..., Any]) -> None:
     def extreme(input: Any, dim: int, keepdim: bool = False) -> Any:
         if not input.ndim:
             return OPS[name].forward(namespace, input, dim, keepdim)
-        return reduce(input, dim, None, None, keepdim), getattr(input, find)(dim, keepdims=keepdim)
+        return in_rows(reduce(input, dim, None, None, keepdim)), getattr(input, find)(dim, keepdims=keepdim)
 
     KERNELS[name] = extreme
 

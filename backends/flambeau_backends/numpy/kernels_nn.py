@@ -99,7 +99,7 @@ def index_frequencies(input: Any, indices: Any) -> Any:
 @kernel
 @keeps_channels_last
 def constant_pad(input: Any, pad: Sequence[tuple[int, int]], value: Any = 0) -> Any:
-    return constant_pad_forward(namespace, input, pad, value)
+    return np.ascontiguousarray(constant_pad_forward(namespace, input, pad, value))
 
 
 # --- windows ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Channels-last memory format: operations on arrays that have it return results that have it."""
+"""Memory orders that PyTorch gives results: channels-last where an operand has it, row-major for reductions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["channels_last", "channels_second", "has_channels_last", "keeps_channels_last"]
+__all__ = ["channels_last", "channels_second", "has_channels_last", "in_rows", "keeps_channels_last"]
 
 
 def channels_last(array: Any) -> Any:
@@ -25,6 +25,11 @@ def has_channels_last(array: Any) -> bool:
     if array is None or array.flags.c_contiguous or array.ndim not in (4, 5):
         return False
     return bool(channels_last(array).flags.c_contiguous)
+
+
+def in_rows(result: Any) -> Any:
+    """The result of a reduction in row-major order; NumPy gives it the input's, and a program's `view` of it would fail."""
+    return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:

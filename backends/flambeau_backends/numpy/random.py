@@ -17,7 +17,6 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from math import prod
 
 import numpy as np
 
@@ -120,7 +119,7 @@ class Generator:
 
     def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Uniform on `[low, high)`; a complex dtype draws both parts."""
-        if dtype is _SINGLE and low == 0.0 and high == 1.0 and (count := prod(shape)) <= MANY:
+        if dtype is _SINGLE and low == 0.0 and high == 1.0 and (count := math.prod(shape)) <= MANY:
             return self._words.uniform(count).reshape(shape)
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
@@ -146,7 +145,7 @@ class Generator:
         Without `high`, up to the largest of the dtype; of a float, the one up to which it has all integers.
         Without `low` too, from 0 to there: what `random_()` draws.
         """
-        if dtype is _LONG and low == 0 and high is not None and 0 < high < 2**28 and (count := prod(shape)) <= MANY:
+        if dtype is _LONG and low == 0 and high is not None and 0 < high < 2**28 and (count := math.prod(shape)) <= MANY:
             return np.remainder(self._words.take(count), number(high, _WORD_TYPE)).astype(np.int64).reshape(shape)
         return self._integers(shape, np.dtype(dtype), low, high)
 
@@ -179,7 +178,7 @@ class Generator:
             if not ((p >= 0) & (p <= 1)).all():
                 raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
             draw = self._doubles if p.dtype == np.float64 else self._floats
-            unit = draw(prod(shape)).reshape(shape)
+            unit = draw(math.prod(shape)).reshape(shape)
             return (unit < p.astype(unit.dtype, copy=False)).astype(dtype)
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -268,7 +267,7 @@ class Generator:
         PyTorch draws into a tensor that is not contiguous.
         """
         if dtype is _SINGLE and contiguous and type(mean) is type(std) is float and mean == 0.0 and std == 1.0:
-            count = prod(shape)
+            count = math.prod(shape)
             if 16 <= count <= MANY:
                 return self._words.normal(tuple(shape), count)
         dtype = np.dtype(dtype)
@@ -286,7 +285,7 @@ class Generator:
         if dtype.kind == "c":
             parts = self.normal((*shape, 2), _real(dtype), mean, std / math.sqrt(2), contiguous=contiguous)
             return _as_complex(parts, dtype)
-        if contiguous and prod(shape) >= 16:
+        if contiguous and math.prod(shape) >= 16:
             return self._normal_blocks(shape, dtype, mean, std)
         return _in_chunks(lambda count: _shift(self._normal_pairs(count, dtype), mean, std), shape, dtype)
 
@@ -319,7 +318,7 @@ class Generator:
         def block(count: int) -> np.ndarray:
             return _shift(_box_muller(draw(count)), mean, std)
 
-        n = prod(shape)
+        n = math.prod(shape)
         remainder = n % 16
         if n <= MANY and dtype.itemsize == 4:  # the code below, in a single draw
             return _shift(self._words.normal((n,), n), mean, std).reshape(shape)
@@ -604,7 +603,7 @@ def _log(x: float) -> float:
 
 def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype) -> np.ndarray:
     """An array of `shape` filled with `draw(count)`, a chunk at a time."""
-    n, dtype = prod(shape), np.dtype(dtype)
+    n, dtype = math.prod(shape), np.dtype(dtype)
     if n == 0:
         return np.empty(shape, dtype)
     if n <= _CHUNK:

@@ -17,6 +17,7 @@ from flambeau.operations.reductions import axis_of
 from . import few
 from .constants import number, ones
 from .kernels import KERNELS, kernel
+from .layout import in_rows
 
 __all__ = ["column_sums", "total", "weighted_column_sums"]
 
@@ -30,14 +31,12 @@ def total(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The sum over dimensions (all, for None)."""
     axes = axis_of(dim, input)
     if input.size < _SMALL or input.dtype.kind not in "fc":
-        result = _add(input, axes, None, None, keepdim)
-        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+        return in_rows(_add(input, axes, None, None, keepdim))
     ndim = input.ndim
     summed = set(range(ndim)) if axes is None else {axis % ndim for axis in (axes if type(axes) is tuple else (axes,))}
     if _additions(input, summed) > _RUN:
         input = _of_blocks(input, summed)
-    result = _add(input, axes, None, None, keepdim)
-    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    return in_rows(_add(input, axes, None, None, keepdim))
 
 
 def _additions(input: Any, summed: set[int]) -> int:
@@ -144,7 +143,7 @@ def _var_of_few(input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
     count = input.size // centre.size
     np.divide(centre, number(count, np.float64), centre)
     centred = np.subtract(input, centre)
-    squares = _add(np.multiply(centred, centred, centred), axes, None, None, keepdim)
+    squares = in_rows(_add(np.multiply(centred, centred, centred), axes, None, None, keepdim))
     divisor = count - correction
     return np.divide(squares, number(divisor if divisor > 0 else np.nan, np.float64)).astype(np.float32)
 
@@ -176,5 +175,5 @@ _in_double("cumprod", np.multiply.accumulate)
 
 @kernel
 def prod_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    result = np.multiply.reduce(input, dim, _WIDER.get(input.dtype), None, keepdim)
+    result = in_rows(np.multiply.reduce(input, dim, _WIDER.get(input.dtype), None, keepdim))
     return result.astype(input.dtype, copy=False)

@@ -497,12 +497,17 @@ def _dim_problem(dims: Any, ndim: int) -> str | None:
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that `shapes` broadcast to; None among them stands for no shape at all.
 
+    Raises:
+        RuntimeError: they do not broadcast, or one is no shape.
+        ValueError: a length is negative.
+
     >>> import flambeau as torch
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
-    if shapes and isinstance(shapes[0], tuple) and shapes.count(shapes[0]) == len(shapes):
-        return Size(shapes[0])
+    first = shapes[0] if shapes else None
+    if isinstance(first, tuple) and shapes.count(first) == len(shapes) and min(first, default=0) >= 0:
+        return Size(first)
     given = [(shape,) if isinstance(shape, int) else shape for shape in shapes if shape is not None]
     for shape in given:
         if not isinstance(shape, (tuple, list)):
@@ -511,6 +516,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     for index, shape in enumerate(given):
         for dim in range(-1, -1 - len(shape), -1):
             if common[dim] == 1:
+                if shape[dim] < 0:
+                    raise ValueError("Attempting to broadcast a dimension with negative length!")
                 common[dim] = shape[dim]
             elif shape[dim] not in (1, common[dim]):
                 raise RuntimeError(

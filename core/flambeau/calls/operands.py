@@ -7,9 +7,9 @@ from typing import Any, Final
 from ..runtime.devices import DispatchKey
 from ..tape.fast_path import FAST
 from ..tensors.tensor import Tensor, wrap
-from ..values.scalars import is_library_scalar
+from ..values.scalars import converted, is_library_scalar, too_large
 
-__all__ = ["Foreign", "as_operand", "can_operate", "constant", "no_tensor", "original"]
+__all__ = ["Foreign", "as_operand", "can_operate", "constant", "filler", "no_tensor", "original"]
 
 
 class Foreign:
@@ -27,7 +27,7 @@ def as_operand(value: Any, beside: Any) -> Any:
     if type(beside) in FAST and type(value) in beside._key.constant_types:
         try:
             return constant(value, beside._key)
-        except OverflowError:  # it depends on the operation whether that is an error
+        except OverflowError:
             return Foreign(value)
     number = value.item() if is_library_scalar(value) else value
     return Foreign(value) if type(number) is type(value) else as_operand(number, beside)  # a long double's item is itself
@@ -50,7 +50,11 @@ def can_operate(value: Any) -> bool:
 
 
 def constant(value: Any, key: DispatchKey) -> Tensor:
-    """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar."""
+    """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar.
+
+    Raises:
+        OverflowError: the dtype cannot hold the number; whether that is an error depends on the operation.
+    """
     constants = key.constants
     if type(constants) is not dict and type(value) in constants.followed:  # type: ignore[attr-defined]  # a recording's
         plain = key.of_numbers
@@ -59,6 +63,8 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
     tensor: Tensor | None = constants.get(cache_key)
     if tensor is None:
         plain = key.of_numbers
+        if too_large(value, plain.dtype):
+            raise OverflowError(f"{value} is too large for {plain.dtype}")
         array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)
         tensor = wrap(array, plain)
         if value == value:  # NaN would not be found again
@@ -66,3 +72,21 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
                 key.constants.clear()
             key.constants[cache_key] = tensor
     return tensor
+
+
+def filler(value: Any, key: DispatchKey, alone: bool = False) -> Tensor:
+    """A Python number that elements of this dispatch key become, as a 0-d tensor.
+
+    `alone` and the errors are those of `converted`.
+    """
+    if type(value) in key.constant_types:
+        try:
+            return constant(value, key)
+        except OverflowError:
+            pass
+    number = value.item() if is_library_scalar(value) else value
+    if not isinstance(number, (bool, int, float, complex)):
+        raise TypeError(f"the value must be a number or a Tensor, not {type(value).__name__}")
+    plain = key.of_numbers
+    array = plain.backend.asarray(converted(number, plain.dtype, alone), plain.raw_dtype, index=plain.device.index or 0)
+    return wrap(array, plain)

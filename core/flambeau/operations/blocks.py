@@ -11,6 +11,7 @@ from ..calls.arguments import Dims, as_int, as_python
 from ..calls.dispatch import require_dtype, whole_numbers
 from ..calls.node_names import gathered
 from ..calls.op import composite
+from ..calls.operands import filler
 from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..runtime.warning import warn_once
@@ -318,7 +319,7 @@ def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
             self[start:].diagonal().fill_(fill_value)
         return self
     places = arange(min(self.shape), device=self.device)
-    self[(places,) * self.ndim] = fill_value
+    self[(places,) * self.ndim] = filler(as_python(fill_value), self._key)
     return self
 
 

@@ -10,11 +10,12 @@ from ..calls.dispatch import refusing, require_data, require_operands, require_t
 from ..calls.op import composite, op
 from ..calls.record import Out
 from ..calls.wrappers import as_method
+from ..runtime.devices import DispatchKey
 from ..runtime.warning import warn_once
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
-from ..values.scalars import converted
+from ..values.scalars import LARGEST_SINGLE, converted
 
 
 def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:
@@ -97,9 +98,18 @@ masked = op(
     input=lambda F, g, mask, of: F.masked(g, mask, of),
     of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
+
+
+def _check_choices(condition: Any, *choices: Any) -> None:
+    """Refuse numbers that the result's dtype cannot hold; half precision takes any, as the only element of a tensor."""
+    for choice in choices:
+        if not isinstance(choice, Tensor):
+            converted(choice, result_dtype(choices), alone=True)
+
+
 _where = op(
     "where", lambda xp, condition, input, other: xp.where(condition, input, other),
-    promote="arithmetic", keeps_dtype=("condition",), public=False, method=False,
+    promote="arithmetic", keeps_dtype=("condition",), public=False, method=False, check=_check_choices,
     input=lambda F, g, condition: F.masked(g, condition),
     other=lambda F, g, condition: F.masked(g, ~condition),
 )  # fmt: skip
@@ -184,9 +194,9 @@ _clamp_between = op(
 )  # fmt: skip
 
 
-def _fit(scalars: Any, bound: Any) -> bool:
-    """Whether a bound is None, or a number that does not change the dtype."""
-    return bound is None or type(bound) in scalars
+def _fit(key: DispatchKey, bound: Any) -> bool:
+    """Whether a bound is None, or a number that neither changes the dtype nor could be too large for it."""
+    return bound is None or (type(bound) in key.constant_types and -LARGEST_SINGLE <= bound <= LARGEST_SINGLE)
 
 
 @composite(inplace=True, out=Out.OWN_DTYPE, aliases=("clip",))
@@ -200,7 +210,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     key = input._key
-    if key.dtype.category == dtypes.FLOATING and _fit(key.scalars, min) and _fit(key.scalars, max):
+    if key.dtype.category == dtypes.FLOATING and _fit(key, min) and _fit(key, max):
         return _clamp(input, min, max)
     operands = [operand for operand in (input, min, max) if operand is not None]
     if any(
@@ -224,8 +234,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     require_operands("clamp", **{name: bound for name, bound in (("min", min), ("max", max)) if bound is not None})
     if not all(type(bound) in input._key.scalars for bound in bounds):
         input = input.to(result_dtype((input, *bounds)))
-    if input.dtype.category == dtypes.INTEGER:
-        min, max = (bound if bound is None else converted(bound, input.dtype) for bound in (min, max))
+    min, max = (bound if bound is None else converted(bound, input.dtype) for bound in (min, max))
     return _clamp(input, min, max)
 
 

@@ -236,11 +236,15 @@ def full(
     value = _plain(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    number = value if isinstance(fill_value, Tensor) else fill_value  # a NumPy bool gives floats
-    key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(number)))
+    typed = value if isinstance(fill_value, Tensor) else fill_value  # a NumPy bool gives floats
+    key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(typed)))
     shape = _checked_shape("full", (size,))
-    result = wrap(key.backend.on(key.device.index).full(shape, converted(value, key.dtype), dtype=key.raw_dtype), key)
-    return _finish(result, requires_grad, out, pin_memory)
+    number, index = converted(value, key.dtype, alone=not shape), key.device.index
+    if shape:
+        array = key.backend.on(index).full(shape, number, dtype=key.raw_dtype)
+    else:
+        array = key.backend.asarray(number, key.raw_dtype, index=index or 0)
+    return _finish(wrap(array, key), requires_grad, out, pin_memory)
 
 
 def full_like(

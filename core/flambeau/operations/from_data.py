@@ -110,7 +110,14 @@ def _scalar_array(value: Any, key: DispatchKey) -> Any:
     try:
         return key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
     except OverflowError:
-        return key.backend.asarray(converted(value, key.dtype), key.raw_dtype, index=key.device.index or 0)
+        return key.backend.asarray(_integer(value, key.dtype), key.raw_dtype, index=key.device.index or 0)
+
+
+def _integer(value: Any, dtype: Dtype) -> Any:
+    """`converted`, for what does not fit as it is."""
+    if isinstance(value, int) and dtype is not dtypes.uint64 and not -(2**63) <= value < 2**63:
+        raise ValueError("Overflow when unpacking long long")
+    return converted(value, dtype)
 
 
 def _is_array(data: Any) -> bool:
@@ -137,7 +144,7 @@ def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
     try:
         array = key.backend.asarray(_cast(numbers, key.dtype), key.raw_dtype, index=index)
     except (ValueError, OverflowError):
-        array = key.backend.asarray([converted(number, key.dtype) for number in numbers], key.raw_dtype, index=index)
+        array = key.backend.asarray([_integer(number, key.dtype) for number in numbers], key.raw_dtype, index=index)
     return wrap(key.backend.xp.reshape(array, shape), key)
 
 

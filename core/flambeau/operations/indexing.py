@@ -6,8 +6,9 @@ import math
 from typing import Any, NoReturn
 
 from ..calls import overriding
-from ..calls.dispatch import common_shape, require_data, wrap_scalar
+from ..calls.dispatch import common_shape, require_data
 from ..calls.op import composite, op
+from ..calls.operands import filler
 from ..calls.overriding import DIRECT
 from ..calls.record import Out
 from ..calls.tables import OPS
@@ -22,7 +23,7 @@ from ..tape.tensor_class import RECORDED
 from ..tape.transforming import VMAP_WRITES_TO_ALL
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
-from ..values.scalars import converted, overflow
+from ..values.scalars import converted
 from .standard_indexing import getitem, put
 from .standard_indexing import nonzero as coordinates
 from .views import wrap_dim
@@ -347,15 +348,12 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     node_name = _node_name_of_write(raw, isinstance(value, Tensor))
     check_writable(self, part=node_name == "CopySlices")
     key = self._key
-    if not isinstance(value, Tensor):
-        from .creation import tensor as make
+    if isinstance(value, (bool, int, float, complex)):
+        value = filler(value, key, alone=True)
+    elif not isinstance(value, Tensor):
+        from .creation import tensor
 
-        try:
-            value = make(value, dtype=key.dtype, device=key.device)
-        except TypeError:
-            if isinstance(value, complex):
-                converted(value, key.dtype)  # raises
-            raise
+        value = tensor(value, dtype=key.dtype, device=key.device)
     elif value._key is not key or type(key) is not DispatchKey:
         check_batch(key, value._key)
         value = value._key.materialize(value).to(key.device, key.dtype)
@@ -666,10 +664,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
         if not dtypes.can_cast(value.dtype, input.dtype):
-            raise overflow(input.dtype)
+            value = input.new_tensor(converted(value.item(), input.dtype))
         value = value.to(input.dtype)
     else:
-        value = wrap_scalar(converted(value, input.dtype), input._key)
+        value = filler(value, input._key)
     return _masked_fill(input, mask, value)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..calls.arguments import as_float
+from ..calls.arguments import as_float, as_python
 from ..calls.dispatch import require_dtype, require_operands, whole_numbers
 from ..calls.node_names import gathered
 from ..calls.op import op
 from ..calls.tables import PUBLIC
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..values.scalars import converted
 from .joining import cat
 from .views import with_tied_gradient
 
@@ -56,10 +56,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
                 f"output size, which is invalid. Check dimension {dim} of your input."
             )
     require_operands("constant_pad_nd", value=value)
-    category = input.dtype.category
-    if category < dtypes.FLOATING:
-        value = bool(value) if category == dtypes.BOOL else int(value)
-    return _constant_pad(input, tuple(pairs), value)
+    return _constant_pad(input, tuple(pairs), converted(as_python(value), input.dtype))
 
 
 PUBLIC["constant_pad_nd"] = constant_pad
@@ -138,7 +135,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         )
     value = None if value is None else as_float("pad", "value", value)
     if mode == "constant":
-        return constant_pad(input, pad, 0 if value is None else value)
+        return constant_pad(input, pad, 0.0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     _check(input, pad, mode)

@@ -12,7 +12,7 @@ from ..calls.dispatch import require_dtype
 from ..calls.inplace import is_plain
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
-from ..calls.operands import constant
+from ..calls.operands import constant, filler
 from ..calls.overriding import handle_torch_function, may_override, offer_method, relevant
 from ..calls.record import Out
 from ..calls.tables import PUBLIC
@@ -511,8 +511,6 @@ def _filled(self: Tensor, value: Any) -> bool:
 
 def _fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor."""
-    from .creation import full
-
     if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
         return self
     if isinstance(value, Tensor):
@@ -521,7 +519,7 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
         return write_over(self, value, "FillBackward3")
     if may_override((value,)):
         return offer_method("fill_", (self, value), {})  # type: ignore[no-any-return]  # an override may return anything
-    return write_over(self, full((), value, dtype=self.dtype, device=self.device), "FillBackward2")
+    return write_over(self, filler(value, self._key, alone=self.numel() == 1), "FillBackward2")
 
 
 @composite(method=False)

@@ -9,6 +9,7 @@ from ..calls.arguments import Number
 from ..calls.dispatch import require_dtype
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
+from ..calls.operands import filler
 from ..calls.record import Out
 from ..calls.wrappers import as_method
 from ..runtime.warning import warn_once
@@ -70,7 +71,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     _check_index_dtype("scatter", index)
     of_number = not isinstance(src, Tensor)
     if of_number:
-        src = input.new_full(index.shape, src)
+        src = filler(src, input._key).expand(index.shape)
     elif src.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not input.ndim:
@@ -268,7 +269,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
-    value = value if isinstance(value, Tensor) else input.new_full((), value)
+    value = value if isinstance(value, Tensor) else filler(value, input._key)
     if value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."

@@ -14,7 +14,7 @@ from ..calls.tables import PUBLIC
 from ..calls.transform_hooks import one_by_one
 from ..tensors.tensor import Tensor
 from ..values import dtypes
-from ..values.scalars import converted
+from ..values.scalars import converted, too_large
 from .blocks import unravel_index
 from .comparison import where
 from .elementary import logaddexp_forward
@@ -50,9 +50,11 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     if input.dtype.category < dtypes.FLOATING:
         return input.clone()
     limits = dtypes.finfo(input.dtype)
-    result = where(input.isnan(), 0.0 if nan is None else nan, input)
-    result = where(input == math.inf, limits.max if posinf is None else posinf, result)
-    return where(input == -math.inf, limits.min if neginf is None else neginf, result)  # type: ignore[no-any-return]  # `where` has two forms
+    numbers = [default if given is None else given for given, default in ((nan, 0.0), (posinf, limits.max), (neginf, limits.min))]
+    # where one is too large for the dtype, it becomes infinite
+    for_nan, above, below = (math.copysign(math.inf, value) if too_large(value, input.dtype) else value for value in numbers)
+    result = where(input == math.inf, above, where(input.isnan(), for_nan, input))
+    return where(input == -math.inf, below, result)  # type: ignore[no-any-return]  # `where` has two forms
 
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from struct import Struct
 from typing import Any
 
 from . import dtypes
-from .dtypes import COMPLEX, FLOATING, dtype
+from .dtypes import COMPLEX, FLOAT8, FLOATING, HALF, dtype
 
-__all__ = ["converted", "is_library_scalar", "overflow", "single", "wrapped"]
+__all__ = ["LARGEST_SINGLE", "converted", "is_library_scalar", "overflow", "single", "too_large", "wrapped"]
 
 _C_NAMES = {
     "float32": "float",
@@ -17,9 +17,14 @@ _C_NAMES = {
     "int32": "int",
     "float16": "c10::Half",
     "bfloat16": "c10::BFloat16",
+    "complex32": "c10::complex<c10::Half>",
+    "complex64": "c10::complex<float>",
     "bool": "bool",
-}
-_LARGEST_FLOAT = dtypes.finfo(dtypes.float32).max
+} | {dtype.name: f"c10::{dtype.name.capitalize()}" for dtype in FLOAT8}
+_NARROW = HALF.union(FLOAT8)
+LARGEST_SINGLE = dtypes.finfo(dtypes.float32).max
+_LARGEST = {dtype: dtypes.finfo(dtype).max for dtype in _NARROW}  # float64 holds any Python float
+_LARGEST |= dict.fromkeys((dtypes.float32, dtypes.complex32, dtypes.complex64), LARGEST_SINGLE)
 _SINGLE = Struct("f")
 _pack, _unpack = _SINGLE.pack, _SINGLE.unpack
 
@@ -32,30 +37,43 @@ def wrapped(value: Any, dtype: dtype) -> Any:
     """
     if dtype.category != dtypes.INTEGER:
         return value
-    if not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
+    _check_bits(value)
     bits = 8 * dtype.itemsize
     value &= 2**bits - 1
     return value - 2**bits if dtype.is_signed and value >> bits - 1 else value
 
 
-def converted(value: Any, dtype: dtype) -> Any:
+def _check_bits(value: int) -> None:
+    if not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
+
+
+def converted(value: Any, dtype: dtype, alone: bool = False) -> Any:
     """A value to fill a tensor with: for integers, fractions are truncated; for unsigned integers, negative numbers wrap around.
+
+    Infinities and NaN fit every float; a finite number that is beyond the largest one does not.  Only where it is `alone`, the
+    value of a single element, may it be in half precision and below; a cast then makes it infinite.
 
     Raises:
         RuntimeError: the dtype cannot hold the value.
+        OverflowError: it is an integer of more than 64 bits.
     """
     category = dtype.category
-    if category == COMPLEX:
-        return value
+    if isinstance(value, int):
+        _check_bits(value)
+        value = value if category < FLOATING else float(value)
     if dtype is dtypes.bool_:
         return bool(value)
+    if category == COMPLEX:
+        if too_large(value, dtype):
+            raise overflow(dtype)
+        return value
     if isinstance(value, complex):
         if value.imag:
             raise overflow(dtype)
         value = value.real
     if category == FLOATING:
-        if dtype is dtypes.float32 and not -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT and abs(value) < math.inf:
+        if too_large(value, dtype) and not (alone and dtype in _NARROW):
             raise overflow(dtype)
         return value
     limits = dtypes.iinfo(dtype)
@@ -65,6 +83,16 @@ def converted(value: Any, dtype: dtype) -> Any:
     if not (limits.min or -limits.max) <= value <= limits.max:
         raise overflow(dtype)
     return wrapped(value, dtype)
+
+
+def too_large(value: Any, dtype: dtype) -> bool:
+    """Whether a number is beyond the largest finite ones of a floating-point or complex dtype, or an integer beyond int64."""
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return True
+    largest = _LARGEST.get(dtype)
+    if largest is None or (-largest <= value.real <= largest and -largest <= value.imag <= largest):
+        return False
+    return any(abs(part) > largest and math.isfinite(part) for part in (value.real, value.imag))
 
 
 def overflow(dtype: dtype) -> RuntimeError:

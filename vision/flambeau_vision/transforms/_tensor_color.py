@@ -99,9 +99,10 @@ def _grey(img: Tensor) -> Tensor:
 
 
 def to_grayscale(img: Tensor, num_output_channels: int) -> Tensor:
-    check_channels(img)
-    grey = _grey(img)
-    return grey.expand(*img.shape[:-3], num_output_channels, *img.shape[-2:])
+    if img.ndim < 3:
+        raise TypeError(f"Input image tensor should have at least 3 dimensions, but found {img.ndim}")
+    grey = img.clone() if check_channels(img) == 1 else _grey(img)
+    return grey.expand(img.shape) if num_output_channels == 3 else grey
 
 
 def adjust_brightness(img: Tensor, factor: float) -> Tensor:

@@ -143,7 +143,7 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        num_output_channels: 1, or 3 for three equal channels.
+        num_output_channels: 1, or 3 for three equal channels; a tensor with one channel keeps that.
 
     Raises:
         ValueError: `num_output_channels` is something else.
@@ -164,7 +164,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        num_output_channels: 1, or 3 for three equal channels.
+        num_output_channels: 1, or 3 for three equal channels; a tensor with one channel keeps that.
 
     Raises:
         ValueError: `num_output_channels` is something else.

@@ -26,6 +26,7 @@ __all__ = [
     "autocontrast",
     "convert_image_dtype",
     "for_tensors",
+    "solarize",
     "to_grayscale",
 ]
 
@@ -83,6 +84,12 @@ def to_grayscale(img: Tensor, num_output_channels: int = 1) -> Tensor:
         raise ValueError(f"num_output_channels must be 1 or 3, got {num_output_channels}.")
     grey = img if img.shape[-3] == 1 else _luma(img).to(img.dtype)
     return grey.expand(*img.shape[:-3], 3, *img.shape[-2:]) if num_output_channels == 3 else grey.clone()
+
+
+def solarize(img: Tensor, threshold: float) -> Tensor:
+    if threshold > largest_value(img.dtype):
+        raise TypeError(f"Threshold should be less or equal the maximum value of the dtype, but got {threshold}")
+    return _tensor_color.solarize(img, threshold)
 
 
 def adjust_brightness(img: Tensor, brightness_factor: float) -> Tensor:

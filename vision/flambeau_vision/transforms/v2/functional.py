@@ -112,7 +112,7 @@ adjust_saturation = typed(for_tensors(_color.adjust_saturation, F.adjust_saturat
 adjust_sharpness = typed(for_tensors(_color.adjust_sharpness, F.adjust_sharpness))
 autocontrast = typed(for_tensors(_color.autocontrast, F.autocontrast))
 invert = typed(F.invert)
-solarize = typed(F.solarize)
+solarize = typed(for_tensors(_color.solarize, F.solarize))
 rgb_to_grayscale = typed(for_tensors(_color.to_grayscale, F.rgb_to_grayscale))
 to_grayscale = typed(for_tensors(_color.to_grayscale, F.to_grayscale))
 
@@ -342,7 +342,7 @@ def grayscale_to_rgb(inpt: Any) -> Any:
     """Images with three channels: grey ones repeated, others as they are; PIL images in mode `RGB`."""
     if is_pil_image(inpt):
         return inpt.convert("RGB")
-    return inpt if inpt.shape[-3] >= 3 else F.rgb_to_grayscale(inpt, 3)
+    return inpt if inpt.shape[-3] >= 3 else rgb_to_grayscale(inpt, 3)
 
 
 def get_size(inpt: Any) -> list[int]:

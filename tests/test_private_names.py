@@ -611,3 +611,22 @@ def test_names_of_the_modules_of_a_list():
     assert (modules[0], modules[-1]) == (("0", first), ("1", last))
     with pytest.raises(IndexError, match="index 2 is out of range"):
         modules[2]
+
+
+def test_types_of_the_script_language():
+    """Which open-clip and pytorch-forecasting annotate with."""
+    assert isinstance(torch.TensorType.get(), torch.TensorType) and torch.TensorType.get().kind() == "TensorType"
+    assert str(torch.DeviceObjType.get()) == "Device" and torch.DeviceObjType.get() == torch.DeviceObjType.get()
+    tensor = next(torch.jit.trace(torch.neg, torch.ones(2)).graph.inputs()).type()
+    assert tensor.isSubtypeOf(torch.TensorType.get())
+
+
+def test_convolution_as_traces_write_it():
+    x, weight = torch.ones(1, 1, 3), torch.ones(1, 1, 2)
+    found = torch.ops.aten._convolution(x, weight, None, (1,), (0,), (1,), False, (0,), 1, False, False, True, True)
+    assert found.tolist() == [[[2.0, 2.0]]]
+
+
+def test_leaves_by_their_older_name():
+    with pytest.warns(FutureWarning, match="use tree_is_leaf"):
+        assert torch.utils._pytree._is_leaf(1) and not torch.utils._pytree._is_leaf([1])

@@ -338,6 +338,19 @@ def test_helpers_from_insides():
     assert made.tolist() == [3]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nn.attention", "nn.common_types", "nn.parallel.distributed", "nn.utils.stateless", "fx.experimental",
+        "fx.operator_schemas", "distributed.constants",
+    ],
+)  # fmt: skip
+def test_modules_that_need_no_import_of_their_own(name):
+    code = f"import flambeau as torch; print(torch.{name}.__name__)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
+    assert shown.stdout.strip().endswith(name.rpartition(".")[2])
+
+
 def test_devices_of_other_makers_are_not_there():
     """As diffusers and accelerate ask, by functions in a table of devices."""
     import flambeau as torch

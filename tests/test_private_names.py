@@ -427,6 +427,8 @@ def test_settings_of_the_compiler_are_patched():
     assert not config.verbose and not hasattr(config, "of_mine") and not config.suppress_errors
     with pytest.raises(RuntimeError, match="rpc_sync"):
         torch.distributed.rpc.rpc_sync("worker", print)
+    with pytest.raises(RuntimeError, match="distributed.autograd is not available"), torch.distributed.autograd.context():
+        pass
 
 
 def test_tf32_is_the_precision_of_products():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import re
 import typing
 from pathlib import Path
@@ -632,3 +633,12 @@ def test_convolution_as_traces_write_it():
 def test_leaves_by_their_older_name():
     with pytest.warns(FutureWarning, match="use tree_is_leaf"):
         assert torch.utils._pytree._is_leaf(1) and not torch.utils._pytree._is_leaf([1])
+
+
+def test_storages_in_the_pickles_that_pytorch_writes():
+    """Which hold a file for each storage, and what to make of it."""
+    file = io.BytesIO()
+    torch.save(torch.arange(6.0).storage(), file, _use_new_zipfile_serialization=False)
+    storage = torch.storage._load_from_bytes(file.getvalue())
+    made = torch._utils._rebuild_tensor_v2(storage, 0, (2, 3), (3, 1), True, {})
+    assert made.tolist() == [[0, 1, 2], [3, 4, 5]] and made.requires_grad

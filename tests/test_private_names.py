@@ -642,3 +642,14 @@ def test_storages_in_the_pickles_that_pytorch_writes():
     storage = torch.storage._load_from_bytes(file.getvalue())
     made = torch._utils._rebuild_tensor_v2(storage, 0, (2, 3), (3, 1), True, {})
     assert made.tolist() == [[0, 1, 2], [3, 4, 5]] and made.requires_grad
+
+
+def test_modules_with_other_parameters_for_a_while():
+    """As zuko draws the weights of a network."""
+    layer = torch.nn.Linear(2, 1)
+    own, drawn = layer.weight, {"weight": torch.ones(1, 2, requires_grad=True)}
+    with torch.nn.utils.stateless._reparametrize_module(layer, drawn):
+        layer(torch.ones(2)).backward()
+    assert layer.weight is own and own.grad is None and drawn["weight"].grad.tolist() == [[1.0, 1.0]]
+    with pytest.raises(RuntimeError, match="Unexpected key"):
+        torch.nn.utils.stateless._reparametrize_module(layer, {"other": own}, strict=True).__enter__()

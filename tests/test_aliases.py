@@ -338,6 +338,33 @@ def test_helpers_from_insides():
     assert made.tolist() == [3]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nn.attention", "nn.common_types", "nn.parallel.distributed", "nn.utils.stateless", "fx.experimental",
+        "fx.operator_schemas", "distributed.constants",
+    ],
+)  # fmt: skip
+def test_modules_that_need_no_import_of_their_own(name):
+    code = f"import flambeau as torch; print(torch.{name}.__name__)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
+    assert shown.stdout.strip().endswith(name.rpartition(".")[2])
+
+
+def test_devices_of_other_makers_are_not_there():
+    """As diffusers and accelerate ask, by functions in a table of devices."""
+    import flambeau as torch
+
+    torch.xpu.empty_cache(), torch.xpu.manual_seed(0), torch.xpu.manual_seed_all(0), torch.mps.manual_seed(0)
+    assert torch.xpu.memory_allocated() == torch.xpu.max_memory_allocated() == 0 and not torch.xpu.is_initialized()
+    for call in (torch.xpu.synchronize, torch.xpu.current_device, torch.xpu.init):
+        with pytest.raises(AssertionError, match="not compiled with XPU enabled"):
+            call()
+    for call in (torch.mps.synchronize, torch.mps.empty_cache, torch.mps.current_allocated_memory):
+        with pytest.raises(RuntimeError, match="without MPS backend"):
+            call()
+
+
 def test_what_there_is_and_what_not():
     from flambeau.nn import common_types
 

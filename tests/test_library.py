@@ -162,3 +162,9 @@ def test_operators_that_are_not_there():
         torch.ops.aten.add.bar
     with pytest.raises(OSError, match="compiled for PyTorch"):
         torch.ops.load_library("x.so")
+
+
+def test_memory_that_nothing_shares_is_written_to():
+    """`Tensor!`, as bitsandbytes declares results that it is given."""
+    schema = torch._schema.parse("mylib::negate.out(Tensor x, Tensor! out) -> ()")
+    assert schema.is_mutable and [argument.type for argument in schema.arguments] == ["Tensor", "Tensor"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import re
 import typing
 from pathlib import Path
@@ -427,6 +428,8 @@ def test_settings_of_the_compiler_are_patched():
     assert not config.verbose and not hasattr(config, "of_mine") and not config.suppress_errors
     with pytest.raises(RuntimeError, match="rpc_sync"):
         torch.distributed.rpc.rpc_sync("worker", print)
+    with pytest.raises(RuntimeError, match="distributed.autograd is not available"), torch.distributed.autograd.context():
+        pass
 
 
 def test_tf32_is_the_precision_of_products():
@@ -611,3 +614,42 @@ def test_names_of_the_modules_of_a_list():
     assert (modules[0], modules[-1]) == (("0", first), ("1", last))
     with pytest.raises(IndexError, match="index 2 is out of range"):
         modules[2]
+
+
+def test_types_of_the_script_language():
+    """Which open-clip and pytorch-forecasting annotate with."""
+    assert isinstance(torch.TensorType.get(), torch.TensorType) and torch.TensorType.get().kind() == "TensorType"
+    assert str(torch.DeviceObjType.get()) == "Device" and torch.DeviceObjType.get() == torch.DeviceObjType.get()
+    tensor = next(torch.jit.trace(torch.neg, torch.ones(2)).graph.inputs()).type()
+    assert tensor.isSubtypeOf(torch.TensorType.get())
+
+
+def test_convolution_as_traces_write_it():
+    x, weight = torch.ones(1, 1, 3), torch.ones(1, 1, 2)
+    found = torch.ops.aten._convolution(x, weight, None, (1,), (0,), (1,), False, (0,), 1, False, False, True, True)
+    assert found.tolist() == [[[2.0, 2.0]]]
+
+
+def test_leaves_by_their_older_name():
+    with pytest.warns(FutureWarning, match="use tree_is_leaf"):
+        assert torch.utils._pytree._is_leaf(1) and not torch.utils._pytree._is_leaf([1])
+
+
+def test_storages_in_the_pickles_that_pytorch_writes():
+    """Which hold a file for each storage, and what to make of it."""
+    file = io.BytesIO()
+    torch.save(torch.arange(6.0).storage(), file, _use_new_zipfile_serialization=False)
+    storage = torch.storage._load_from_bytes(file.getvalue())
+    made = torch._utils._rebuild_tensor_v2(storage, 0, (2, 3), (3, 1), True, {})
+    assert made.tolist() == [[0, 1, 2], [3, 4, 5]] and made.requires_grad
+
+
+def test_modules_with_other_parameters_for_a_while():
+    """As zuko draws the weights of a network."""
+    layer = torch.nn.Linear(2, 1)
+    own, drawn = layer.weight, {"weight": torch.ones(1, 2, requires_grad=True)}
+    with torch.nn.utils.stateless._reparametrize_module(layer, drawn):
+        layer(torch.ones(2)).backward()
+    assert layer.weight is own and own.grad is None and drawn["weight"].grad.tolist() == [[1.0, 1.0]]
+    with pytest.raises(RuntimeError, match="Unexpected key"):
+        torch.nn.utils.stateless._reparametrize_module(layer, {"other": own}, strict=True).__enter__()

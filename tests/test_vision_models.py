@@ -151,6 +151,15 @@ def test_memory_efficient_densenet_gives_the_same_gradients():
     assert all(np.allclose(a, b, atol=1e-4) for a, b in zip(*gradients, strict=True))
 
 
+def test_vision_transformer_of_convolutions():
+    stem = [models.vision_transformer.ConvStemConfig(4, 3, 2), models.vision_transformer.ConvStemConfig(6, 3, 4)]
+    model = models.VisionTransformer(16, 8, 1, 2, 8, 16, num_classes=3, conv_stem_configs=stem)
+    assert model(torch.rand(2, 3, 16, 16)).shape == (2, 3) and model._process_input(torch.rand(1, 3, 16, 16)).shape == (1, 4, 8)
+    names = [name for name, _ in model.conv_proj.named_children()]
+    assert names == ["conv_bn_relu_0", "conv_bn_relu_1", "conv_last"] and model.conv_proj.conv_last.in_channels == 6
+    assert not model.conv_proj.conv_last.bias.any()
+
+
 def test_vision_transformer_wants_its_size():
     model = models.VisionTransformer(16, 8, num_layers=1, num_heads=2, hidden_dim=8, mlp_dim=16, num_classes=3)
     assert model(torch.randn(2, 3, 16, 16)).shape == (2, 3)

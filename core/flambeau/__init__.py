@@ -208,6 +208,8 @@ _LATE = {
     "while_loop": "_higher_order_ops",
     "ScriptFunction": "jit",
     "ScriptModule": "jit",
+    "DeviceObjType": "jit._graph",
+    "TensorType": "jit._graph",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
     "ops": "_ops",

@@ -16,7 +16,7 @@ import flambeau as torch
 __all__ = ["Argument", "FunctionSchema", "infer_schema", "parse"]
 
 _ARGUMENT = re.compile(
-    r"(?P<type>\w+(?:\([a-z0-9!*| >-]+\))?(?:\[\d*\])?\??(?:\[\d*\])?\??)\s*(?P<name>\w+)?\s*(?:=\s*(?P<default>.+))?$"
+    r"(?P<type>\w+(?:\([a-z0-9!*| >-]+\)|!)?(?:\[\d*\])?\??(?:\[\d*\])?\??)\s*(?P<name>\w+)?\s*(?:=\s*(?P<default>.+))?$"
 )
 _HEAD = re.compile(
     r"(?:(?P<ns>\w+)::)?(?P<name>\w+)(?:\.(?P<overload>\w+))?\s*\((?P<arguments>.*)\)\s*->\s*(?P<returns>.*)$", re.S
@@ -187,10 +187,10 @@ def _argument(part: str, text: str, only_by_name: bool) -> Argument:
     found = _ARGUMENT.match(part)
     if found is None:
         raise RuntimeError(f"Could not parse {part!r} in schema {text!r}")
-    alias = re.search(r"\(([^)]*)\)", found["type"])
+    writes = "!" in found["type"]  # `Tensor(a!)`, or `Tensor!` for memory that nothing else shares
     default = inspect.Parameter.empty if found["default"] is None else _value(found["default"].strip())
-    kind = re.sub(r"\([^)]*\)", "", found["type"])
-    return Argument(found["name"] or "", kind, default, only_by_name, alias is not None and "!" in alias[1])
+    kind = re.sub(r"\([^)]*\)|!", "", found["type"])
+    return Argument(found["name"] or "", kind, default, only_by_name, writes)
 
 
 def _value(text: str) -> Any:

@@ -632,3 +632,12 @@ def _positions(tensor: Tensor) -> Tensor:
         return positions if number is None else positions[number]
 
     return wrap(look(tensor), key).cpu()
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """A storage from a file of its own, as the pickles of PyTorch's tensors hold it."""
+    from io import BytesIO
+
+    import flambeau as torch
+
+    return torch.load(BytesIO(b), weights_only=True)

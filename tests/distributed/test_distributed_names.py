@@ -207,6 +207,7 @@ NAMES = [
     "optim.utils",
     "nn",
     "nn.functional",
+    "autograd",
     "rpc",
     "distributed_c10d",
 ]

@@ -104,6 +104,18 @@ SUITES = {
         },
         copied=("captum",),
     ),
+    "diffusers": Suite(
+        tests=(
+            "tests/schedulers",
+            "tests/others",
+            "tests/models/test_activations.py",
+            "tests/models/test_layers_utils.py",
+        ),
+        repository="https://github.com/huggingface/diffusers",
+        left_out={"tests/others/test_check_copies.py": "reads the sources"},
+        copied=("src",),
+        environment={"HF_HUB_OFFLINE": "1"},
+    ),
     "e3nn": Suite(
         tests=(
             *(f"tests/nn/{part}_test.py" for part in ("activation", "batchnorm", "dropout", "extract", "fc", "gate", "normact")),
@@ -249,6 +261,12 @@ SUITES = {
         copied=("integrations",),
     ),
     "vit_pytorch": Suite(copied=("vit_pytorch",)),
+    "zuko": Suite(
+        tests=tuple(f"tests/test_{part}.py" for part in ("bayesian", "nn", "transforms", "utils")),
+        repository="https://github.com/probabilists/zuko",
+        tag="{version}",
+        copied=("zuko",),
+    ),
 }
 
 

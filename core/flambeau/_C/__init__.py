@@ -25,12 +25,13 @@ __all__ = [
     "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
     "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_are_functorch_transforms_active", "_current_graph_task_id",
     "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_default_device", "_get_privateuse1_backend_name",
-    "_get_tracing_state", "_is_alias_of", "_is_torch_function_mode_enabled",
+    "_get_tracing_state", "_has_xpu", "_is_alias_of", "_is_torch_function_mode_enabled",
     "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor  # tensordict, fastai
 _TensorMeta = type(Tensor)  # lightning
+_has_xpu = False  # bitsandbytes
 
 
 def _log_api_usage_once(event: str) -> None:

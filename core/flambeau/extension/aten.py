@@ -232,6 +232,23 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 @_operator
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    *choices_of_cudnn: bool,
+) -> Tensor:
+    """A convolution, as traces of PyTorch's write it."""
+    return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+@_operator
 def im2col(input: Tensor, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
     """All windows of images, as columns."""
     return torch.nn.functional.unfold(input, kernel_size, dilation, padding, stride)

@@ -43,6 +43,7 @@ from .options import (
     set_default_mmap_options,
     skip_data,
 )
+from .saving import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL  # for monai, torch-pruning
 from .saving import save
 
 __all__ = [

@@ -20,17 +20,18 @@ from .options import collection_paused, is_skipping_data
 from .pickles import pickler_class, standard_pickler
 from .replacing import replaced
 
-__all__ = ["MAGIC_NUMBER", "PROTOCOL_VERSION", "save"]
+__all__ = ["DEFAULT_PROTOCOL", "MAGIC_NUMBER", "PROTOCOL_VERSION", "save"]
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C  # the start of a file in the legacy format
 PROTOCOL_VERSION = 1001
+DEFAULT_PROTOCOL = 2  # of pickles
 
 
 def save(
     obj: object,
     f: Any,
     pickle_module: Any = pickle,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:

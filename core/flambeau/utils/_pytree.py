@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
@@ -120,6 +121,12 @@ def is_structseq_instance(obj: Any) -> bool:
 def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether there is nothing below: it is of no registered type, or `is_leaf` says so."""
     return (is_leaf is not None and is_leaf(tree)) or node_parts(tree) is None
+
+
+def _is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """The older name of `tree_is_leaf`."""
+    warnings.warn("torch.utils._pytree._is_leaf is private: use tree_is_leaf", FutureWarning, stacklevel=2)
+    return tree_is_leaf(tree, is_leaf)
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:

@@ -52,6 +52,9 @@ def is_nested(data: Any) -> bool:
     return isinstance(data, Mapping) or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
 
 
+np_str_obj_array_pattern = re.compile("[SaUO]")  # dtypes of text and of objects, as NumPy writes them; monai looks at it
+
+
 class _KnownByName(type):
     name: str
 
@@ -72,7 +75,7 @@ class NumPyScalar(metaclass=_KnownByName):
 
 
 def _holds_numbers(array: Any) -> bool:
-    return re.search("[SaUO]", array.dtype.str) is None
+    return np_str_obj_array_pattern.search(array.dtype.str) is None
 
 
 def default_convert(data: Any) -> Any:

@@ -26,6 +26,7 @@ _InfiniteConstantSampler = EndlessSampler
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T_co = TypeVar("T_co", covariant=True)
+_collate_fn_t, _worker_init_fn_t = Callable[[list[Any]], Any], Callable[[int], None]  # for annotations in opacus
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 

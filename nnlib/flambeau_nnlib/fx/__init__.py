@@ -14,6 +14,9 @@ tensor([-2., -2.])
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from . import _symbolic_trace, immutable_collections, traceback
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer
 from ._wrapping import wrap
@@ -30,3 +33,10 @@ __all__ = [
 ]  # fmt: skip
 
 _symbolic_trace.symbolic_trace = symbolic_trace  # type: ignore[attr-defined]  # libraries look for it there
+
+
+def __getattr__(name: str) -> Any:
+    """Import those parts that PyTorch has without an import of their own."""
+    if name in ("experimental", "operator_schemas"):
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
-__all__ = ["Block", "Graph", "Node", "Note", "Type", "Value"]
+__all__ = ["Block", "DeviceObjType", "Graph", "Node", "Note", "TensorType", "Type", "Value"]
 
 _KINDS = {"int": "IntType", "float": "FloatType", "bool": "BoolType", "str": "StringType", "NoneType": "NoneType",
           "Device": "DeviceObjType", "Function": "FunctionType", "Any": "AnyType", "Scalar": "NumberType",
@@ -103,6 +103,40 @@ class Type:
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+
+class TensorType(Type):
+    """The type of tensors of which nothing more is known; libraries annotate with the class.
+
+    >>> import flambeau as torch
+    >>> torch.TensorType.get()
+    Tensor
+    """
+
+    def __init__(self) -> None:
+        super().__init__("Tensor")
+
+    @staticmethod
+    def get() -> TensorType:
+        """The type."""
+        return TensorType()
+
+
+class DeviceObjType(Type):
+    """The type of devices; libraries annotate with the class.
+
+    >>> import flambeau as torch
+    >>> torch.DeviceObjType.get().kind()
+    'DeviceObjType'
+    """
+
+    def __init__(self) -> None:
+        super().__init__("Device")
+
+    @staticmethod
+    def get() -> DeviceObjType:
+        """The type."""
+        return DeviceObjType()
 
 
 class Note(NamedTuple):

@@ -36,9 +36,9 @@ __all__ += modules.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import `parallel` and `grad`, which few programs need, when they are first asked for."""
-    if name == "grad":
-        return importlib.import_module(".grad", __name__)
+    """Import `parallel`, `grad` and others, which few programs need, when they are first asked for."""
+    if name in ("attention", "common_types", "grad"):
+        return importlib.import_module(f".{name}", __name__)
     if name not in ("DataParallel", "parallel"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     parallel = importlib.import_module(".parallel", __name__)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 import flambeau as torch
 from flambeau.extension import Buffer, Parameter
 
+_ParameterMeta = type(Parameter)  # torchrl
+
 if TYPE_CHECKING:
     Base = torch.Tensor  # for type checkers: the mixin is always combined with a `Tensor`
 else:

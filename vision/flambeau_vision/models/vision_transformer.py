@@ -7,12 +7,12 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau import nn
 
-from ..ops.misc import MLP
+from ..ops.misc import MLP, Conv2dNormActivation
 from ..transforms import InterpolationMode
 from ._api import WeightsEnum, fix_argument, register_model
 from ._meta import imagenet
@@ -34,6 +34,16 @@ __all__ = [
 
 Tensor = torch.Tensor
 Layer = Callable[..., nn.Module]
+
+
+class ConvStemConfig(NamedTuple):
+    """One of the convolutions that make tokens in the place of patches; see `VisionTransformer`."""
+
+    out_channels: int
+    kernel_size: int
+    stride: int
+    norm_layer: Layer = nn.BatchNorm2d
+    activation_layer: Layer = nn.ReLU
 
 
 class MLPBlock(MLP):
@@ -125,6 +135,9 @@ class VisionTransformer(nn.Module):
         num_classes: how many outputs there are.
         representation_size: width of one more layer before the last; None for no such layer.
         norm_layer: called with the width for a normalization.
+        conv_stem_configs: convolutions, each with normalization and activation, that make the tokens, followed by one of kernel
+            size 1 (Xiao et al., [Early Convolutions Help Transformers See Better](https://arxiv.org/abs/2106.14881), 2021). Their
+            strides multiply to `patch_size`. None for one convolution, of patches.
 
     Shape:
         - Input: `(N, 3, image_size, image_size)`.
@@ -155,6 +168,7 @@ class VisionTransformer(nn.Module):
         num_classes: int = 1000,
         representation_size: int | None = None,
         norm_layer: Layer = partial(nn.LayerNorm, eps=1e-6),  # noqa: B008
+        conv_stem_configs: list[ConvStemConfig] | None = None,
     ) -> None:
         super().__init__()
         if image_size % patch_size != 0:
@@ -163,7 +177,10 @@ class VisionTransformer(nn.Module):
         self.patch_size = patch_size
         self.hidden_dim = hidden_dim
         self.representation_size = representation_size
-        self.conv_proj = nn.Conv2d(3, hidden_dim, kernel_size=patch_size, stride=patch_size)
+        if conv_stem_configs is None:
+            self.conv_proj = nn.Conv2d(3, hidden_dim, kernel_size=patch_size, stride=patch_size)
+        else:
+            self.conv_proj = _convolutional_stem(conv_stem_configs, hidden_dim)
         self.seq_length = (image_size // patch_size) ** 2 + 1
         self.class_token = nn.Parameter(torch.zeros(1, 1, hidden_dim))
         shape = (self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim)
@@ -178,9 +195,13 @@ class VisionTransformer(nn.Module):
         self.register_load_state_dict_pre_hook(_rename_old_keys)
 
     def _initialize_weights(self) -> None:
-        fan_in = self.conv_proj.in_channels * self.patch_size**2
-        nn.init.trunc_normal_(self.conv_proj.weight, std=math.sqrt(1 / fan_in))
-        nn.init.zeros_(self.conv_proj.bias)
+        if isinstance(self.conv_proj, nn.Conv2d):
+            last = self.conv_proj
+            nn.init.trunc_normal_(last.weight, std=math.sqrt(1 / (last.in_channels * self.patch_size**2)))
+        else:
+            last = self.conv_proj.conv_last
+            nn.init.normal_(last.weight, std=math.sqrt(2 / last.out_channels))
+        nn.init.zeros_(last.bias)
         if self.representation_size is not None:
             pre_logits = self.heads.pre_logits
             nn.init.trunc_normal_(pre_logits.weight, std=math.sqrt(1 / pre_logits.in_features))
@@ -188,8 +209,8 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.weight)
         nn.init.zeros_(self.heads.head.bias)
 
-    def _tokens(self, x: Tensor) -> Tensor:
-        """The patches as tokens, row by row: `(N, patches, hidden_dim)`."""
+    def _process_input(self, x: Tensor) -> Tensor:
+        """The patches as tokens, row by row: `(N, patches, hidden_dim)`; lightly calls it."""
         count, _, height, width = (
             x.shape
         )  # programs name nodes of the traced network, such as "getitem_5": the steps are torchvision's
@@ -199,10 +220,23 @@ class VisionTransformer(nn.Module):
         return self.conv_proj(x).reshape(count, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        tokens = self._tokens(x)
+        tokens = self._process_input(x)
         count = tokens.shape[0]
         class_token = self.class_token.expand(count, -1, -1)
         return self.heads(self.encoder(torch.cat([class_token, tokens], dim=1))[:, 0])
+
+
+def _convolutional_stem(configs: list[ConvStemConfig], hidden_dim: int) -> nn.Sequential:
+    stem, channels = nn.Sequential(), 3
+    for index, config in enumerate(configs):
+        norm, activation = config.norm_layer, config.activation_layer
+        block = Conv2dNormActivation(
+            channels, config.out_channels, config.kernel_size, config.stride, norm_layer=norm, activation_layer=activation
+        )
+        stem.add_module(f"conv_bn_relu_{index}", block)
+        channels = config.out_channels
+    stem.add_module("conv_last", nn.Conv2d(channels, hidden_dim, kernel_size=1))
+    return stem
 
 
 def _rename_old_keys(module: VisionTransformer, state_dict: dict, *args: object) -> None:

@@ -30,7 +30,7 @@ from .multivariate import (
     StickBreakingTransform,
 )
 from .piecewise import CatTransform, StackTransform
-from .transform import Transform, _InverseTransform  # noqa: F401 (for isinstance checks of inverses)
+from .transform import Transform, _clipped_sigmoid, _InverseTransform  # noqa: F401 (for other libraries' transforms)
 
 __all__ = [
     "AbsTransform",

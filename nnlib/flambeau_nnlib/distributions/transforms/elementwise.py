@@ -12,7 +12,7 @@ from ...nn import functional as F
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import _Number, _sum_rightmost, broadcast_all, lazy_property
-from .transform import Transform, _off_0_and_1, _Parameterless, _widened
+from .transform import Transform, _clipped_sigmoid, _off_0_and_1, _Parameterless, _widened
 
 if TYPE_CHECKING:
     from ..distribution import Distribution
@@ -65,7 +65,7 @@ class SigmoidTransform(_Monotone):
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
-        return _off_0_and_1(torch.sigmoid(x))
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _off_0_and_1(y)

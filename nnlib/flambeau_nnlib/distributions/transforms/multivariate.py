@@ -12,7 +12,7 @@ from ...nn import functional as F
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import tril_matrix_to_vec, vec_to_tril_matrix
-from .transform import Transform, _check_ndim, _off_0_and_1, _Parameterless
+from .transform import Transform, _check_ndim, _clipped_sigmoid, _Parameterless
 
 
 class ReshapeTransform(Transform):
@@ -124,7 +124,7 @@ class StickBreakingTransform(_Parameterless):
     bijective = True
 
     def _call(self, x: Tensor) -> Tensor:
-        share = _off_0_and_1(torch.sigmoid(x - _log_pieces_left(x)))
+        share = _clipped_sigmoid(x - _log_pieces_left(x))
         remaining = (1 - share).cumprod(-1)
         return F.pad(share, [0, 1], value=1.0) * F.pad(remaining, [1, 0], value=1.0)
 

@@ -195,6 +195,10 @@ def _widened(constraint: Constraint, event_dim: int) -> Constraint:
     return constraints.independent(constraint, extra) if extra > 0 else constraint
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    return _off_0_and_1(torch.sigmoid(x))
+
+
 def _off_0_and_1(probs: Tensor) -> Tensor:
     finfo = torch.finfo(probs.dtype)
     return probs.clamp(min=finfo.tiny, max=1.0 - finfo.eps)

@@ -8,6 +8,7 @@ torch.Size([4, 2])
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .data_parallel import DataParallel, data_parallel
@@ -26,4 +27,6 @@ def __getattr__(name: str) -> Any:
         from .distributed import DistributedDataParallel
 
         return DistributedDataParallel
+    if name == "distributed":
+        return import_module(".distributed", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,6 +21,7 @@ from . import (  # noqa: F401
     kernels_attention,
     kernels_conv,
     kernels_fourier,
+    kernels_gamma,
     kernels_index,
     kernels_linalg,
     kernels_nn,

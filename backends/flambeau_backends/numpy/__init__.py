@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     kernels_activation,
     kernels_attention,
     kernels_conv,
+    kernels_division,
     kernels_fourier,
     kernels_gamma,
     kernels_index,

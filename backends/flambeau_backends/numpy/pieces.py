@@ -18,7 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 PIECE = 1 << 16  # elements at a time, in one thread
-_SHARED = 1 << 19  # elements from which on threads share what takes several passes, and at a time: see `over_pieces`
+_SHARED = 1 << 19  # elements from which on threads share what takes several passes
+_IN_THREADS = 1 << 18  # elements at a time then: see `over_pieces`
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:
@@ -34,7 +35,7 @@ def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, sh
     thread holds it: calls of 5 us take longer in two threads than in one, those of 100 us little more than half.
     """
     if length * width >= shared_from and get_num_threads() > 1:
-        return share(compute, parts(length, _SHARED // max(width, 1), True))
+        return share(compute, parts(length, _IN_THREADS // max(width, 1), True))
     return [compute(piece) for piece in pieces(length, width)]
 
 

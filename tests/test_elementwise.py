@@ -232,6 +232,12 @@ def test_negative_zeros_stay(function):
         assert torch.signbit(function(torch.full((size,), -0.0))).all()
 
 
+def test_the_limits_of_logit_are_rounded_to_the_dtype():
+    high = np.float64(np.float32(1 - 1e-6))
+    got = torch.logit(torch.tensor([1.0, 2.0, 0.5]), 1e-6).numpy()
+    np.testing.assert_allclose(got, [np.log(high / (1 - high))] * 2 + [0], 1e-6)
+
+
 def test_lgamma_keeps_its_digits_beside_its_zeros():
     """Where it is `-0.577 (x - 1)` and `0.423 (x - 2)`."""
     for zero, slope, curve in ((1.0, -0.5772156649015329, 0.8224670334241132), (2.0, 0.42278433509846714, 0.3224670334241132)):

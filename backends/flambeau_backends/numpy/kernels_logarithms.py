@@ -103,7 +103,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     """In double precision, as what a half and its neighbours leave is the rounding of odds."""
 
     def compute(out: Any, x: Any) -> None:
-        odds = x.astype(np.float64) if eps is None else np.clip(x.astype(np.float64), eps, 1 - eps)
+        odds = (x if eps is None else np.clip(x, eps, 1 - eps)).astype(np.float64)  # the limits, too, are rounded to the dtype
         np.divide(odds, 1 - odds, odds)
         np.log(odds, odds)
         out[...] = odds

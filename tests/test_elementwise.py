@@ -259,6 +259,8 @@ def test_hypot_of_all_magnitudes(scale):
     with np.errstate(over="ignore"):
         wanted = np.hypot(x.double().numpy(), y.double().numpy()).astype(np.float32)
     np.testing.assert_allclose(torch.hypot(x, y).numpy(), wanted, 2e-7)
+    x[::3] = y[::3] = 0
+    assert torch.hypot(x, y)[::3].eq(0).all()
     assert torch.hypot(torch.full((2000,), INF), torch.full((2000,), NAN)).eq(INF).all()
 
 

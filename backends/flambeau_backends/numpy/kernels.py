@@ -50,30 +50,6 @@ _LARGE = 1 << 18  # elements beyond which a temporary array of the same size doe
 INPLACE.update({name: quiet_in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
 
 
-def _refusing_zero(ufunc: Kernel) -> Kernel:
-    """Wrap a division so that it raises PyTorch's error when integers are divided by zero."""
-
-    def divide(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -> np.ndarray:
-        if other.dtype.kind in "iu" and not other.all() and input.size:
-            raise RuntimeError("ZeroDivisionError")
-        return ufunc(input, other, *out)
-
-    return divide
-
-
-def _truncate_quotient(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -> np.ndarray:
-    whole = other.dtype.kind in "iu"
-    return np.floor_divide(input - np.fmod(input, other), other, *out) if whole else np.trunc(input / other, *out)
-
-
-_DIVISIONS = {name: _refusing_zero(UFUNCS[name]) for name in ("floor_divide", "fmod", "remainder")}
-_DIVISIONS["trunc_divide"] = _refusing_zero(_truncate_quotient)
-KERNELS.update(_DIVISIONS)
-INPLACE.update(
-    {name: quiet(lambda target, other, divide=divide: divide(target, other, target)) for name, divide in _DIVISIONS.items()}
-)
-
-
 def in_place(function: Kernel) -> Kernel:
     """Register a function as the in-place kernel of the operation it is named after."""
     INPLACE[function.__name__.rstrip("_")] = function
@@ -215,12 +191,24 @@ def _write_power(target: Any, other: Any) -> None:
 INPLACE["pow"] = _write_power
 
 
+_zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs take arrays faster than Python numbers
+
+
+def _sign(out: Any, x: Any) -> None:
+    """The difference of two comparisons, neither of which NaN passes."""
+    zero = _zero(x.dtype)
+    out[...] = np.subtract(np.greater(x, zero).view(np.int8), np.less(x, zero).view(np.int8))
+
+
 @kernel
 def sign(input: Any) -> Any:
-    if input.dtype.kind == "b":
+    kind = input.dtype.kind
+    if kind == "f" and input.size > _FEW:
+        return by_pieces(_sign, input)
+    if kind == "b":
         return input.copy()
     result = np.asarray(np.sign(input))
-    if result.dtype.kind != "c" and (unknown := result != result).any():  # the sign of NaN is 0
+    if kind != "c" and (unknown := result != result).any():  # the sign of NaN is 0
         result[unknown] = 0
     return result
 
@@ -284,20 +272,25 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     return result
 
 
-_zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs take arrays faster than Python numbers
-
-
 _FEW = 1 << 10  # elements up to which `np.where` is faster than several passes
 _SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`, which has more overhead
 
 
-def _rectify(out: Any, x: Any) -> None:
-    """Write `max(x, 0)`; negative zeros stay.  Next to a number `np.maximum` takes four times as long as `np.clip`."""
-    zero = _zero(x.dtype)
+def clip(out: Any, x: Any, low: Any = None, high: Any = None) -> Any:
+    """`np.clip`; negative zeros stay.
+
+    Next to a number `np.maximum` takes four times as long as `np.clip`, which has more overhead.
+    """
     if x.size < _SHORT or x.dtype.kind != "f":
-        np.maximum(zero, x, out=out)
-    else:
-        np.clip(x, zero, np.inf, out=out)
+        if low is not None:
+            x = np.maximum(low, x, out=out)
+        return x if high is None else np.minimum(high, x, out=out)
+    return np.clip(x, -np.inf if low is None else low, np.inf if high is None else high, out)
+
+
+def _rectify(out: Any, x: Any) -> None:
+    """Write `max(x, 0)`."""
+    clip(out, x, _zero(x.dtype))
 
 
 @kernel

@@ -10,35 +10,85 @@ import numpy as np
 from flambeau.operations import error_function
 
 from .constants import number
-from .kernels import kernel
-from .pieces import by_pieces, select, wide
+from .kernels import clip, kernel
+from .pieces import by_pieces, wide
+from .polynomials import polynomial
 from .quiet import quiet
+
+_FEW = 1 << 9  # elements up to which working in pieces costs more than it saves
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
 
 
+@quiet
+def _large_leaky_relu(input: Any, slope: Any, choose: Any) -> Any:
+    def compute(out: Any, x: Any) -> None:
+        np.multiply(x, slope, out)
+        choose(x, out, out=out)
+
+    return by_pieces(compute, input)
+
+
 @kernel
 def leaky_relu(input: Any, negative_slope: float) -> Any:
-    slope = input.dtype.type(negative_slope)
-    return (np.maximum if negative_slope <= 1 else np.minimum)(input, input * slope)
+    slope, choose = number(negative_slope, input.dtype), np.maximum if negative_slope <= 1 else np.minimum
+    return choose(input, input * slope) if input.size <= _FEW else _large_leaky_relu(input, slope, choose)
 
 
 @kernel
+@quiet
 def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    negative = np.asarray(np.minimum(input, input.dtype.type(0)))
-    negative *= input.dtype.type(input_scale)
-    np.expm1(negative, negative)
-    negative *= input.dtype.type(alpha * scale)
-    return select(input > 0, input if scale == 1 else input * input.dtype.type(scale), negative)
+    """The sum of both parts, of which one is 0."""
+    dtype = input.dtype
+    zero, height = number(0, dtype), alpha * scale
+
+    def compute(out: Any, x: Any) -> None:
+        clip(out, x, None, zero)
+        if input_scale != 1:
+            np.multiply(out, number(input_scale, dtype), out)
+        np.expm1(out, out)
+        if height != 1:
+            np.multiply(out, number(height, dtype), out)
+        positive = clip(np.empty_like(x), x, zero)
+        if scale != 1:
+            np.multiply(positive, number(scale, dtype), positive)
+        np.add(out, positive, out)
+
+    return by_pieces(compute, input)
+
+
+def _hardsigmoid(out: Any, x: Any, factor: Any = None) -> None:
+    dtype = x.dtype
+    six = number(6, dtype)
+    clip(out, np.add(x, number(3, dtype), out), number(0, dtype), six)
+    if factor is not None:
+        np.multiply(out, factor, out)
+    np.divide(out, six, out)
+
+
+@kernel
+@quiet
+def hardsigmoid(input: Any) -> Any:
+    return by_pieces(_hardsigmoid, input)
+
+
+@kernel
+@quiet
+def hardswish(input: Any) -> Any:
+    return by_pieces(lambda out, x: _hardsigmoid(out, x, x), input)
 
 
 # --- the sigmoid and its products ---------------------------------------------------------------------------------
 
 
-def _sigmoid(out: Any, x: Any) -> None:
+def _inverse_of_sigmoid(out: Any, x: Any) -> None:
     np.negative(x, out)
     np.exp(out, out)
-    out += 1
+    np.add(out, number(1, x.dtype), out)
+
+
+def _sigmoid(out: Any, x: Any) -> None:
+    _inverse_of_sigmoid(out, x)
     np.reciprocal(out, out)
 
 
@@ -52,8 +102,8 @@ def sigmoid(input: Any) -> Any:
 @quiet
 def silu(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
-        _sigmoid(out, x)
-        out *= x
+        _inverse_of_sigmoid(out, x)
+        np.divide(x, out, out)
 
     return by_pieces(compute, input)
 
@@ -75,31 +125,23 @@ def silu_backward(g: Any, input: Any) -> Any:
 
 # --- the error function and GELU ----------------------------------------------------------------------------------
 
-# Least-squares fits for single precision: erf(x) / x in powers of x^2 for x < 1, and erfc(x) exp(x^2) in powers of
-# 2 / (1 + 0.7 x) - 1 for x >= 1.
-_NEAR = (
-    7.882497113837771e-05,
-    -8.018854993505966e-04,
-    5.189311942717047e-03,
-    -2.6854328796052106e-02,
-    1.1283597463486746e-01,
-    -3.7612626903580204e-01,
-    1.128379165881503,
-)
-_TAIL = (
-    1.3435160764961314e-04,
-    -1.1123281304757633e-03,
-    2.312592433982265e-03,
-    2.657908156292095e-03,
-    -1.8656212316160495e-02,
-    -1.7539700947991018e-03,
-    1.8266971421379352e-01,
-    5.000741716536318e-01,
-    3.3367372235505394e-01,
+# A fit for single precision: erf(x) is tanh(x P(x^2)), to 1e-8 of its value. P is positive everywhere, so that large x need not
+# be bounded.
+_ERF = (
+    1.78659507e-10,
+    -8.46649145e-09,
+    1.56127666e-07,
+    -1.2887825e-06,
+    1.32577626e-06,
+    6.93228251e-05,
+    -5.95310531e-04,
+    -2.06651655e-04,
+    1.02772164e-01,
+    1.12837918,
 )
 
 # The cumulative distribution function of the standard normal distribution is (1 + tanh(x P(x^2))) / 2: a fit for single
-# precision, off by at most 3e-8. P is positive everywhere, so that large x need not be bounded.
+# precision, off by at most 3e-8.
 _P = (
     1.75617061e-09,
     -1.32263336e-07,
@@ -111,29 +153,13 @@ _P = (
 )
 
 
-def _polynomial(out: Any, x: Any, coefficients: tuple[float, ...]) -> None:
-    dtype = x.dtype
-    np.multiply(x, number(coefficients[0], dtype), out)
-    for coefficient in coefficients[1:-1]:
-        np.add(out, number(coefficient, dtype), out)
-        np.multiply(out, x, out)
-    np.add(out, number(coefficients[-1], dtype), out)
-
-
 def _erf(out: Any, x: Any) -> None:
     if x.dtype != np.float32:
         out[...] = error_function.erf_forward(np, x)
         return
-    magnitude, square = np.abs(x), x * x
-    near = np.empty_like(x)
-    _polynomial(near, square, _NEAR)
-    near *= x
-    position = 2 / (1 + np.float32(0.7) * magnitude) - 1
-    _polynomial(out, position, _TAIL)
-    out *= np.exp(-square)
-    np.subtract(1, out, out)
-    np.copysign(out, x, out)
-    out[...] = select(magnitude < 1, near, out)
+    polynomial(out, np.square(x), _ERF)
+    np.multiply(out, x, out)
+    np.tanh(out, out)
 
 
 @kernel
@@ -146,7 +172,7 @@ def _share_below(out: Any, x: Any) -> None:
     """The cumulative distribution function of the standard normal distribution."""
     dtype = x.dtype
     if dtype == np.float32:
-        _polynomial(out, np.square(x), _P)
+        polynomial(out, np.square(x), _P)
         np.multiply(out, x, out)
         np.tanh(out, out)
     else:

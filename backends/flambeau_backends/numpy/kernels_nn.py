@@ -1,26 +1,30 @@
-"""Squared error, embedding, dropout, padding, unfolding and folding."""
+"""Squared and absolute errors, embedding, dropout, padding, unfolding and folding."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from flambeau.backend import memory_order
+from flambeau.calls.op import OPS
 from flambeau.operations.padding import constant_pad_forward
 
 from . import conv_columns
-from .kernels import kernel
+from .constants import number
+from .kernels import KERNELS, clip, kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
-from .pieces import wide
+from .pieces import by_pairs_of_pieces, over_pieces, wide
 from .quiet import quiet
 from .random import Generator
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
-# --- squared error ------------------------------------------------------------------------------------------------
+_FEW = 1 << 9  # elements up to which working in pieces costs more than it saves
+
+# --- errors ------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -48,6 +52,48 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
     else:
         scale = np.array(g.item() * (2 / max(error.size, 1) if reduction == "mean" else 2), g.dtype)
     return np.multiply(error, scale, error)
+
+
+def _bent(out: Any, x: Any, y: Any, edge: float, factor: float) -> None:
+    """Write `factor * c * (error - c / 2)`, where `c` is the error up to `edge`: a parabola with straight ends."""
+    dtype = out.dtype
+    np.abs(np.subtract(x, y, out), out)
+    bounded = clip(np.empty_like(out), out, None, number(edge, dtype))
+    half = np.multiply(bounded, number(0.5, dtype))
+    np.multiply(np.subtract(out, half, out), bounded, out)
+    if factor != 1:
+        np.multiply(out, number(factor, dtype), out)
+
+
+@quiet
+def _bent_loss(input: Any, target: Any, reduction: str, edge: float, factor: float) -> Any:
+    if reduction == "none":
+        return by_pairs_of_pieces(lambda out, x, y: _bent(out, x, y, edge, factor), input, target)
+    x, y = (array.reshape(-1) for array in np.broadcast_arrays(input, target))
+
+    def add(piece: slice) -> Any:
+        losses = np.empty_like(x[piece])
+        _bent(losses, x[piece], y[piece], edge, factor)
+        return np.add.reduce(losses)
+
+    total = sum(over_pieces(add, x.size), np.float64(0))
+    return np.divide(total, x.size if reduction == "mean" else 1).astype(x.dtype)
+
+
+def _kernel_of(name: str, factor: Callable[[float], float]) -> None:
+    """Register the kernel of a bent loss; half precision, which is not summed in itself, and few elements take the forward."""
+    forward = OPS[name].forward
+
+    def loss(input: Any, target: Any, reduction: str, edge: float) -> Any:
+        if 0 < input.size <= _FEW or input.dtype not in (np.float32, np.float64) or target.dtype != input.dtype:
+            return forward(namespace, input, target, reduction, edge)
+        return _bent_loss(input, target, reduction, edge, factor(edge))
+
+    KERNELS[name] = loss
+
+
+_kernel_of("huber_loss", lambda edge: 1)
+_kernel_of("smooth_l1_loss", lambda edge: 1 / edge)
 
 
 # --- embedding ----------------------------------------------------------------------------------------------------

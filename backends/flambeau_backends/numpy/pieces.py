@@ -12,10 +12,14 @@ import numpy as np
 
 from .threads import LARGE, get_num_threads, parts, share
 
-__all__ = ["by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split", "wide"]
+__all__ = [
+    "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split",
+    "wide",
+]  # fmt: skip
 
 PIECE = 1 << 16  # elements at a time, in one thread
-_SHARED = 1 << 19  # elements from which on threads share what takes several passes, and at a time: see `over_pieces`
+_SHARED = 1 << 19  # elements from which on threads share what takes several passes
+_IN_THREADS = 1 << 18  # elements at a time then: see `over_pieces`
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:
@@ -31,7 +35,7 @@ def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, sh
     thread holds it: calls of 5 us take longer in two threads than in one, those of 100 us little more than half.
     """
     if length * width >= shared_from and get_num_threads() > 1:
-        return share(compute, parts(length, _SHARED // max(width, 1), True))
+        return share(compute, parts(length, _IN_THREADS // max(width, 1), True))
     return [compute(piece) for piece in pieces(length, width)]
 
 
@@ -63,10 +67,10 @@ def contiguous(array: Any) -> Any:
     return result
 
 
-def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
-    """The array that `compute(out, *pieces)` fills, from arrays of one shape."""
+def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1) -> Any:
+    """The array that `compute(out, *pieces)` fills, from arrays of one shape; pieces are shorter where temporaries are wide."""
     first = arrays[0]
-    if first.ndim and first.size <= PIECE and all(array.flags.c_contiguous for array in arrays):
+    if first.ndim and first.size * width <= PIECE and all(array.flags.c_contiguous for array in arrays):
         result = np.empty(first.shape, first.dtype)
         compute(result, *arrays)
         return result
@@ -77,11 +81,22 @@ def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
     if order == "C":
         result = np.empty(first.shape, first.dtype)
     flat = [array.ravel(order) for array in (result, *arrays)]
-    if result.size <= PIECE:
+    if result.size * width <= PIECE:
         compute(*flat)
         return result
-    over_pieces(lambda piece: compute(*(array[piece] for array in flat)), result.size)
+    over_pieces(lambda piece: compute(*(array[piece] for array in flat)), result.size, width)
     return result
+
+
+def by_pairs_of_pieces(compute: Callable[..., None], input: Any, other: Any, width: int = 1) -> Any:
+    """`by_pieces` for two arrays that broadcast, in which a single number stays one."""
+    if input.shape == other.shape:
+        return by_pieces(compute, input, other, width=width)
+    if not other.ndim:
+        return by_pieces(lambda out, x: compute(out, x, other), input, width=width)
+    if not input.ndim:
+        return by_pieces(lambda out, y: compute(out, input, y), other, width=width)
+    return by_pieces(compute, *np.broadcast_arrays(input, other), width=width)
 
 
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}

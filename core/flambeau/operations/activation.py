@@ -319,7 +319,7 @@ def relu6(input: Tensor) -> Tensor:
 
 
 _hardsigmoid = _activation(
-    "hardsigmoid", lambda xp, input: xp.clip(input / 6 + 0.5, 0.0, 1.0),
+    "hardsigmoid", lambda xp, input: xp.clip(input + 3.0, 0.0, 6.0) / 6,
     lambda F, g, input: F.masked(g / 6, (input > -3) & (input < 3), input),
 )  # fmt: skip
 _hardswish = _activation(

@@ -259,11 +259,11 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return gathered(rounded, "RoundBackward1", (input,))
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="FracBackward0")
-def frac(input: Tensor) -> Tensor:
-    """The fractional part, of the sign of the element."""
-    require_dtype("frac_cpu", input, "floating")
-    return input - trunc(input)
+frac = op(
+    "frac", lambda xp, input: input - xp.trunc(input), out=Out.OWN_DTYPE, dtypes="floating", inplace=True,
+    doc="The fractional part, of the sign of the element.",
+    input=lambda F, g: g,
+)  # fmt: skip
 
 
 # --- activations --------------------------------------------------------------------------------------------------

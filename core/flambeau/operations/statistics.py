@@ -16,7 +16,6 @@ from ..tensors.tensor import Tensor
 from ..values import dtypes
 from ..values.scalars import converted, too_large
 from .blocks import unravel_index
-from .comparison import where
 from .elementary import logaddexp_forward
 from .joining import cat, stack
 from .reductions import _vector_norm, amax, amin, reduced_dims
@@ -44,7 +43,18 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="NanToNumBackward0")
+def _nan_to_num_forward(xp: Any, input: Any, /, nan: float, posinf: float, neginf: float) -> Any:
+    infinities = xp.where(input == math.inf, posinf, xp.where(input == -math.inf, neginf, input))
+    return xp.where(input != input, nan, infinities)
+
+
+_nan_to_num = op(
+    "nan_to_num_of", _nan_to_num_forward, dtypes="inexact", public=False, method=False, grad_fn="NanToNumBackward0",
+    input=lambda F, g, input: F.masked(g, F.abs(input) < math.inf),
+)  # fmt: skip
+
+
+@composite(inplace=True, out=Out.OWN_DTYPE)
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
     if input.dtype.category < dtypes.FLOATING:
@@ -52,9 +62,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     limits = dtypes.finfo(input.dtype)
     numbers = [default if given is None else given for given, default in ((nan, 0.0), (posinf, limits.max), (neginf, limits.min))]
     # where one is too large for the dtype, it becomes infinite
-    for_nan, above, below = (math.copysign(math.inf, value) if too_large(value, input.dtype) else value for value in numbers)
-    result = where(input == math.inf, above, where(input.isnan(), for_nan, input))
-    return where(input == -math.inf, below, result)  # type: ignore[no-any-return]  # `where` has two forms
+    return _nan_to_num(input, *(math.copysign(math.inf, value) if too_large(value, input.dtype) else value for value in numbers))
 
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ _POINTWISE = (
     "nextafter", "heaviside", "fmax", "fmin", "gcd", "lcm", "logaddexp", "logaddexp2", "xlogy", "logit", "lgamma",
     "digamma", "erfinv", "masked_fill", "addcmul", "addcdiv", "soft_margin_slope", "soft_margin", "bce_slope",
     "special_i0e", "special_i1", "special_i1e", "special_ndtr", "special_log_ndtr", "special_ndtri", "special_erfcx",
-    "special_xlog1py", "polygamma_of", "igamma", "igammac", "special_zeta", "nan_to_num",
+    "special_xlog1py", "polygamma_of", "igamma", "igammac", "special_zeta", "nan_to_num_of",
 )  # fmt: skip
 _LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "ones_of", "fill", "zero")  # for which only the shape counts
 

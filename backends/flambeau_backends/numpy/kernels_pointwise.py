@@ -1,0 +1,87 @@
+"""Lengths, fractions, finite numbers, and steps between two arrays, of which NumPy makes scalar calls or many passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flambeau.calls.op import OPS
+
+from .constants import number
+from .kernels import kernel
+from .namespace import namespace
+from .pieces import by_pairs_of_pieces, by_pieces
+from .quiet import quiet
+
+_FEW = 1 << 9  # elements up to which one call, of scalars, is faster than several passes
+_SMALLEST, _LARGEST = 1e-30, 1e38  # sums of squares that have lost nothing to underflow or overflow
+
+
+def _hypot(out: Any, x: Any, y: Any) -> None:
+    np.multiply(x, x, out)
+    np.add(out, np.multiply(y, y), out)
+    if _SMALLEST < out.min() <= out.max() < _LARGEST:
+        np.sqrt(out, out)
+    else:
+        np.hypot(x, y, out)
+
+
+_large_hypot = quiet(lambda input, other: by_pairs_of_pieces(_hypot, input, other))
+
+
+@kernel
+def hypot(input: Any, other: Any) -> Any:
+    if input.size <= _FEW or input.dtype != np.float32 or other.dtype != np.float32:
+        return np.hypot(input, other)
+    return _large_hypot(input, other)
+
+
+def _frac(out: Any, x: Any) -> None:
+    np.trunc(x, out)
+    np.subtract(x, out, out)
+
+
+_large_frac = quiet(lambda input: by_pieces(_frac, input))
+
+
+@kernel
+def frac(input: Any) -> Any:
+    return np.subtract(input, np.trunc(input)) if input.size <= _FEW else _large_frac(input)
+
+
+@kernel
+@quiet
+def nan_to_num_of(input: Any, nan: float, posinf: float, neginf: float) -> Any:
+    if input.dtype.kind != "f":
+        return OPS["nan_to_num_of"].forward(namespace, input, nan, posinf, neginf)
+
+    def compute(out: Any, x: Any) -> None:
+        np.copyto(out, x)
+        if not np.isfinite(out).all():
+            np.nan_to_num(out, False, nan, posinf, neginf)
+
+    return by_pieces(compute, input)
+
+
+@quiet
+def _large_lerp(input: Any, end: Any, weight: float) -> Any:
+    near = abs(weight) < 0.5
+    factor = number(weight if near else 1 - weight, input.dtype)
+
+    def compute(out: Any, first: Any, last: Any) -> None:
+        np.subtract(last, first, out)
+        np.multiply(out, factor, out)
+        if near:
+            np.add(first, out, out)
+        else:
+            np.subtract(last, out, out)
+
+    return by_pairs_of_pieces(compute, input, end)
+
+
+@kernel
+def lerp_scalar(input: Any, end: Any, weight: Any) -> Any:
+    if input.size <= _FEW or input.dtype.kind != "f" or input.dtype != end.dtype:
+        return OPS["lerp_scalar"].forward(namespace, input, end, weight)
+    return _large_lerp(input, end, weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import isnan, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from flambeau.calls.op import OPS
 from .kernels import KERNELS, kernel, summing
 from .namespace import namespace
 
-__all__: list[str] = []
+__all__ = ["SMALL", "elements"]
 
-_SMALL = 1 << 12  # positions up to which they are cached
+SMALL = 1 << 12  # positions up to which they are cached
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -87,14 +87,14 @@ def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) 
 
 def _places(array: Any, index: Any, dim: int) -> Any:
     """Flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
-    if index.size <= _SMALL:
+    if index.size <= SMALL:
         starts, stride = _remembered(index.shape, array.shape, dim)
     else:
         starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
     return np.add(index, starts) if stride == 1 else np.multiply(index, stride, dtype=np.intp) + starts
 
 
-def _elements(input: Any, index: Any, dim: int) -> Any:
+def elements(input: Any, index: Any, dim: int) -> Any:
     """`take_along_axis`, by a single index into the flattened array."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
@@ -111,7 +111,7 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
         worst = seen.argmax()
         if seen.item(worst) >= input.shape[dim]:
             raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {input.shape[dim]}")
-    return _elements(input, index, dim)
+    return elements(input, index, dim)
 
 
 @kernel
@@ -132,42 +132,3 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 @kernel
 def repeated_positions(repeats: Any, total: int) -> Any:
     return np.arange(len(repeats)).repeat(repeats)
-
-
-# --- order --------------------------------------------------------------------------------------------------------
-
-
-def _argsort(input: Any, dim: int, descending: bool) -> Any:
-    """Indices that sort stably, ascending or descending; NaN counts as the largest."""
-    if input.dtype.kind == "V":  # sorting bfloat16 does not order NaN
-        input = input.astype(np.float32)
-    if not descending:
-        return input.argsort(dim, "stable")
-    if input.dtype.kind in "iub":
-        return np.invert(input).argsort(dim, "stable")  # unlike the negative, in range
-    if input.size and not isnan(input.item(input.argmax())):  # the first NaN is found, if there is one
-        return np.negative(input).argsort(dim, "stable")
-    backwards = (slice(None),) * dim + (slice(None, None, -1),)
-    return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
-
-
-@kernel
-def sort(input: Any, dim: int, descending: bool) -> Any:
-    indices = _argsort(input, dim, descending)
-    return _elements(input, indices, dim), indices
-
-
-@kernel
-def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    order = _argsort(input, dim, largest)
-    if order.size <= _SMALL:
-        indices = order.take(_leading(order.shape, k, dim))
-    else:
-        indices = order[(slice(None),) * dim + (slice(0, k),)].copy()
-    return _elements(input, indices, dim), indices
-
-
-@lru_cache(64)
-def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
-    """The flat positions of the first `k` elements along `dim`."""
-    return np.arange(prod(shape)).reshape(shape)[(slice(None),) * dim + (slice(0, k),)].copy()

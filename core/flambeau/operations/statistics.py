@@ -19,20 +19,28 @@ from .blocks import unravel_index
 from .comparison import where
 from .elementary import logaddexp_forward
 from .joining import cat, stack
-from .reductions import _vector_norm, amax, amin, reduced_dims
+from .reductions import _vector_norm, amax, amin, axis_of, reduced_dims, spread
 from .views import wrap_dim
 
 # --- skipping NaN -------------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.SETS_DTYPE | Out.UNCHECKED, grad_fn="NansumBackward0")
+_nansum = op(
+    "nansum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
+        xp.sum(xp.where(input != input, xp.zeros_like(input), input), axis=axis_of(dim, input), keepdims=keepdim),
+    promote="sum", public=False, method=False,
+    input=lambda F, g, input, input_shape, dim, keepdim: F.masked(spread(F, g, input_shape, dim, keepdim), input == input),
+)  # fmt: skip
+
+
+@composite(out=Out.SETS_DTYPE | Out.UNCHECKED)
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    if input.dtype.category == dtypes.FLOATING:
-        input = input.masked_fill(input.isnan(), 0)
-    return input.sum(dim, keepdim, dtype=dtype)
+    if input.dtype.category != dtypes.FLOATING:
+        return input.sum(dim, keepdim, dtype=dtype)
+    return _nansum(input, dim, keepdim, dtype=dtype)
 
 
 @composite(out=Out.UNCHECKED)
@@ -498,8 +506,11 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The area under `y` by the trapezoidal rule, over `dim`; points at `x`, or `dx` apart."""
     _refuse_bool("trapezoid", y, x)
+    steps = _steps("trapezoid", y, x, dx, dim)
+    if x is None and y.shape[dim]:
+        return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * steps  # type: ignore[no-any-return]  # the steps are Any
     after, before = _neighbours(y, dim)
-    return ((after + before) * _steps("trapezoid", y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
+    return ((after + before) * steps).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
 @composite(method=False)

@@ -10,18 +10,17 @@ import flambeau as torch
 SHAPES = [(9000,), (30, 500), (500, 30), (3, 70, 60), (4, 5000), (9000, 2), (1, 10000), (0, 300)]
 
 
-def tensors(dtype="float32", near=None):
+def tensors(dtype="float32", near=0.0):
     """Random tensors, some not contiguous, some expanded; around a number, or around zero."""
     rng = np.random.default_rng(0)
     for shape in SHAPES:
-        array = rng.standard_normal(shape) if near is None else near + 0.01 * rng.standard_normal(shape)
-        x = torch.tensor(array.astype(dtype))
+        x = torch.tensor((near + (0.01 if near else 1) * rng.standard_normal(shape)).astype(dtype))
         yield x
         yield x.T if x.ndim == 2 else x.transpose(0, -1)
         yield x[..., ::2]
         if x.numel():
             yield x[:1].expand(50, *shape[1:])
-    yield torch.tensor(rng.standard_normal(20000).astype(dtype)).unfold(0, 16, 8)
+    yield torch.tensor((near + 0.01 * rng.standard_normal(20000)).astype(dtype)).unfold(0, 16, 8)
 
 
 def dims(array):

@@ -440,21 +440,33 @@ def _is_half(input: Any) -> bool:
 
 
 _FEW = 1 << 9  # elements up to which computing flat positions costs more than it saves
+_AT_ONCE = 1 << 14  # elements whose places are computed at a time, so that these stay in the cache
+
+
+def add_rows(target: Any, index: Any, rows: Any) -> None:
+    """Add each row to that of `target` at its index, one after the other, as PyTorch does: the order decides on last digits."""
+    width, flat = target.shape[1], target.reshape(-1)  # `np.add.at` has a fast loop for single elements
+    columns, step = np.arange(width), max(_AT_ONCE // max(width, 1), 1)
+    for start in range(0, len(index), step):
+        piece = slice(start, start + step)
+        places = index[piece, None].astype(np.intp) * width + columns
+        np.add.at(flat, places.reshape(-1), rows[piece].reshape(-1))
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
-    """`np.add.at`, with row indices turned into flat positions: it is many times faster on a vector than on rows."""
+    """`np.add.at`, many times faster where the index is of rows alone."""
     alone = isinstance(index, tuple) and (len(index) == 1 or (len(index) == 2 and index[1] is ...))
     rows = index[0] if alone else None
     whole = type(rows) is np.ndarray and rows.dtype.kind == "i" and target.ndim > 1 and target.flags.c_contiguous
     if not whole or values.size <= _FEW:
         np.add.at(target, index, values)
         return
-    places = np.where(rows < 0, rows + len(target), rows)[..., None] * target[:1].size + np.arange(target[:1].size)
-    if places.size and not 0 <= places.min() <= places.max() < target.size:
+    places = np.where(rows < 0, rows + len(target), rows).reshape(-1)
+    if places.size and not 0 <= places.min() <= places.max() < len(target):
         worst = rows.max() if rows.max() >= len(target) else rows.min()
         raise IndexError(f"index {worst} is out of bounds for axis 0 with size {len(target)}")
-    np.add.at(target.reshape(-1), places.reshape(-1), np.broadcast_to(values, (*rows.shape, *target.shape[1:])).reshape(-1))
+    values = np.broadcast_to(values, (*rows.shape, *target.shape[1:]))
+    add_rows(target.reshape(len(target), -1), places, values.reshape(places.size, -1))
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -14,6 +14,7 @@ from flambeau.calls.op import OPS
 
 from .kernels import KERNELS, kernel, summing
 from .namespace import namespace
+from .pieces import PIECE, pieces
 
 __all__ = ["SMALL", "elements"]
 
@@ -104,28 +105,49 @@ def elements(input: Any, index: Any, dim: int) -> Any:
 _UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
 
 
+def _check_bounds(index: Any, length: int, dim: int) -> None:
+    seen = index.view(_UNSIGNED[index.dtype])  # negative numbers are larger than any length
+    worst = seen.argmax()
+    if seen.item(worst) >= length:
+        raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {length}")
+
+
+def _places_by_pieces(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
+    """Slices of the index's first dimension, and the `_places` that each selects."""
+    starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
+    for piece in pieces(len(index), prod(index.shape[1:])):
+        part = index[piece] if stride == 1 else np.multiply(index[piece], stride, dtype=np.intp)
+        yield piece, np.add(part, starts[piece] if len(starts) > 1 else starts)
+
+
 @kernel
 def gather_along(input: Any, index: Any, dim: int) -> Any:
-    if index.size:
-        seen = index.view(_UNSIGNED[index.dtype])  # negative numbers are larger than any length
-        worst = seen.argmax()
-        if seen.item(worst) >= input.shape[dim]:
-            raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {input.shape[dim]}")
-    return elements(input, index, dim)
+    if index.size <= PIECE or not input.flags.c_contiguous:
+        if index.size:
+            _check_bounds(index, input.shape[dim], dim)
+        return elements(input, index, dim)
+    result, flat = np.empty(index.shape, input.dtype), input.reshape(-1)
+    for piece, places in _places_by_pieces(input, index, dim):
+        _check_bounds(index[piece], input.shape[dim], dim)
+        flat.take(places, None, result[piece], "clip")  # which needs no buffer, unlike a check of its own
+    return result
 
 
 @kernel
 def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = input.copy()
-    result.reshape(-1)[_places(result, index, dim)] = src[tuple(map(slice, index.shape))]
+    flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
+    for piece, places in _places_by_pieces(result, index, dim):
+        flat[places] = terms[piece]
     return result
 
 
 @kernel
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = np.ascontiguousarray(summing(input))
-    places, terms = _places(result, index, dim), src[tuple(map(slice, index.shape))]
-    np.add.at(result.reshape(-1), places.reshape(-1), terms.reshape(-1))  # many times faster on vectors
+    flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
+    for piece, places in _places_by_pieces(result, index, dim):
+        np.add.at(flat, places.reshape(-1), terms[piece].reshape(-1))  # many times faster on vectors
     return result.astype(input.dtype, copy=False)
 
 

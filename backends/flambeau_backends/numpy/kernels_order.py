@@ -1,4 +1,4 @@
-"""Sorting and ranking: `sort`, `topk`, `kthvalue`, `median`.
+"""Sorting, ranking and counting: `sort`, `topk`, `kthvalue`, `median`, `isin`, `bincount`.
 
 NumPy sorts and partitions numbers with vector instructions, but not where it has to say stably where they were, which takes
 many times as long.  So the place of an element is made part of the number that is sorted; or a partition finds the value of
@@ -168,3 +168,18 @@ def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
     indices = places.reshape(kept)
     values = elements(input, indices, dim)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+# --- membership and counts ----------------------------------------------------------------------------------------
+
+
+@kernel
+def among(input: Any, other: Any) -> Any:
+    if input.dtype.kind == "V":
+        input, other = input.astype(np.float32), other.astype(np.float32)
+    return np.isin(input[..., 0], other)
+
+
+@kernel
+def bincount(input: Any, size: int) -> Any:
+    return np.bincount(input, minlength=size)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .threads import LARGE, get_num_threads, parts, share
 
-__all__ = ["by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split", "wide"]
+__all__ = ["PIECE", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split", "wide"]
 
 PIECE = 1 << 16  # elements at a time, in one thread
 _SHARED = 1 << 19  # elements from which on threads share what takes several passes, and at a time: see `over_pieces`

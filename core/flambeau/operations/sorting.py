@@ -427,6 +427,12 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
     return result if len(result) > 1 else values
 
 
+_among = op(
+    "among", lambda xp, input, other: xp.any(input == other, axis=-1), promote="compare", public=False, method=False, out=False,
+    doc="Which of the elements, in a last dimension of length 1, are in a vector.",
+)  # fmt: skip
+
+
 @composite(method=False, out=Out.OWN_DTYPE)
 def isin(
     elements: Any = None,
@@ -456,5 +462,5 @@ def isin(
     for tensor in (elements, test_elements):
         if tensor.dtype is dtypes.bool_ or tensor.is_complex():
             raise RuntimeError(f"Unsupported input type encountered for isin(): {tensor.dtype.legacy_name}")
-    mask: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    mask: Tensor = _among(elements.unsqueeze(-1), test_elements.reshape(-1))
     return ~mask if invert else mask

@@ -18,6 +18,7 @@ from ..values.scalars import converted
 from .blocks import unravel_index
 from .comparison import where
 from .elementary import logaddexp_forward
+from .indexing import _sum_at
 from .joining import cat, stack
 from .reductions import _vector_norm, amax, amin, axis_of, reduced_dims, spread
 from .views import wrap_dim
@@ -104,6 +105,11 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return cat([indices.where(within.unsqueeze(-1), output[: len(first)]), output[len(first) :]])
 
 
+_counts = op(
+    "bincount", lambda xp, input, /, size: _sum_at(xp, xp.ones_like(input), input, size), public=False, method=False, out=False
+)
+
+
 @composite
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
@@ -121,9 +127,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("weights should be 1-d and have the same length as input")
     size = max(minlength, int(high) + 1)
     if weights is None:
-        return input.new_zeros(size, dtype=dtypes.int64).index_add(
-            0, input.long(), input.new_ones(len(input), dtype=dtypes.int64)
-        )
+        return _counts(input.long(), size)
     weights = weights if weights.dtype is dtypes.float32 else weights.double()
     return weights.new_zeros(size).index_add(0, input.long(), weights)
 
@@ -140,13 +144,14 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if not input._key.backend.has_data:
         return input.new_empty(bins)
     flat = input.detach().reshape(-1)
-    if min == max == 0 and flat.numel():
+    of_data = min == max == 0 and flat.numel() > 0
+    if of_data:
         min, max = float(flat.min()), float(flat.max())
     if min == max:
         min, max = min - 1, max + 1
     if min > max:
         raise RuntimeError("torch.histc: max must be larger than min")
-    inside = flat[(flat >= min) & (flat <= max)]
+    inside = flat if of_data and math.isfinite(max - min) else flat[(flat >= min) & (flat <= max)]
     place = ((inside - min) / (max - min) * bins).floor().clamp(0, bins - 1).long()
     return bincount(place, minlength=bins).to(input.dtype)
 

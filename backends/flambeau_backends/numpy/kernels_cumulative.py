@@ -26,7 +26,7 @@ _WIDE = 256  # elements in a slice from which on it pays
 
 def _by_slices(input: Any, dim: int) -> bool:
     """Whether slices across `dim` are combined, rather than elements along it."""
-    return input.ndim > 1 and input.shape[dim] > 1 and input.size >= _WIDE * input.shape[dim]
+    return input.size >= _WIDE * input.shape[dim] > _WIDE
 
 
 # --- sums and products --------------------------------------------------------------------------------------------
@@ -36,9 +36,9 @@ def _accumulating(name: str, ufunc: Any) -> None:
     """In double precision: in a cumulative result, rounding errors add up."""
 
     def kernel(input: Any, dim: int) -> Any:
-        wider = WIDER.get(input.dtype, input.dtype)
-        if _by_slices(input, dim) and (wider != input.dtype or input.strides[dim] != input.itemsize):
-            return _accumulated(ufunc, input, dim, wider)
+        wider = WIDER.get(input.dtype)
+        if _by_slices(input, dim) and (wider is not None or input.strides[dim] != input.itemsize):
+            return _accumulated(ufunc, input, dim, wider or input.dtype)
         return ufunc.accumulate(input, dim, wider).astype(input.dtype, copy=False)  # `np.cumsum` would warn, in another's name
 
     KERNELS[name] = kernel

@@ -114,6 +114,9 @@ def _check_bounds(index: Any, length: int, dim: int) -> None:
 
 def _places_by_pieces(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
     """Slices of the index's first dimension, and the `_places` that each selects."""
+    if index.size <= PIECE:
+        yield slice(None), _places(array, index, dim)
+        return
     starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
     for piece in pieces(len(index), prod(index.shape[1:])):
         part = index[piece] if stride == 1 else np.multiply(index[piece], stride, dtype=np.intp)

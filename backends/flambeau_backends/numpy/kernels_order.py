@@ -119,6 +119,8 @@ def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
 
 @kernel
 def kthvalue(input: Any, rank: int, dim: int, keepdim: bool = False) -> Any:
+    if input.shape[dim] < _LONG:
+        return _found(input, _argsort(input, dim, False)[(slice(None),) * dim + (rank,)], dim, keepdim)
     rows = _compared(input, dim)
     return _found(input, _places_of(rows, np.partition(rows, rank, 1)[:, rank], rank), dim, keepdim)
 
@@ -177,6 +179,8 @@ def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
 def among(input: Any, other: Any) -> Any:
     if input.dtype.kind == "V":
         input, other = input.astype(np.float32), other.astype(np.float32)
+    if input.size * other.size <= SMALL:
+        return np.logical_or.reduce(np.equal(input, other), -1)
     return np.isin(input[..., 0], other)
 
 

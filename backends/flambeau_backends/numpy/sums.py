@@ -24,6 +24,7 @@ from .threads import serially
 __all__ = ["column_sums", "total", "weighted_column_sums"]
 
 _SMALL = 1 << 13  # elements up to which NumPy's sum is accurate enough
+_MANY = 1 << 16  # elements from which on products with ones pay
 _RUN = 256  # sequential additions that are accurate enough
 _ROW = 8 * _RUN  # the same of a row, of which BLAS adds at least eight elements beside each other
 _NARROW = 16
@@ -39,7 +40,8 @@ def total(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         return result if result.flags.c_contiguous else np.ascontiguousarray(result)
     ndim = input.ndim
     summed = set(range(ndim)) if axes is None else {axis % ndim for axis in (axes if type(axes) is tuple else (axes,))}
-    input = _without_rows(_without_repetitions(input, summed), summed)
+    if input.size >= _MANY:
+        input = _without_rows(_without_repetitions(input, summed), summed)
     if _additions(input, summed) > _RUN:
         input = _of_blocks(input, summed)
     result = _add(input, axes, None, None, keepdim)
@@ -208,9 +210,9 @@ def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
 
 @kernel
 def vector_norm(input: Any, p: float, dim: Any = None, keepdim: bool = False) -> Any:
-    axes = axis_of(dim, input)
-    kept = None if p != 2 or input.dtype not in _OF_BLAS or not input.flags.c_contiguous else _leading(input, axes)
-    if kept is None or input.size < _SMALL:
+    of_rows = p == 2 and input.size >= _SMALL and input.dtype in _OF_BLAS and input.flags.c_contiguous
+    kept = _leading(input, axis_of(dim, input)) if of_rows else None
+    if kept is None:
         return OPS["vector_norm"].forward(namespace, input, p, dim, keepdim)
     norms = np.sqrt(_squares_of_rows(input.reshape(prod(kept), -1))).astype(input.dtype)
     return norms.reshape(kept + (1,) * (input.ndim - len(kept)) if keepdim else kept)
@@ -243,17 +245,17 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 # --- products -----------------------------------------------------------------------------------------------------
 
-_PLACES = 1 << 10  # running products at most beside each other: one alone would wait for each multiplication to end
+_PLACES, _FEWEST = 1 << 10, 64  # running products beside each other: one alone would wait for each multiplication to end
 
 
 @kernel
 def prod_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    wider = WIDER.get(input.dtype, input.dtype)
     kept = _leading(input, dim) if input.size >= _SMALL and input.dtype in _OF_BLAS and input.flags.c_contiguous else None
-    if kept is None:
+    places = 0 if kept is None else min(_PLACES, input.size // prod(kept) // 8)
+    wider = WIDER.get(input.dtype)
+    if kept is None or places < _FEWEST:
         return np.multiply.reduce(input, dim, wider, None, keepdim).astype(input.dtype, copy=False)
     rows = input.reshape(prod(kept), -1)
-    places = min(_PLACES, max(rows.shape[1] // 8, 1))
     whole = rows.shape[1] - rows.shape[1] % places
     products = np.multiply.reduce(rows[:, :whole].reshape(len(rows), -1, places), 1, wider)
     products[:, : rows.shape[1] - whole] *= rows[:, whole:]

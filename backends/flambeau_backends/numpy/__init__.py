@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     kernels_activation,
     kernels_attention,
     kernels_conv,
+    kernels_cumulative,
     kernels_division,
     kernels_fourier,
     kernels_gamma,
@@ -29,6 +30,7 @@ from . import (  # noqa: F401
     kernels_nn,
     kernels_norm,
     kernels_optim,
+    kernels_order,
     kernels_pointwise,
     kernels_pool,
     kernels_recurrent,
@@ -45,6 +47,7 @@ from .chosen import chosen
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
 from .memory import all_of, as_dtype, as_strided, is_all_of_unshared, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
+from .pieces import PIECE, over_pieces
 from .quiet import quiet, quiet_in_place
 
 __all__ = ["NumpyBackend", "without_new_axes"]
@@ -128,6 +131,10 @@ class NumpyBackend(Backend):
         return self.tolist(array.reshape(()))
 
     def extremes(self, array: Any) -> tuple[Any, Any]:
+        if array.size > PIECE and array.dtype.kind in "iu" and array.flags.c_contiguous:
+            flat = array.reshape(-1)
+            found = over_pieces(lambda piece: (flat[piece].min().item(), flat[piece].max().item()), len(flat))
+            return min(low for low, _ in found), max(high for _, high in found)
         if array.size > _FEW or array.dtype.kind == "V":
             return array.min().item(), array.max().item()
         return array.item(array.argmin()), array.item(array.argmax())  # methods that call no Python code

@@ -1,4 +1,4 @@
-"""Arrays that are the same in each call, and remembered: they must not be written to."""
+"""What is the same in each call: dtypes, and arrays that are remembered, which must not be written to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["number", "ones"]
+__all__ = ["WIDER", "number", "ones"]
+
+WIDER = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
 
 _FEW = 1 << 13  # elements up to which vectors are remembered
 

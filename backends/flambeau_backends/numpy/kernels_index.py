@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from math import isnan, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from flambeau.calls.op import OPS
 from .kernels import KERNELS, kernel, summing
 from .layout import in_rows
 from .namespace import namespace
+from .pieces import PIECE, pieces
 
-__all__: list[str] = []
+__all__ = ["SMALL", "elements"]
 
-_SMALL = 1 << 12  # positions up to which they are cached
+SMALL = 1 << 12  # positions up to which they are cached
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -88,14 +89,14 @@ def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) 
 
 def _places(array: Any, index: Any, dim: int) -> Any:
     """Flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
-    if index.size <= _SMALL:
+    if index.size <= SMALL:
         starts, stride = _remembered(index.shape, array.shape, dim)
     else:
         starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
     return np.add(index, starts) if stride == 1 else np.multiply(index, stride, dtype=np.intp) + starts
 
 
-def _elements(input: Any, index: Any, dim: int) -> Any:
+def elements(input: Any, index: Any, dim: int) -> Any:
     """`take_along_axis`, by a single index into the flattened array."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
@@ -105,70 +106,55 @@ def _elements(input: Any, index: Any, dim: int) -> Any:
 _UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
 
 
+def _check_bounds(index: Any, length: int, dim: int) -> None:
+    seen = index.view(_UNSIGNED[index.dtype])  # negative numbers are larger than any length
+    worst = seen.argmax()
+    if seen.item(worst) >= length:
+        raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {length}")
+
+
+def _places_by_pieces(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
+    """Slices of the index's first dimension, and the `_places` that each selects."""
+    if index.size <= PIECE:
+        yield slice(None), _places(array, index, dim)
+        return
+    starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
+    for piece in pieces(len(index), prod(index.shape[1:])):
+        part = index[piece] if stride == 1 else np.multiply(index[piece], stride, dtype=np.intp)
+        yield piece, np.add(part, starts[piece] if len(starts) > 1 else starts)
+
+
 @kernel
 def gather_along(input: Any, index: Any, dim: int) -> Any:
-    if index.size:
-        seen = index.view(_UNSIGNED[index.dtype])  # negative numbers are larger than any length
-        worst = seen.argmax()
-        if seen.item(worst) >= input.shape[dim]:
-            raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {input.shape[dim]}")
-    return _elements(input, index, dim)
+    if index.size <= PIECE or not input.flags.c_contiguous:
+        if index.size:
+            _check_bounds(index, input.shape[dim], dim)
+        return elements(input, index, dim)
+    result, flat = np.empty(index.shape, input.dtype), input.reshape(-1)
+    for piece, places in _places_by_pieces(input, index, dim):
+        _check_bounds(index[piece], input.shape[dim], dim)
+        flat.take(places, None, result[piece], "clip")  # which needs no buffer, unlike a check of its own
+    return result
 
 
 @kernel
 def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = input.copy()
-    result.reshape(-1)[_places(result, index, dim)] = src[tuple(map(slice, index.shape))]
+    flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
+    for piece, places in _places_by_pieces(result, index, dim):
+        flat[places] = terms[piece]
     return result
 
 
 @kernel
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = np.ascontiguousarray(summing(input))
-    places, terms = _places(result, index, dim), src[tuple(map(slice, index.shape))]
-    np.add.at(result.reshape(-1), places.reshape(-1), terms.reshape(-1))  # many times faster on vectors
+    flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
+    for piece, places in _places_by_pieces(result, index, dim):
+        np.add.at(flat, places.reshape(-1), terms[piece].reshape(-1))  # many times faster on vectors
     return result.astype(input.dtype, copy=False)
 
 
 @kernel
 def repeated_positions(repeats: Any, total: int) -> Any:
     return np.arange(len(repeats)).repeat(repeats)
-
-
-# --- order --------------------------------------------------------------------------------------------------------
-
-
-def _argsort(input: Any, dim: int, descending: bool) -> Any:
-    """Indices that sort stably, ascending or descending; NaN counts as the largest."""
-    if input.dtype.kind == "V":  # sorting bfloat16 does not order NaN
-        input = input.astype(np.float32)
-    if not descending:
-        return input.argsort(dim, "stable")
-    if input.dtype.kind in "iub":
-        return np.invert(input).argsort(dim, "stable")  # unlike the negative, in range
-    if input.size and not isnan(input.item(input.argmax())):  # the first NaN is found, if there is one
-        return np.negative(input).argsort(dim, "stable")
-    backwards = (slice(None),) * dim + (slice(None, None, -1),)
-    return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
-
-
-@kernel
-def sort(input: Any, dim: int, descending: bool) -> Any:
-    indices = _argsort(input, dim, descending)
-    return _elements(input, indices, dim), indices
-
-
-@kernel
-def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    order = _argsort(input, dim, largest)
-    if order.size <= _SMALL:
-        indices = order.take(_leading(order.shape, k, dim))
-    else:
-        indices = order[(slice(None),) * dim + (slice(0, k),)].copy()
-    return _elements(input, indices, dim), indices
-
-
-@lru_cache(64)
-def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
-    """The flat positions of the first `k` elements along `dim`."""
-    return np.arange(prod(shape)).reshape(shape)[(slice(None),) * dim + (slice(0, k),)].copy()

@@ -14,7 +14,7 @@ from flambeau.operations.padding import constant_pad_forward
 
 from . import conv_columns
 from .constants import number
-from .kernels import KERNELS, clip, kernel
+from .kernels import KERNELS, add_rows, clip, kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
 from .pieces import by_pairs_of_pieces, over_pieces, wide
@@ -99,9 +99,6 @@ _kernel_of("smooth_l1_loss", lambda edge: 1 / edge)
 # --- embedding ----------------------------------------------------------------------------------------------------
 
 
-_AT_ONCE = 1 << 14  # elements whose places are computed at a time, so that these stay in the cache
-
-
 @kernel
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False) -> Any:
     if indices.size and (indices.min() < 0 or indices.max() >= len(weight)):
@@ -111,16 +108,26 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bo
 
 @kernel
 def sum_rows(input: Any, indices: Any, count: int) -> Any:
-    """Sum the rows that have the same index, one after the other, as PyTorch does: the order decides on the last digit."""
-    width = input.shape[-1]
-    sums = np.zeros((count, width), input.dtype)
-    rows, flat, columns = input.reshape(-1), indices.reshape(-1), np.arange(width)
-    chunk = max(_AT_ONCE // max(width, 1), 1)
-    for start in range(0, flat.size, chunk):
-        first = flat[start : start + chunk, None].astype(np.intp) * width
-        places = (first + columns).reshape(-1)  # of single elements: NumPy has a fast loop for those
-        np.add.at(sums.reshape(-1), places, rows[start * width : (start + chunk) * width])
+    sums = np.zeros((count, input.shape[-1]), input.dtype)
+    rows, flat = input.reshape(-1, input.shape[-1]), indices.reshape(-1)
+    if (length := _length_of_runs(flat)) > 1:
+        first = flat[0]
+        np.add.reduce(rows.reshape(-1, length, rows.shape[1]), 1, None, sums[first : first + len(flat) // length])
+    else:
+        add_rows(sums, flat, rows)
     return sums
+
+
+def _length_of_runs(numbers: Any) -> int:
+    """How often each number occurs, if consecutive ones follow in order and each as often, as in bags of one length; else 0."""
+    if not numbers.size:
+        return 0
+    count = int(numbers[-1]) - int(numbers[0]) + 1
+    if count < 1 or numbers.size % count:
+        return 0
+    length = numbers.size // count
+    runs = numbers.reshape(count, length)
+    return length if (runs == np.arange(runs[0, 0], runs[0, 0] + count, dtype=runs.dtype)[:, None]).all() else 0
 
 
 @kernel

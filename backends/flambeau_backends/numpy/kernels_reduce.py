@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.tables import OPS
-from flambeau.operations.reductions import axis_of, vector_norm_forward
+from flambeau.operations.reductions import axis_of
 
-from .kernels import KERNELS, kernel
+from .kernels import KERNELS
 from .layout import in_rows
-from .namespace import namespace
 
 __all__: list[str] = []
 
@@ -35,19 +33,3 @@ _extreme("amax", np.maximum)
 _extreme("amin", np.minimum)
 _truth("all", np.logical_and)
 _truth("any", np.logical_or)
-
-
-@kernel
-def vector_norm(input: Any, p: float, dim: Any = None, keepdim: bool = False) -> Any:
-    return in_rows(vector_norm_forward(namespace, input, p, dim, keepdim))
-
-
-def _running_extreme(name: str) -> None:
-    def running(input: Any, dim: int) -> Any:
-        return tuple(map(in_rows, OPS[name].forward(namespace, input, dim)))
-
-    KERNELS[name] = running
-
-
-_running_extreme("cummax")
-_running_extreme("cummin")

@@ -13,7 +13,7 @@ import numpy as np
 from .threads import LARGE, get_num_threads, parts, share
 
 __all__ = [
-    "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split",
+    "PIECE", "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split",
     "wide",
 ]  # fmt: skip
 

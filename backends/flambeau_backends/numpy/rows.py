@@ -14,7 +14,7 @@ import numpy as np
 
 from flambeau.calls.op import OPS
 
-from . import kernels_index, kernels_nn, kernels_resample, sums  # noqa: F401  (registers their kernels first)
+from . import kernels_cumulative, kernels_index, kernels_nn, kernels_resample, sums  # noqa: F401  (registers their kernels first)
 from .kernels import KERNELS, kernel
 from .namespace import namespace
 

@@ -208,6 +208,8 @@ def product(left: Any, right: Any) -> Any:
     work = left.size * right.shape[1]
     if work <= SMALL_PRODUCT:
         return left.dot(right)
+    if left.dtype.kind in "iu":
+        return _product_of_integers(left, right)
     if work < _MIDDLE_PRODUCT:
         return serially(left.dot, right)
     if not _besides and not _team.shares_other_work():
@@ -222,6 +224,14 @@ def product(left: Any, right: Any) -> Any:
         share(lambda part: np.matmul(left, right[:, part], result[:, part]), parts(columns, columns, True))
     _team.products = products  # this is no other work
     return result
+
+
+def _product_of_integers(left: Any, right: Any) -> Any:
+    """In double precision, for which BLAS has a product, where no sum is too large to be exact."""
+    extremes = [max(abs(int(array.min())), abs(int(array.max()))) for array in (left, right)]
+    if left.dtype != right.dtype or extremes[0] * extremes[1] * len(right) >= 1 << 53:
+        return left.dot(right)
+    return product(left.astype(np.float64), right.astype(np.float64)).astype(np.int64).astype(left.dtype, copy=False)
 
 
 def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True) -> list[Any]:

@@ -531,7 +531,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 # --- norms --------------------------------------------------------------------------------------------------------
 
 
-def vector_norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bool = False) -> Any:
+def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bool = False) -> Any:
     size = xp.abs(input)
     axis = axis_of(dim, input)
     if p == 0:
@@ -565,7 +565,7 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
 
 
 _vector_norm = op(
-    "vector_norm", vector_norm_forward, promote="real_accumulate", public=False, method=False,
+    "vector_norm", _norm_forward, promote="real_accumulate", public=False, method=False,
     grad_fn="LinalgVectorNormBackward0",
     input=_norm_grad,
 )  # fmt: skip

@@ -248,8 +248,20 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if not input.ndim:
         return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # `alpha` is Any
     scaled = source if alpha == 1 else (source * alpha).to(source.dtype)
-    result = input.index_put(_along(dim, index.reshape(-1)), scaled, accumulate=True)
+    result = _add_slices(input, dim, index.reshape(-1), scaled)
     return gathered(result, "IndexAddBackward0", (input, source))
+
+
+def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    from .indexing import NeedsLevels, _raw_index
+
+    try:
+        if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no need to look at what is there
+            return _index_put_add(input, source, _raw_index(input, _along(dim, index))[0])
+    except NeedsLevels:
+        pass
+    added: Tensor = input.index_put(_along(dim, index), source, accumulate=True)
+    return added
 
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..calls.dispatch import require_data, require_dtype, require_operands, require_tensors, result_dtype
-from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.record import Out
 from ..calls.results import result_type
@@ -102,20 +101,56 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return _topk(input, k, dim, largest)
 
 
-def _at_rank(name: str, input: Tensor, rank: int, dim: int, keepdim: bool) -> Any:
-    """The element of one rank along `dim`."""
-    values, indices = sort(input, dim)
-    values, indices = values.select(dim, rank).clone(), indices.select(dim, rank).clone()
-    if keepdim:
-        values, indices = values.unsqueeze(dim), indices.unsqueeze(dim)
-    return _named(name, values, indices)
+# --- one rank -----------------------------------------------------------------------------------------------------
 
 
-for _name in ("kthvalue", "median", "mode", "nanmedian"):
-    op(_name, _sort_forward, **_RESULTS)  # gives the results their named tuple
+def _at_rank(xp: Any, input: Any, order: Any, rank: Any, dim: int, keepdim: bool) -> Any:
+    """The element of one rank along `dim`, and where it is, from the indices that sort and the rank of each slice."""
+    where = xp.take_along_axis(order, rank, axis=dim)
+    values, where = xp.take_along_axis(input, where, axis=dim), xp.astype(where, xp.int64)
+    return (values, where) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(where, axis=dim))
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="KthvalueBackward0")
+def _kthvalue_forward(xp: Any, input: Any, /, rank: int, dim: int, keepdim: bool = False) -> Any:
+    order = xp.argsort(input, axis=dim, stable=True)
+    ranks = xp.full_like(order[(*(slice(None),) * dim, slice(0, 1), ...)], rank)
+    return _at_rank(xp, input, order, ranks, dim, keepdim)
+
+
+def _median_forward(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
+    order, length = xp.argsort(input, axis=dim, stable=True), input.shape[dim]
+    missing = xp.sum(xp.astype(input != input, order.dtype), axis=dim, keepdims=True)
+    if skip_nan:
+        ranks = xp.where(missing < length, length - missing - 1, 0) // 2
+    else:
+        ranks = xp.where(missing > 0, length - missing, (length - 1) // 2)
+    return _at_rank(xp, input, order, xp.astype(ranks, order.dtype), dim, keepdim)
+
+
+def _ranked(name: str, forward: Callable[..., Any], grad_fn: str = "") -> Callable[..., Any]:
+    return op(
+        name, forward, out=Out.OWN_DTYPE, grad_fn=grad_fn, **_RESULTS,
+        vjp=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
+    )  # fmt: skip
+
+
+_kthvalue = _ranked("kthvalue", _kthvalue_forward)
+_medians = {
+    "median": _ranked(
+        "median",
+        lambda xp, input, /, dim, keepdim=False: _median_forward(xp, input, dim, keepdim, False),
+        "MedianBackward1",
+    ),
+    "nanmedian": _ranked(
+        "nanmedian",
+        lambda xp, input, /, dim, keepdim=False: _median_forward(xp, input, dim, keepdim, True),
+        "NanmedianBackward1",
+    ),
+}
+op("mode", _sort_forward, **_RESULTS)  # gives the results their named tuple
+
+
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element (from 1) along `dim`, and where it is."""
     require_dtype("kthvalue_cpu", input, "real numbers")
@@ -124,7 +159,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
     if not input.ndim:
         return _named("kthvalue", input.clone(), input.new_zeros((), dtype=dtypes.int64))
-    return _at_rank("kthvalue", input, k - 1, dim, keepdim)
+    return _kthvalue(input, k - 1, dim, keepdim)
 
 
 @composite(out=Out.OWN_DTYPE)
@@ -144,28 +179,18 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     require_dtype("median_cpu", input, "real numbers")
-    shown = f"{name.capitalize()}Backward{int(dim is not None)}"
+    shown = f"{name.capitalize()}Backward"
     if dim is None:
         if not input.numel():
             return input.new_full((), float("nan"))
-        return shown_as(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), shown)
+        return shown_as(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), f"{shown}0")
     if not input.ndim:
         wrap_dim(dim, 0)
-        return _named(name, shown_as(input.clone(), shown), input.new_zeros((), dtype=dtypes.int64))
+        return _named(name, shown_as(input.clone(), f"{shown}1"), input.new_zeros((), dtype=dtypes.int64))
     dim = wrap_dim(dim, input.ndim)
-    values, indices = sort(input, dim)
-    length = input.shape[dim]
-    if not length:
+    if not input.shape[dim]:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-    missing = input.detach().isnan().sum(dim, keepdim=True)
-    if name == "nanmedian":
-        rank = (length - missing - 1).clamp(min=0) // 2
-    else:
-        rank = (missing > 0) * (length - missing) + (missing == 0) * ((length - 1) // 2)
-    values, indices = values.gather(dim, rank), indices.gather(dim, rank)
-    if not keepdim:
-        values, indices = values.squeeze(dim), indices.squeeze(dim)
-    return _named(name, gathered(values, shown, (input,)), indices)
+    return _medians[name](input, dim, keepdim)
 
 
 @composite(out=Out.OWN_DTYPE, grad_fn="ModeBackward0")
@@ -402,6 +427,12 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
     return result if len(result) > 1 else values
 
 
+_among = op(
+    "among", lambda xp, input, other: xp.any(input == other, axis=-1), promote="compare", public=False, method=False, out=False,
+    doc="Which of the elements, in a last dimension of length 1, are in a vector.",
+)  # fmt: skip
+
+
 @composite(method=False, out=Out.OWN_DTYPE)
 def isin(
     elements: Any = None,
@@ -431,5 +462,5 @@ def isin(
     for tensor in (elements, test_elements):
         if tensor.dtype is dtypes.bool_ or tensor.is_complex():
             raise RuntimeError(f"Unsupported input type encountered for isin(): {tensor.dtype.legacy_name}")
-    mask: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    mask: Tensor = _among(elements.unsqueeze(-1), test_elements.reshape(-1))
     return ~mask if invert else mask

@@ -17,21 +17,30 @@ from ..values import dtypes
 from ..values.scalars import converted, too_large
 from .blocks import unravel_index
 from .elementary import logaddexp_forward
+from .indexing import _sum_at
 from .joining import cat, stack
-from .reductions import _vector_norm, amax, amin, reduced_dims
+from .reductions import _vector_norm, amax, amin, axis_of, reduced_dims, spread
 from .views import wrap_dim
 
 # --- skipping NaN -------------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.SETS_DTYPE | Out.UNCHECKED, grad_fn="NansumBackward0")
+_nansum = op(
+    "nansum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
+        xp.sum(xp.where(input != input, xp.zeros_like(input), input), axis=axis_of(dim, input), keepdims=keepdim),
+    promote="sum", public=False, method=False,
+    input=lambda F, g, input, input_shape, dim, keepdim: F.masked(spread(F, g, input_shape, dim, keepdim), input == input),
+)  # fmt: skip
+
+
+@composite(out=Out.SETS_DTYPE | Out.UNCHECKED)
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    if input.dtype.category == dtypes.FLOATING:
-        input = input.masked_fill(input.isnan(), 0)
-    return input.sum(dim, keepdim, dtype=dtype)
+    if input.dtype.category != dtypes.FLOATING:
+        return input.sum(dim, keepdim, dtype=dtype)
+    return _nansum(input, dim, keepdim, dtype=dtype)
 
 
 @composite(out=Out.UNCHECKED)
@@ -106,6 +115,11 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return cat([indices.where(within.unsqueeze(-1), output[: len(first)]), output[len(first) :]])
 
 
+_counts = op(
+    "bincount", lambda xp, input, /, size: _sum_at(xp, xp.ones_like(input), input, size), public=False, method=False, out=False
+)
+
+
 @composite
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
@@ -123,9 +137,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("weights should be 1-d and have the same length as input")
     size = max(minlength, int(high) + 1)
     if weights is None:
-        return input.new_zeros(size, dtype=dtypes.int64).index_add(
-            0, input.long(), input.new_ones(len(input), dtype=dtypes.int64)
-        )
+        return _counts(input.long(), size)
     weights = weights if weights.dtype is dtypes.float32 else weights.double()
     return weights.new_zeros(size).index_add(0, input.long(), weights)
 
@@ -142,13 +154,14 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if not input._key.backend.has_data:
         return input.new_empty(bins)
     flat = input.detach().reshape(-1)
-    if min == max == 0 and flat.numel():
+    of_data = min == max == 0 and flat.numel() > 0
+    if of_data:
         min, max = float(flat.min()), float(flat.max())
     if min == max:
         min, max = min - 1, max + 1
     if min > max:
         raise RuntimeError("torch.histc: max must be larger than min")
-    inside = flat[(flat >= min) & (flat <= max)]
+    inside = flat if of_data and math.isfinite(max - min) else flat[(flat >= min) & (flat <= max)]
     place = ((inside - min) / (max - min) * bins).floor().clamp(0, bins - 1).long()
     return bincount(place, minlength=bins).to(input.dtype)
 
@@ -508,8 +521,11 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The area under `y` by the trapezoidal rule, over `dim`; points at `x`, or `dx` apart."""
     _refuse_bool("trapezoid", y, x)
+    steps = _steps("trapezoid", y, x, dx, dim)
+    if x is None and y.shape[dim]:
+        return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * steps  # type: ignore[no-any-return]  # the steps are Any
     after, before = _neighbours(y, dim)
-    return ((after + before) * _steps("trapezoid", y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
+    return ((after + before) * steps).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
 @composite(method=False)

@@ -1,0 +1,189 @@
+"""Sorting, ranking and counting: `sort`, `topk`, `kthvalue`, `median`, `isin`, `bincount`.
+
+NumPy sorts and partitions numbers with vector instructions, but not where it has to say stably where they were, which takes
+many times as long.  So the place of an element is made part of the number that is sorted; or a partition finds the value of
+a rank, and a search finds which of the elements that equal it has the rank.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isnan, prod
+from typing import Any
+
+import numpy as np
+
+from .kernels import kernel
+from .kernels_index import SMALL, elements
+
+__all__: list[str] = []
+
+_LONG = 64  # elements along a dimension from which on this pays
+_KEY_BITS = 63  # of a positive int64
+
+
+# --- a whole order ------------------------------------------------------------------------------------------------
+
+
+def _argsort(input: Any, dim: int, descending: bool) -> Any:
+    """Indices that sort stably, ascending or descending; NaN counts as the largest."""
+    if input.dtype.kind == "V":  # sorting bfloat16 does not order NaN
+        input = input.astype(np.float32)
+    if input.shape[dim] >= _LONG and (found := _sorted_places(input, dim, descending)) is not None:
+        return found
+    if not descending:
+        return input.argsort(dim, "stable")
+    if input.dtype.kind in "iub":
+        return np.invert(input).argsort(dim, "stable")  # unlike the negative, in range
+    if input.size and not isnan(input.item(input.argmax())):  # the first NaN is found, if there is one
+        return np.negative(input).argsort(dim, "stable")
+    backwards = (slice(None),) * dim + (slice(None, None, -1),)
+    return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
+
+
+def _sorted_places(input: Any, dim: int, descending: bool) -> Any:
+    """Like `_argsort`, by sorting integers that hold an element's rank above its place; None where 63 bits are too few."""
+    length = input.shape[dim]
+    bits = (length - 1).bit_length()
+    ranks = _ranks(_as_rows(input, dim), _KEY_BITS - bits)
+    if ranks is None:
+        return None
+    keys = np.invert(ranks, ranks) if descending else ranks
+    np.left_shift(keys, bits, keys)
+    np.bitwise_or(keys, np.arange(length), keys)
+    keys.sort(-1)
+    np.bitwise_and(keys, (1 << bits) - 1, keys)
+    return np.ascontiguousarray(np.moveaxis(keys, -1, dim))
+
+
+def _ranks(rows: Any, bits: int) -> Any:
+    """Integers of so many bits and a sign, in new memory and in the order of the elements; None where there are none."""
+    if rows.dtype.kind != "f":
+        if rows.dtype.itemsize < 8 or not rows.size:
+            return rows.astype(np.int64)
+        least, most = int(rows.min()), int(rows.max())
+        return np.subtract(rows, least, dtype=rows.dtype).astype(np.int64) if most - least < 1 << bits else None
+    if rows.dtype.itemsize > 4 or bits < 32:
+        return None
+    singles = np.add(rows, 0.0, dtype=np.float32)  # without a negative zero
+    np.copyto(singles, np.nan, where=singles != singles)  # all NaNs alike, and positive
+    numbers = singles.view(np.int32)
+    np.bitwise_xor(numbers, np.right_shift(numbers, 31) & 0x7FFFFFFF, numbers)  # a sign and a size, as one number
+    return numbers.astype(np.int64)
+
+
+def _as_rows(input: Any, dim: int) -> Any:
+    """The array with `dim` as its last dimension."""
+    return input if dim == input.ndim - 1 else np.moveaxis(input, dim, -1)
+
+
+@kernel
+def sort(input: Any, dim: int, descending: bool) -> Any:
+    indices = _argsort(input, dim, descending)
+    return elements(input, indices, dim), indices
+
+
+# --- the first ----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
+    if _LONG <= input.shape[dim] > k > 0:
+        indices = _leading_of_long(input, k, dim, largest)
+    else:
+        order = _argsort(input, dim, largest)
+        if order.size <= SMALL:
+            indices = order.take(_leading(order.shape, k, dim))
+        else:
+            indices = order[(slice(None),) * dim + (slice(0, k),)].copy()
+    return elements(input, indices, dim), indices
+
+
+@lru_cache(64)
+def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
+    """The flat positions of the first `k` elements along `dim`."""
+    return np.arange(prod(shape)).reshape(shape)[(slice(None),) * dim + (slice(0, k),)].copy()
+
+
+def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
+    """The places of the first `k` in order: a partition finds them, and they alone are sorted."""
+    rows = _as_rows(input.astype(np.float32) if input.dtype.kind == "V" else input, dim)
+    split = rows.shape[-1] - k if largest else k - 1
+    places = np.argpartition(rows, split, -1)[..., split:] if largest else np.argpartition(rows, split, -1)[..., :k]
+    order = _argsort(np.take_along_axis(rows, places, -1), rows.ndim - 1, largest)
+    return np.ascontiguousarray(np.moveaxis(np.take_along_axis(places, order, -1), -1, dim))
+
+
+# --- one rank -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def kthvalue(input: Any, rank: int, dim: int, keepdim: bool = False) -> Any:
+    if input.shape[dim] < _LONG:
+        return _found(input, _argsort(input, dim, False)[(slice(None),) * dim + (rank,)], dim, keepdim)
+    rows = _compared(input, dim)
+    return _found(input, _places_of(rows, np.partition(rows, rank, 1)[:, rank], rank), dim, keepdim)
+
+
+@kernel
+def median(input: Any, dim: int, keepdim: bool = False) -> Any:
+    rows = _compared(input, dim)
+    middle = (rows.shape[1] - 1) // 2
+    values, largest = np.partition(rows, middle, 1)[:, middle], np.maximum.reduce(rows, 1)
+    np.copyto(values, largest, where=largest != largest)  # NaN, where there is one
+    return _found(input, _places_of(rows, values, middle), dim, keepdim)
+
+
+@kernel
+def nanmedian(input: Any, dim: int, keepdim: bool = False) -> Any:
+    rows = _compared(input, dim)
+    known = rows.shape[1] - np.count_nonzero(rows != rows, 1)
+    middle = np.maximum(known - 1, 0) // 2
+    if (known == rows.shape[1]).all():
+        return median(input, dim, keepdim)
+    values = np.take_along_axis(np.sort(rows, 1), middle[:, None], 1)[:, 0]
+    return _found(input, _places_of(rows, values, middle), dim, keepdim)
+
+
+def _compared(input: Any, dim: int) -> Any:
+    """The slices along `dim` as the rows of a matrix, of a dtype that NumPy compares with vector instructions."""
+    rows = _as_rows(input.astype(np.float32) if input.dtype.kind in "fV" and input.dtype.itemsize < 4 else input, dim)
+    return np.ascontiguousarray(rows).reshape(-1, input.shape[dim])
+
+
+def _places_of(rows: Any, values: Any, rank: Any) -> Any:
+    """Where a stable sort would find the element of a rank in each row, if that has this value; of NaNs, the first."""
+    values = values[:, None]
+    less, equal = rows < values, rows == values
+    if (unknown := values[:, 0] != values[:, 0]).any():
+        equal[unknown] = rows[unknown] != rows[unknown]
+        rank = np.where(unknown, 0, rank)
+    counts = np.count_nonzero(equal, 1)
+    first = np.add.accumulate(counts) - counts
+    places = np.flatnonzero(equal)[first + rank - np.count_nonzero(less, 1)]
+    return places - np.arange(len(rows)) * rows.shape[1]
+
+
+def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
+    """The elements at one place of each slice along `dim`, and the places."""
+    kept = (*input.shape[:dim], 1, *input.shape[dim + 1 :])
+    indices = places.reshape(kept)
+    values = elements(input, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+# --- membership and counts ----------------------------------------------------------------------------------------
+
+
+@kernel
+def among(input: Any, other: Any) -> Any:
+    if input.dtype.kind == "V":
+        input, other = input.astype(np.float32), other.astype(np.float32)
+    if input.size * other.size <= SMALL:
+        return np.logical_or.reduce(np.equal(input, other), -1)
+    return np.isin(input[..., 0], other)
+
+
+@kernel
+def bincount(input: Any, size: int) -> Any:
+    return np.bincount(input, minlength=size)

@@ -59,3 +59,18 @@ def test_no_points_are_sampled(points: tuple[int, int]) -> None:
     assert output.shape == (2, 3, *points)
     output.sum().backward()
     assert not image.grad.any()
+
+
+# --- frequencies --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [*_shapes(8, seed=2), (1, 1, 1, 9), (2, 3, 1, 1)])
+def test_spectra_of_real_numbers_are_whole(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(3)
+    signal = rng.standard_normal(shape)
+    for given in (signal, signal.transpose(2, 0, 3, 1).copy().transpose(1, 3, 0, 2)):
+        for dims in ((3,), (1,), (2, 3), (3, 0), (1, 2, 0)):
+            output = torch.fft.fftn(torch.tensor(given), dim=dims, norm="ortho")
+            np.testing.assert_allclose(output.tolist(), np.fft.fftn(signal, axes=dims, norm="ortho"), 1e-10, 1e-12)
+    for dim in (0, 3):
+        np.testing.assert_allclose(torch.fft.ifft(torch.tensor(signal), dim=dim).tolist(), np.fft.ifft(signal, axis=dim), 1e-10, 1e-12)

@@ -7,6 +7,7 @@ from real numbers, the dimension that is halved (the last of `dims`) stays last.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,27 @@ def fft_c2c(input: Any, dims: tuple[int, ...], scale: int, forward: bool) -> Any
 
 @kernel
 def fft_r2c(input: Any, dims: tuple[int, ...], scale: int, onesided: bool = True) -> Any:
-    transform, last = (np.fft.rfftn, input.shape[dims[-1]] // 2 + 1) if onesided else (np.fft.fftn, None)
+    order, count, norm = transform_order(input, dims, True), len(dims), FORWARD[scale]
     dtype = np.result_type(input.dtype, np.complex64)
-    return _transformed(transform, input, transform_order(input, dims, True), len(dims), FORWARD[scale], dtype, last)
+    if onesided:
+        return _transformed(np.fft.rfftn, input, order, count, norm, dtype, input.shape[dims[-1]] // 2 + 1)
+    ordered = input.transpose(order)
+    result, half = np.empty(ordered.shape, dtype), ordered.shape[-1] // 2 + 1
+    np.fft.rfftn(ordered, None, range(-count, 0), norm, out=result[..., :half])
+    _mirror(result, count)
+    return result.transpose(np.argsort(order))
+
+
+def _mirror(result: Any, count: int) -> None:
+    """Fill the second half of the last of `count` dimensions: the frequency `-k` of real numbers is the conjugate of `k`."""
+    length = result.shape[-1]
+    into, source = slice(length // 2 + 1, None), slice((length - 1) // 2, 0, -1)
+    zero, others = (slice(0, 1), slice(0, 1)), (slice(1, None), slice(None, 0, -1))
+    for pairs in product((zero, others), repeat=count - 1):
+        np.conjugate(
+            result[(..., *(backward for _, backward in pairs), source)],
+            out=result[(..., *(forward for forward, _ in pairs), into)],
+        )
 
 
 @kernel

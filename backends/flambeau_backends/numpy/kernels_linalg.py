@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.calls.op import OPS
+from flambeau.operations.distance import pair_distances_forward
+
 from .kernels import kernel
+from .namespace import namespace
+from .pieces import pieces
 
 
 @kernel
@@ -39,6 +44,60 @@ def linalg_eigvalsh(A: Any) -> Any:
 def geqrf(input: Any) -> Any:
     transposed, tau = np.linalg.qr(input, "raw")
     return transposed.mT, tau
+
+
+# --- least squares ------------------------------------------------------------------------------------------------
+
+
+@kernel
+def linalg_lstsq(A: Any, B: Any, rtol: float, is_vector: bool = False, with_residuals: bool = False) -> Any:
+    """By a QR factorization, in a third of the time that singular values take, where those are surely above the tolerance."""
+    from flambeau.linalg.solves import least_squares
+
+    inverse = _inverse_of_columns(A, rtol) if A.size and A.shape[-2] >= A.shape[-1] else None
+    if inverse is None:
+        return OPS["linalg_lstsq"].forward(namespace, A, B, rtol, is_vector, with_residuals)
+    return least_squares(np, A, B, inverse, is_vector, with_residuals)
+
+
+def _inverse_of_columns(A: Any, rtol: float) -> Any:
+    """The pseudo-inverse of matrices with independent columns; None where their columns may be dependent."""
+    Q, R = np.linalg.qr(A)
+    try:
+        inverse = np.linalg.inv(R)
+    except np.linalg.LinAlgError:
+        return None
+    condition = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))  # at least that of A
+    return inverse @ Q.mT.conj() if (condition * rtol < 1).all() else None
+
+
+# --- distances ----------------------------------------------------------------------------------------------------
+
+_NEAR = 1e-7  # of the squares of two vectors: where their difference has less, a product in double precision loses digits
+
+
+@kernel
+def pair_distances(input: Any, first: Any, second: Any) -> Any:
+    count = len(input)
+    if input.dtype != np.float32 or 4 * len(first) < max(count**2, 1) or not np.isfinite(input).all():
+        return pair_distances_forward(np, input, first, second)
+    points = input - input.mean(0, np.float64)
+    squares = np.vecdot(points, points)
+    matrix, suspects = np.empty((count, count), np.float32), []
+    for rows in pieces(count, count):
+        sums = np.add(squares[rows, None], squares)
+        result = points[rows] @ (-2 * points.T)
+        np.add(result, sums, result)
+        near = np.less(result, np.multiply(sums, _NEAR, sums))
+        near[np.arange(len(near)), np.arange(len(near)) + rows.start] = False
+        if near.any():
+            suspects.append(np.argwhere(near) + np.array([rows.start, 0]))
+        matrix[rows] = np.maximum(result, 0, out=result)
+    np.sqrt(matrix, matrix)
+    if suspects:
+        row, column = np.concatenate(suspects).T
+        matrix[row, column] = pair_distances_forward(np, input, row, column)
+    return matrix.take(first * count + second)
 
 
 # --- LAPACK by way of SciPy ---------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from .pieces import contiguous, over_parts, over_pieces, pieces, wide
 
 Dims = Sequence[int]
 _FEW = 1 << 13  # elements up to which the overhead of calls outweighs the computation
+_LONG = 1 << 8  # positions from which on a number for each channel is broadcast as fast as two arrays are multiplied
 
 
 # --- rows: statistics over contiguous elements --------------------------------------------------------------------
@@ -69,7 +70,30 @@ def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:
     return (weight is None or weight.ndim == len(dims)) and (bias is None or bias.ndim == len(dims))
 
 
+def _channels(input: Any, weight: Any, bias: Any, dims: Dims) -> tuple[int, int, int] | None:
+    """Rows of a sample, channels of a row, and positions of a channel; None where these are few, or parameters differ in them."""
+    shape = (weight if bias is None else bias).shape if weight is not None or bias is not None else ()
+    if weight is not None and weight.shape != shape:
+        return None
+    space = 0 if shape else len(dims)
+    while space < len(dims) and shape[-1 - space] == 1:
+        space += 1
+    positions = prod(input.shape[input.ndim - space :])
+    own = shape[: len(shape) - space]
+    if positions < _LONG or input.size <= _FEW or own != input.shape[input.ndim - len(shape) : input.ndim - space][: len(own)]:
+        return None
+    extra = max(len(shape) - len(dims), 0)
+    return prod(own[:extra]), prod(own[extra:]), positions
+
+
 def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
+    if channels := _channels(input, weight, bias, dims):
+        weight, bias = (None if p is None else p.reshape(*channels[:2], 1) for p in (weight, bias))
+        output, statistics = row_norm.normalize_channels(contiguous(input).reshape(-1, *channels), weight, bias, eps)
+        if workspace is not None:
+            workspace["means and scales"] = statistics.reshape(2, -1)
+            workspace["moments"] = statistics[..., None]
+        return output.reshape(input.shape)
     if _one_row_each(dims, weight, bias):
         output, statistics = row_norm.normalize(input, weight, bias, _length(input, dims), eps, workspace is not None)
         if workspace is not None:

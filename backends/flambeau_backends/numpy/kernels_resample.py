@@ -13,10 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flambeau.operations.resampling import METHODS, Taps, in_fixed_point, resample_forward, unit_for_bytes
+from flambeau.operations.resampling import (
+    METHODS,
+    Taps,
+    in_fixed_point,
+    resample_forward,
+    unit_for_bytes,
+    weighted_pixels_forward,
+)
 
 from .kernels import kernel
 from .layout import keeps_channels_last
+from .pieces import over_pieces, pieces, select
 
 __all__: list[str] = []
 
@@ -110,6 +118,29 @@ def resample_backward(input: Any, dim: int, taps: Taps) -> Any:
 @keeps_channels_last
 def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
     return input.take([places[0] for places in taps.indices], dim)
+
+
+# --- points -------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def weighted_pixels(input: Any, weights: Any, index: Any) -> Any:
+    (batch, channels, _), (_, neighbours, points) = input.shape, index.shape
+    output, outside = np.empty((batch, channels, points), input.dtype), np.less(index, 0)
+    factors, taken = (select(~outside, weights), np.maximum(index, 0)) if outside.any() else (weights, index)
+
+    def compute(samples: slice) -> None:
+        for image, factor, places, sums in zip(input[samples], factors[samples], taken[samples], output[samples], strict=True):
+            for piece in pieces(points, channels):
+                out = np.multiply(image.take(places[0, piece], 1, None, "wrap"), factor[0, piece], sums[:, piece])
+                for k in range(1, neighbours):
+                    part = image.take(places[k, piece], 1, None, "wrap")
+                    np.add(out, np.multiply(part, factor[k, piece], part), out)
+
+    over_pieces(compute, batch, channels * points * neighbours)
+    if not np.isfinite(output).all():  # what is outside is 0 even where the pixel that was taken in its place is infinite
+        return weighted_pixels_forward(np, input, weights, index)
+    return output
 
 
 # --- bytes --------------------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import numpy as np
 from .threads import LARGE, get_num_threads, parts, share
 
 __all__ = [
-    "PIECE", "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select", "split",
-    "wide",
+    "PIECE", "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select",
+    "split", "wide",
 ]  # fmt: skip
 
 PIECE = 1 << 16  # elements at a time, in one thread

@@ -20,7 +20,7 @@ from .constants import number, ones
 from .pieces import over_pieces
 from .sums import weighted_column_sums
 
-__all__ = ["are_near", "normalize", "normalize_backward"]
+__all__ = ["are_near", "normalize", "normalize_backward", "normalize_channels"]
 
 _FAR = 2.0  # standard deviations that a mean may be away from zero
 _SMALL = 1 << 12  # elements up to which `_normalize_few` is faster
@@ -112,6 +112,29 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
         np.multiply(out, weight.reshape(length), out)
     if bias is not None:
         np.add(out, bias.reshape(length), out)
+
+
+def normalize_channels(input: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
+    """The normalized rows of an array `(sample, row, channel, position)`, and their means and scales, for each sample and row.
+
+    Weight and bias, `(row, channel, 1)`, have a number for each channel, which has so many positions that it is broadcast
+    as fast as arrays of one shape are multiplied.
+    """
+    samples, rows, channels, positions = input.shape
+    length, dtype = channels * positions, input.dtype
+    output, moments = np.empty(input.shape, dtype), np.empty((2, samples, rows), dtype)
+    average = np.full(length, 1 / length, dtype)
+
+    def compute(piece: slice) -> None:
+        out, mean, scale = output[piece], moments[0, piece].reshape(-1), moments[1, piece].reshape(-1)
+        part, mean = _measure(input[piece].reshape(-1, length), mean, scale, average, eps)
+        factor = scale.reshape(-1, rows, 1, 1) if weight is None else scale.reshape(-1, rows, 1, 1) * weight
+        shift = mean.reshape(-1, rows, 1, 1) * factor
+        np.multiply(part.reshape(out.shape), factor, out)
+        np.add(out, -shift if bias is None else bias - shift, out)
+
+    over_pieces(compute, samples, rows * length)
+    return output, moments
 
 
 def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, eps: float, moments: Any) -> tuple[Any, Any, Any]:

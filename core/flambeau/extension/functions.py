@@ -100,6 +100,7 @@ from ..operations.recurrent import (
 )
 from ..operations.resampling import (
     resample,
+    weighted_pixels,
 )
 from ..operations.views import (
     tied,
@@ -178,6 +179,7 @@ __all__ = [
     "threshold_",
     "tied",
     "unfold",
+    "weighted_pixels",
     "window_sizes",
     "with_tied_gradient",
 ]

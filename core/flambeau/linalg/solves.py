@@ -25,7 +25,7 @@ from .checks import (
     is_numerical_failure,
     promote_square,
 )
-from .decompositions import svd
+from .decompositions import svd, svdvals
 from .factors import lu_arrays, solve_with_lu
 
 __all__ = [
@@ -337,9 +337,15 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
 def _lstsq_forward(
     xp: Any, A: Any, B: Any, /, rtol: float, is_vector: bool = False, with_residuals: bool = False
 ) -> tuple[Any, Any, Any]:
+    real = xp.abs(B).dtype
+    inverse = _pinv_forward(xp, A, xp.zeros((), dtype=real), xp.full((), rtol, dtype=real))
+    return least_squares(xp, A, B, inverse, is_vector, with_residuals)
+
+
+def least_squares(xp: Any, A: Any, B: Any, inverse: Any, is_vector: bool, with_residuals: bool) -> tuple[Any, Any, Any]:
+    """The least-squares solution by the pseudo-inverse, the squared lengths of what it leaves over, and the pseudo-inverse."""
     right = xp.expand_dims(B, axis=-1) if is_vector else B
     real = xp.abs(right).dtype
-    inverse = _pinv_forward(xp, A, xp.zeros((), dtype=real), xp.full((), rtol, dtype=real))
     solution = xp.matmul(inverse, right)
     errors = xp.abs(xp.matmul(A, solution) - right)
     residuals = xp.sum(errors * errors, axis=-2) if with_residuals else xp.zeros((0,), dtype=real)
@@ -417,7 +423,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     is_vector = _check_lstsq(input, b, driver)
     rows, columns = input.shape[-2:]
     relative = max(rows, columns) * dtypes.finfo(input.dtype).eps if rcond is None else rcond
-    S = svd(input.detach(), full_matrices=False).S
+    S = svdvals(input.detach())
     rank = (relative * S[..., :1] < S).sum(-1)
     with_residuals = driver != "gelsy" and rows > columns and (driver == "gels" or bool((rank == columns).all()))
     A, B = (input, b) if is_vector else broadcast_matrices(input, b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -80,17 +81,20 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
 
 def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
     output = with_tied_gradient(input)
-    for dim, size in enumerate(sizes, input.ndim - n):
-        output = (output.transpose(dim, -1) @ _averaging(output, output.shape[dim], size)).transpose(dim, -1)
+    for dim, size in reversed([*enumerate(sizes, input.ndim - n)]):
+        matrix = tensor(_averaging(output.shape[dim], size), dtype=output.dtype, device=output.device)
+        matrix = matrix.reshape(output.shape[dim], size)
+        if dim == output.ndim - 2:
+            output = matrix.mT @ output
+        else:
+            output = (output.transpose(dim, -1) @ matrix).transpose(dim, -1)
     return in_format_of(output.contiguous(), input) if n == 2 else output.contiguous()
 
 
-def _averaging(like: Tensor, length: int, count: int) -> Tensor:
+@lru_cache(64)
+def _averaging(length: int, count: int) -> list[list[float]]:
     """The matrix whose columns take the means of the windows."""
-    columns = [
-        [1 / (stop - start) if start <= i < stop else 0.0 for start, stop in _windows(length, count)] for i in range(length)
-    ]
-    return tensor(columns, dtype=like.dtype, device=like.device).reshape(length, count)
+    return [[1 / (stop - start) if start <= i < stop else 0.0 for start, stop in _windows(length, count)] for i in range(length)]
 
 
 @composite(method=False)

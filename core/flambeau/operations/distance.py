@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..calls.dispatch import common_shape
-from ..calls.op import composite
+from ..calls.op import composite, op
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .creation import arange
+from .joining import repeated_positions
 from .reductions import _vector_norm as vector_norm
 
-__all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
+__all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]
 
 
 @composite(method=False)
@@ -60,6 +61,27 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
+def pair_distances_forward(xp: Any, input: Any, first: Any, second: Any) -> Any:
+    """Euclidean distances of the rows `first` and `second`, from their differences."""
+    difference = xp.take(input, first, axis=0) - xp.take(input, second, axis=0)
+    return xp.sqrt(xp.sum(difference * difference, axis=1))
+
+
+def _pair_distances_grad(F: Any, g: Any, input: Any, first: Any, second: Any, out: Any) -> Any:
+    """The gradient of each pair along its difference, added to one row and subtracted from the other; 0 where they are equal."""
+    equal = out == 0
+    ratio = F.masked(g / (out + F.masked(F.ones_of(out), equal)), ~equal)
+    difference = F.embedding(input, first, -1, False) - F.embedding(input, second, -1, False)
+    part = difference * F.reshape(ratio, (-1, 1))
+    return F.sum_rows(part, first, input.shape[0]) - F.sum_rows(part, second, input.shape[0])
+
+
+_pair_distances = op(
+    "pair_distances", pair_distances_forward, keeps_dtype=("first", "second"), public=False, method=False, out=False,
+    input=_pair_distances_grad,
+)  # fmt: skip
+
+
 @composite(method=False, grad_fn="PdistBackward0")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows of a matrix, those of row 0 first.
@@ -86,6 +108,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
     first, second = _pairs(input.shape[0], input.device)
+    if p == 2 and input.dtype not in dtypes.HALF:
+        return _pair_distances(input, first, second)
     return vector_norm(input[first] - input[second], p, 1, False)
 
 
@@ -94,5 +118,6 @@ def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
     index = arange(count, device=device)
     if not index._key.backend.has_data:
         return (index.new_empty(count * (count - 1) // 2),) * 2
-    where = (index.unsqueeze(1) < index).nonzero()
-    return where[:, 0], where[:, 1]
+    first = repeated_positions(count - 1 - index, count * (count - 1) // 2)
+    ends = (index + 1) * (2 * count - 2 - index) // 2  # of the pairs of each row, one after the other
+    return first, (count - ends)[first] + arange(first.shape[0], device=device)

@@ -193,8 +193,7 @@ def stft(
     window = _checked_window("stft", input, n_fft, hop, length, window)
     if onesided and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    count = 1 + (signal.shape[-1] - n_fft) // hop
-    frames = signal[:, _frame_positions(count, hop, n_fft, signal)]
+    frames = signal.unfold(-1, n_fft, hop)
     frames = frames if window is None else frames * window
     scale = 1 if normalized else 0
     if is_complex:

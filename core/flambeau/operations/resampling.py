@@ -17,7 +17,10 @@ from ..tensors.tensor import Tensor
 from ..values import dtypes
 from ..values.scalars import single
 
-__all__ = ["METHODS", "Taps", "in_fixed_point", "resample", "resample_forward", "unit_for_bytes"]
+__all__ = [
+    "METHODS", "Taps", "in_fixed_point", "resample", "resample_forward", "unit_for_bytes", "weighted_pixels",
+    "weighted_pixels_forward",
+]  # fmt: skip
 
 
 class Taps:
@@ -90,6 +93,56 @@ def _resample_bytes_forward(
 
 _resample_bytes = op(
     "resample_bytes", _resample_bytes_forward, promote="same", public=False, method=False, out=False,
+)  # fmt: skip
+
+
+# --- points -------------------------------------------------------------------------------------------------------
+
+
+def weighted_pixels_forward(xp: Any, input: Any, weights: Any, index: Any, /) -> Any:
+    shape, total = (*input.shape[:2], index.shape[2]), None
+    for k in range(index.shape[1]):
+        places = index[:, k : k + 1, :]
+        inside = places >= 0
+        places = xp.broadcast_to(xp.where(inside, places, xp.zeros_like(places)), shape)
+        pixels = xp.take_along_axis(input, places, axis=2)
+        part = xp.where(inside, pixels, xp.zeros_like(pixels)) * weights[:, k : k + 1, :]
+        total = part if total is None else total + part
+    return total
+
+
+def _neighbour(F: Any, array: Any, k: int) -> Any:
+    return F.getitem_slice(array, (slice(None), slice(k, k + 1)))
+
+
+def _by_pixel(F: Any, g: Any, weights: Any, index: Any, input_shape: Any) -> Any:
+    """The gradient of the pixels; one more, behind the others, takes what belongs to none."""
+    batch, channels, count = input_shape
+    total = F.zeros_of(g, (batch, channels, count + 1))
+    for k in range(index.shape[1]):
+        places = _neighbour(F, index, k)
+        places = F.masked(places - count, places >= 0) + count
+        total = F.scatter_add_along(total, g * _neighbour(F, weights, k), F.expand(places, tuple(g.shape)), 2)
+    return F.getitem_slice(total, (slice(None), slice(None), slice(0, count)))
+
+
+def _by_weight(F: Any, g: Any, input: Any, index: Any) -> Any:
+    parts = []
+    for k in range(index.shape[1]):
+        places = _neighbour(F, index, k)
+        inside = places >= 0
+        pixels = F.gather_along(input, F.expand(F.masked(places, inside), tuple(g.shape)), 2)
+        parts.append(F.masked(F.sum(g * pixels, (1,), True), inside))
+    return F.cat(parts, 1)
+
+
+# Of images `(N, C, pixels)`, sums of pixels at the places `index`, times `weights`, both `(N, neighbours, points)`. A negative
+# place is outside the image, where everything is 0.
+weighted_pixels = op(
+    "weighted_pixels", weighted_pixels_forward, promote="accumulate", keeps_dtype=("index",), public=False, method=False,
+    out=False,
+    input=_by_pixel,
+    weights=_by_weight,
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from math import prod
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import gathered, require_dtype, require_flags, warn
-from flambeau.extension.functions import tied, with_tied_gradient
+from flambeau.extension.functions import tied, weighted_pixels, with_tied_gradient
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -136,29 +136,59 @@ def sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_cor
     return gathered(output, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
 
 
+# Along one dimension, a neighbour of every point: its integral coordinates, and its weights.
+_Neighbour = tuple[Tensor, Tensor]
+
+
 def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
     space = list(input.shape[2:])
     places = [_unnormalized(grid[..., -1 - dim], length, align_corners) for dim, length in enumerate(space)]
     if mode == "bicubic":
-        return _sample_cubic(input, places, padding_mode, align_corners)
+        return _weighted(input, [_cubic(x, n, padding_mode, align_corners) for x, n in zip(places, space, strict=True)])
     places = [_clipped(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
     if mode == "nearest":
-        return tied(_pixels_at(with_tied_gradient(input), [x.round() for x in places]), with_tied_gradient(grid))
-    lows = [x.detach().floor() for x in places]
-    total: Tensor | None = None
-    for corner in itertools.product((0, 1), repeat=len(space)):
-        weights = [1 - (x - low) if not step else x - low for x, low, step in zip(places, lows, corner, strict=True)]
-        part = _pixels_at(input, [low + step for low, step in zip(lows, corner, strict=True)]) * _product(weights).unsqueeze(1)
-        total = part if total is None else total + part
-    assert total is not None
-    return total
+        nearest = [[(x.round(), torch.ones_like(x))] for x in places]
+        return tied(_weighted(with_tied_gradient(input), nearest), with_tied_gradient(grid))
+    return _weighted(input, [_linear(x) for x in places])
 
 
-def _product(factors: Sequence[Tensor]) -> Tensor:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = product * factor
-    return product
+def _linear(x: Tensor) -> list[_Neighbour]:
+    low = x.detach().floor()
+    share = x - low
+    return [(low, 1 - share), (low + 1, share)]
+
+
+def _cubic(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> list[_Neighbour]:
+    low = x.detach().floor()
+    places = [_clipped(low + step, length, padding_mode, align_corners) for step in (-1, 0, 1, 2)]
+    return list(zip(places, _cubic_weights(x - low), strict=True))
+
+
+def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tensor:
+    """The weighted sums of the pixels whose coordinates are neighbours along all dimensions; zero outside the input."""
+    batch, channels, *space = input.shape
+    count = prod(space)
+    along = [
+        [(_indexed(place, length, count), weight) for place, weight in options]
+        for options, length in zip(neighbours, space, strict=True)
+    ]
+    index, weights = [], []
+    for (flat, weight), *others in itertools.product(*along):
+        for length, (place, factor) in zip(space[1:], others, strict=True):
+            flat, weight = flat * length + place, weight * factor
+        index.append(flat)
+        weights.append(weight)
+    points = index[0].shape[1:]
+    shape = (batch, len(index), prod(points))
+    pixels = input.reshape(batch, channels, count)
+    sums = weighted_pixels(pixels, torch.stack(weights, 1).reshape(shape), torch.stack(index, 1).reshape(shape))
+    return sums.reshape(batch, channels, *points)
+
+
+def _indexed(place: Tensor, length: int, far: int) -> Tensor:
+    """Coordinates as whole numbers; less by `far`, the number of all pixels, outside the input."""
+    inside = (place >= 0) & (place <= length - 1)
+    return place.detach().clamp(0, length - 1).long() + (inside.long() - 1) * far
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -207,40 +237,6 @@ def _reflected(x: Tensor, low: float, high: float) -> Tensor:
     offset = distance - reflections * span
     reflected: Tensor = torch.where(reflections % 2 == 0, offset + low, high - offset)
     return reflected
-
-
-def _pixels_at(input: Tensor, places: Sequence[Tensor]) -> Tensor:
-    """The pixels at integral coordinates, one tensor of `places` for each spatial dimension; zero outside the input."""
-    space = list(input.shape[2:])
-    inside: Tensor | None = None
-    flat: Tensor | None = None
-    for x, length in zip(places, space, strict=True):
-        within = (x >= 0) & (x <= length - 1)
-        index = torch.where(within, x, torch.zeros_like(x)).long()
-        inside = within if inside is None else inside & within
-        flat = index if flat is None else flat * length + index
-    assert flat is not None and inside is not None
-    batch, channels = input.shape[:2]
-    points = prod(flat.shape[1:])
-    index = flat.reshape(batch, 1, points).expand(batch, channels, points)
-    pixels = input.reshape(batch, channels, prod(space)).gather(2, index).reshape(batch, channels, *flat.shape[1:])
-    masked: Tensor = torch.where(inside.unsqueeze(1), pixels, torch.zeros_like(pixels))
-    return masked
-
-
-def _sample_cubic(input: Tensor, places: Sequence[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
-    space = list(input.shape[2:])
-    lows = [x.detach().floor() for x in places]
-    weights = [_cubic_weights(x - low) for x, low in zip(places, lows, strict=True)]
-    rows = []
-    for i in range(4):
-        y = _clipped(lows[0] + (i - 1), space[0], padding_mode, align_corners)
-        columns = []
-        for j in range(4):
-            x = _clipped(lows[1] + (j - 1), space[1], padding_mode, align_corners)
-            columns.append(_pixels_at(input, [y, x]) * weights[1][j].unsqueeze(1))
-        rows.append((columns[0] + columns[1] + columns[2] + columns[3]) * weights[0][i].unsqueeze(1))
-    return rows[0] + rows[1] + rows[2] + rows[3]
 
 
 def _cubic_weights(t: Tensor, a: float = -0.75) -> list[Tensor]:

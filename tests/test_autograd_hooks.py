@@ -268,3 +268,13 @@ def test_a_hook_after_accumulation_may_return_the_tensor():
     y.register_post_accumulate_grad_hook(lambda t: t)
     (y * 2).sum().backward()
     assert y.grad.tolist() == [2, 2]
+
+
+def test_gradients_of_other_leaves_are_there_when_the_last_one_with_a_hook_is():
+    """As a program expects that steps an optimizer from the hook of its first layer, the last to get its gradient."""
+    first, rest = torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+    seen = []
+    for parameter in first.parameters():
+        parameter.register_post_accumulate_grad_hook(lambda _: seen.append([p.grad is None for p in rest.parameters()]))
+    rest(first(torch.ones(2, 3))).sum().backward()
+    assert seen == [[False] * 4] * 2

@@ -263,19 +263,27 @@ class Task:
         return self.needed is None or edge in self.targets or node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
 
     def count_down(self, node: Node) -> None:
-        """A node has run: finish the leaves that no further gradient can reach."""
-        left = self.edges_left
+        """A node has run: once no further gradient can reach a leaf with hooks, finish it, after all others that none can reach."""
+        left, ready = self.edges_left, False
         for edge in node.edges:
             if edge in left:
                 left[edge] -= 1
-                if not left[edge] and edge in self.leaves:
-                    self.finish_leaf(edge, self.leaves.pop(edge))
+                ready = ready or (not left[edge] and edge._has_hooks and edge in self.leaves)
+        if ready:
+            complete = sorted((leaf for leaf in self.leaves if left.get(leaf) == 0), key=lambda leaf: leaf._has_hooks)
+            self.finish_leaves({leaf: self.leaves.pop(leaf) for leaf in reversed(complete)})
 
     # --- at the end ---
 
     def finish(self) -> None:
         """Add the gradients of the leaves to their `grad`."""
-        leaves, targets = self.leaves, self.targets
+        self.finish_leaves(self.leaves)
+        if self.callbacks:
+            self.call_back()
+
+    def finish_leaves(self, leaves: dict[Tensor, Any]) -> None:
+        """Empty a dictionary of gradients of leaves, from its end on."""
+        targets = self.targets
         while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
             leaf, gradient = leaves.popitem()
             grad = leaf._grad
@@ -298,8 +306,6 @@ class Task:
                 self.with_modes(self.finish_leaf, leaf, gradient)
             else:
                 self.finish_leaf(leaf, gradient)
-        if self.callbacks:
-            self.call_back()
 
     def call_back(self) -> None:
         """Call what was queued for the end of the pass, and what that queues in turn."""

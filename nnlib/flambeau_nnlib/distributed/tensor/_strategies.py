@@ -80,7 +80,7 @@ _LINEAR_IN_EACH = ("mul",)  # parts of one times the whole of the other
 _POINTWISE = (
     "abs", "sign", "sgn", "erf", "erfc", "sqrt", "rsqrt", "square", "reciprocal", "exp", "exp2", "expm1", "log", "log2",
     "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-    "floor", "ceil", "trunc", "round", "sigmoid", "relu", "isnan", "isinf", "isfinite", "signbit", "leaky_relu",
+    "floor", "ceil", "trunc", "frac", "round", "sigmoid", "relu", "isnan", "isinf", "isfinite", "signbit", "leaky_relu",
     "leaky_relu_backward", "prelu_kernel", "rrelu_with_noise", "elu", "hardtanh", "hardsigmoid", "hardswish",
     "threshold", "hard_shrink", "hardshrink", "softshrink", "silu", "mish", "softplus", "log_sigmoid", "gelu",
     "gelu_tanh", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum", "masked", "where", "clamp", "clamp_between",
@@ -90,7 +90,7 @@ _POINTWISE = (
     "nextafter", "heaviside", "fmax", "fmin", "gcd", "lcm", "logaddexp", "logaddexp2", "xlogy", "logit", "lgamma",
     "digamma", "erfinv", "masked_fill", "addcmul", "addcdiv", "soft_margin_slope", "soft_margin", "bce_slope",
     "special_i0e", "special_i1", "special_i1e", "special_ndtr", "special_log_ndtr", "special_ndtri", "special_erfcx",
-    "special_xlog1py", "polygamma_of", "igamma", "igammac", "special_zeta", "nan_to_num_of",
+    "special_xlog1py", "polygamma_of", "igamma", "igammac", "special_zeta", "nan_to_num", "nan_to_num_of",
 )  # fmt: skip
 _LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "ones_of", "fill", "zero")  # for which only the shape counts
 

@@ -64,7 +64,7 @@ def test_no_points_are_sampled(points: tuple[int, int]) -> None:
 # --- frequencies --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [*_shapes(8, seed=2), (1, 1, 1, 9), (2, 3, 1, 1)])
+@pytest.mark.parametrize("shape", [*_shapes(8, seed=2), (1, 1, 1, 9), (2, 3, 1, 1), (3, 4, 20, 21), (2, 5, 9, 30)])
 def test_spectra_of_real_numbers_are_whole(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(3)
     signal = rng.standard_normal(shape)

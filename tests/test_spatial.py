@@ -64,7 +64,7 @@ def test_no_points_are_sampled(points: tuple[int, int]) -> None:
 # --- frequencies --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [*_shapes(8, seed=2), (1, 1, 1, 9), (2, 3, 1, 1)])
+@pytest.mark.parametrize("shape", [*_shapes(8, seed=2), (1, 1, 1, 9), (2, 3, 1, 1), (3, 4, 20, 21), (2, 5, 9, 30)])
 def test_spectra_of_real_numbers_are_whole(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(3)
     signal = rng.standard_normal(shape)
@@ -174,3 +174,28 @@ def test_least_squares_of_matrices_of_full_and_of_lower_rank(shape: tuple[int, .
     result = torch.linalg.lstsq(torch.tensor(A), torch.tensor(B))
     np.testing.assert_allclose(result.solution.numpy(), np.linalg.pinv(A, rcond=1e-12) @ B, 1e-7, 1e-9)
     np.testing.assert_array_equal(result.rank.numpy(), np.linalg.matrix_rank(A))
+
+
+# --- probabilities of channels ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 9, 11), (1, 300, 700), (700, 90), (3, 1, 64), (2, 0, 70), (40, 3, 100)])
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_probabilities_along_a_dimension_that_is_not_the_last(shape: tuple[int, ...], scale: float) -> None:
+    dim = 0 if len(shape) == 2 else 1
+    logits, g = np.random.default_rng(10).standard_normal((2, *shape)) * scale
+    if logits.size:
+        logits.flat[0] = -np.inf
+    powers = np.exp(logits - logits.max(dim, keepdims=True, initial=-np.inf, where=np.isfinite(logits)))
+    expected = powers / powers.sum(dim, keepdims=True)
+    slope = expected * (g - (g * expected).sum(dim, keepdims=True))
+    input = torch.tensor(logits, requires_grad=True)
+    output = input.softmax(dim)
+    output.backward(torch.tensor(g))
+    np.testing.assert_allclose(output.detach().numpy(), expected, 1e-9, 1e-12)
+    np.testing.assert_allclose(input.grad.numpy(), slope, 1e-9, 1e-9)
+    logarithms = torch.tensor(logits, requires_grad=True)
+    output = logarithms.log_softmax(dim)
+    output.backward(torch.tensor(g))
+    np.testing.assert_allclose(output.detach().exp().numpy(), expected, 1e-9, 1e-12)
+    np.testing.assert_allclose(logarithms.grad.numpy(), g - expected * g.sum(dim, keepdims=True), 1e-9, 1e-9)

@@ -18,6 +18,8 @@ from .kernels import kernel
 
 __all__ = ["transform_order"]
 
+_FEW = 1 << 10  # real numbers up to which computing both halves of a spectrum takes less than computing one and copying it
+
 
 def transform_order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
     """The dimensions, from the slowest in memory to the fastest, in which the result of a transform over `dims` is computed."""
@@ -51,6 +53,8 @@ def fft_r2c(input: Any, dims: tuple[int, ...], scale: int, onesided: bool = True
     dtype = np.result_type(input.dtype, np.complex64)
     if onesided:
         return _transformed(np.fft.rfftn, input, order, count, norm, dtype, input.shape[dims[-1]] // 2 + 1)
+    if input.size <= _FEW:
+        return _transformed(np.fft.fftn, input, order, count, norm, dtype)
     ordered = input.transpose(order)
     result, half = np.empty(ordered.shape, dtype), ordered.shape[-1] // 2 + 1
     np.fft.rfftn(ordered, None, range(-count, 0), norm, out=result[..., :half])

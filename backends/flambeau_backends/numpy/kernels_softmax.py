@@ -12,11 +12,14 @@ import numpy as np
 from . import few
 from .constants import ones
 from .kernels import kernel
-from .pieces import PIECE, over_pieces, wide
+from .pieces import PIECE, SHARED, over_pieces, wide
 from .quiet import quiet
+from .threads import share
 
 _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
 _EXACT = 24.0  # magnitude up to which the logarithm of such a sum is precise enough for a small loss
+_WIDE = 64  # elements behind a dimension from which on vectors along it are computed side by side, without transposing
+_BROAD = 512  # of them at least at a time: what lies further apart in memory is not read ahead
 _LEAST_SUM = {limit: exp(-limit) for limit in (_SAFE, _EXACT)}
 
 
@@ -68,6 +71,18 @@ def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
     return row_sums(out), shift
 
 
+def _exponentials_of_columns(out: Any, columns: Any, limit: float) -> tuple[Any, Any]:
+    """`_exponentials`, along the middle of three dimensions."""
+    if -limit < columns.max() < limit:
+        np.exp(columns, out)
+        sums = np.add.reduce(out, 1, keepdims=True)
+        if sums.min() > _LEAST_SUM[limit]:
+            return sums, None
+    shift = columns.max(1, keepdims=True)
+    np.exp(np.subtract(columns, shift, out), out)
+    return np.add.reduce(out, 1, keepdims=True), shift
+
+
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
     """The array that `compute(out, *pieces)` fills, row by row along `dim`."""
     first = arrays[0]
@@ -87,6 +102,32 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
     return _back(result, first, dim)
 
 
+def _along(by_rows: Callable[..., None], by_columns: Callable[..., None], dim: int, *arrays: Any) -> Any:
+    """The array that one of the functions fills, with pieces `(row, place along dim)`, or `(outer, place along dim, inner)`."""
+    shape = arrays[0].shape
+    after = prod(shape[dim % max(len(shape), 1) + 1 :])
+    if after < _WIDE or not arrays[0].size or not all(array.flags.c_contiguous for array in arrays):
+        return _by_rows(by_rows, dim, *arrays)
+    result = np.empty(shape, arrays[0].dtype)
+    _compute_columns(by_columns, *(array.reshape(-1, shape[dim], after) for array in (result, *arrays)))
+    return result
+
+
+@quiet
+def _compute_columns(compute: Callable[..., None], *arrays: Any) -> None:
+    before, length, after = arrays[0].shape
+
+    def some_columns(outer: slice, columns: slice) -> None:
+        compute(*(array[outer, :, columns] for array in arrays))
+
+    step = max(PIECE // length, _BROAD)
+    blocks = [slice(start, start + step) for start in range(0, after, step)]
+    if before == 1:
+        share(lambda columns: some_columns(slice(None), columns), blocks, length * after >= SHARED)
+    else:
+        over_pieces(lambda outer: [some_columns(outer, columns) for columns in blocks], before, length * after)
+
+
 @quiet
 def _compute_pieces(compute: Callable[..., None], result: Any, *matrices: Any) -> None:
     over_pieces(lambda piece: compute(result[piece], *(matrix[piece] for matrix in matrices)), *result.shape)
@@ -100,7 +141,7 @@ def softmax(input: Any, dim: int) -> Any:
     rows = few.rows_of(input, dim)
     result = None if rows is None else few.softmax(rows)
     if result is None:
-        return _by_rows(_softmax_rows, dim, input)
+        return _along(_softmax_rows, _softmax_columns, dim, input)
     return result if rows is input else result.reshape(input.shape)
 
 
@@ -109,12 +150,17 @@ def _softmax_rows(out: Any, rows: Any) -> None:
     np.multiply(out, np.reciprocal(sums, sums), out)
 
 
+def _softmax_columns(out: Any, columns: Any) -> None:
+    sums, _ = _exponentials_of_columns(out, columns, _SAFE)
+    np.multiply(out, np.reciprocal(sums, sums), out)
+
+
 @kernel
 def log_softmax(input: Any, dim: int) -> Any:
     rows = few.rows_of(input, dim)
     result = None if rows is None else few.log_softmax(rows)
     if result is None:
-        return _by_rows(_log_softmax_rows, dim, input)
+        return _along(_log_softmax_rows, _log_softmax_columns, dim, input)
     return result if rows is input else result.reshape(input.shape)
 
 
@@ -124,6 +170,12 @@ def _log_softmax_rows(out: Any, rows: Any) -> None:
     np.subtract(rows if shift is None else np.subtract(rows, shift, out), sums, out)
 
 
+def _log_softmax_columns(out: Any, columns: Any) -> None:
+    sums, shift = _exponentials_of_columns(out, columns, _EXACT)
+    np.log(sums, sums)
+    np.subtract(columns if shift is None else np.subtract(columns, shift, out), sums, out)
+
+
 @kernel
 @wide
 def softmax_backward(g: Any, out: Any, dim: int) -> Any:
@@ -131,7 +183,11 @@ def softmax_backward(g: Any, out: Any, dim: int) -> Any:
         np.subtract(grad, np.vecdot(grad, probabilities)[:, None], result)
         result *= probabilities
 
-    return _by_rows(compute, dim, g, out)
+    def compute_columns(result: Any, grad: Any, probabilities: Any) -> None:
+        np.multiply(grad, probabilities, result)
+        np.subtract(result, probabilities * np.add.reduce(result, 1, keepdims=True), result)
+
+    return _along(compute, compute_columns, dim, g, out)
 
 
 @kernel
@@ -142,7 +198,12 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
         result *= row_sums(grad)
         np.subtract(grad, result, result)
 
-    return _by_rows(compute, dim, g, out)
+    def compute_columns(result: Any, grad: Any, log_probabilities: Any) -> None:
+        np.exp(log_probabilities, result)
+        result *= np.add.reduce(grad, 1, keepdims=True)
+        np.subtract(grad, result, result)
+
+    return _along(compute, compute_columns, dim, g, out)
 
 
 @kernel

@@ -13,12 +13,12 @@ import numpy as np
 from .threads import LARGE, get_num_threads, parts, share
 
 __all__ = [
-    "PIECE", "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces", "select",
-    "split", "wide",
+    "PIECE", "SHARED", "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces",
+    "select", "split", "wide",
 ]  # fmt: skip
 
 PIECE = 1 << 16  # elements at a time, in one thread
-_SHARED = 1 << 19  # elements from which on threads share what takes several passes
+SHARED = 1 << 19  # elements from which on threads share what takes several passes
 _IN_THREADS = 1 << 18  # elements at a time then: see `over_pieces`
 
 
@@ -28,7 +28,7 @@ def pieces(length: int, width: int = 1) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, length, step))
 
 
-def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = _SHARED) -> list[Any]:
+def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = SHARED) -> list[Any]:
     """What `compute` returns for each piece, in order; threads share what has at least `shared_from` elements.
 
     Pieces are longer then, since a thread waits some 10 us for Python's lock after a call into NumPy that ends while the other
@@ -41,7 +41,7 @@ def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, sh
 
 def over_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
     """Like `over_pieces`, for what needs no temporaries: one part for each thread, or all at once."""
-    if length * width >= _SHARED and get_num_threads() > 1:
+    if length * width >= SHARED and get_num_threads() > 1:
         return share(compute, parts(length, length, True))
     return [compute(slice(None))]
 

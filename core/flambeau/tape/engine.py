@@ -263,7 +263,7 @@ class Task:
         return self.needed is None or edge in self.targets or node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
 
     def count_down(self, node: Node) -> None:
-        """A node has run: once no further gradient can reach a leaf with hooks, finish it, after all others of which that holds."""
+        """A node has run: when no further gradient can reach a leaf with hooks, finish it, after all others that are ready."""
         left, ready = self.edges_left, False
         for edge in node.edges:
             if edge in left:

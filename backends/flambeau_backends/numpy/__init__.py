@@ -29,6 +29,7 @@ from . import (  # noqa: F401
     kernels_logarithms,
     kernels_nn,
     kernels_norm,
+    kernels_normal,
     kernels_optim,
     kernels_order,
     kernels_pointwise,

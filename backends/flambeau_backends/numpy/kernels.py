@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import memory_order
-from flambeau.operations.arithmetic import integer_pow
+from flambeau.operations.arithmetic import integer_pow, pow_scalar_forward
 from flambeau.operations.sorting import search_forward, search_rows
 from flambeau.tensors.memory_format import preserve_format
 
+from .namespace import namespace
 from .pieces import by_pieces, over_pieces, select
 from .quiet import quiet, quiet_in_place
 from .threads import LARGE, product
@@ -167,6 +168,28 @@ def round_(input: Any) -> Any:
     return input.copy() if input.dtype.kind in "iu" else np.rint(input)
 
 
+def _whole_power(input: Any, exponent: float) -> Any:
+    """Floats to the power of a whole number; None for others. NumPy has vectors of such powers of positive numbers only."""
+    if exponent == 3:  # as PyTorch
+        return by_pieces(lambda out, x: np.multiply(np.multiply(x, x, out), x, out), input)
+    if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _FEW:
+        return None
+
+    def compute(out: Any, x: Any) -> None:
+        np.power(np.abs(x, out), exponent, out)
+        if exponent % 2:
+            np.copysign(out, x, out)
+
+    return by_pieces(compute, input)
+
+
+@kernel
+def pow_scalar(input: Any, exponent: Any) -> Any:
+    floats = input.dtype.kind == "f" and exponent != 2 and type(exponent) is not complex
+    result = _whole_power(input, exponent) if floats else None
+    return pow_scalar_forward(namespace, input, exponent) if result is None else result
+
+
 @kernel
 def pow_(input: Any, other: Any) -> Any:
     repeated = other.size == 1 or other.shape != input.shape or 0 in other.strides
@@ -182,7 +205,11 @@ _power = INPLACE["pow"]
 
 
 def _write_power(target: Any, other: Any) -> None:
-    if target.dtype.kind in "iu" and other.ndim:  # NumPy notices a negative exponent only after writing the elements before it
+    floats = target.dtype.kind == other.dtype.kind == "f" and not other.ndim
+    result = _whole_power(target, other.item()) if floats else None
+    if result is not None:
+        target[...] = result
+    elif target.dtype.kind in "iu" and other.ndim:  # NumPy notices a negative exponent only after writing the elements before it
         target[...] = pow_(target, other)
     else:
         _power(target, other)
@@ -432,7 +459,7 @@ def _is_half(input: Any) -> bool:
     return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
 
 
-_FEW = 1 << 9  # elements up to which computing flat positions costs more than it saves
+_FEW_PLACES = 1 << 9  # elements up to which computing flat positions costs more than it saves
 _AT_ONCE = 1 << 14  # elements whose places are computed at a time, so that these stay in the cache
 
 
@@ -450,7 +477,11 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
     """`np.add.at`, many times faster where the index is of positions along one dimension."""
     items = index[:-1] if isinstance(index, tuple) and len(index) > 1 and index[-1] is ... else index
     if not (
-        isinstance(items, tuple) and _takes_slices(items) and target.flags.c_contiguous and values.size > _FEW and target.ndim > 1
+        isinstance(items, tuple)
+        and _takes_slices(items)
+        and target.flags.c_contiguous
+        and values.size > _FEW_PLACES
+        and target.ndim > 1
     ):
         np.add.at(target, index, values)
         return

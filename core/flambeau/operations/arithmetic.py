@@ -228,7 +228,7 @@ _pow = op(
 )  # fmt: skip
 
 
-def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
+def pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
     if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes the root: NaN for -inf
         root = xp.sqrt(input)
         return root if exponent > 0 else xp.reciprocal(root)
@@ -236,7 +236,7 @@ def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
 
 
 _pow_scalar = op(
-    "pow_scalar", _pow_scalar_forward,
+    "pow_scalar", pow_scalar_forward,
     public=False, method=False, grad_fn="PowBackward0",
     input=lambda F, g, input, exponent: (
         F.zeros_of(input, input.shape) if exponent == 0 else

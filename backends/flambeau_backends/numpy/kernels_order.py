@@ -120,7 +120,7 @@ def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
 @kernel
 def kthvalue(input: Any, rank: int, dim: int, keepdim: bool = False) -> Any:
     if input.shape[dim] < _LONG:
-        return _found(input, _argsort(input, dim, False)[(slice(None),) * dim + (rank,)], dim, keepdim)
+        return _found(input, _argsort(input, dim, False).take(rank, dim), dim, keepdim)
     rows = _compared(input, dim)
     return _found(input, _places_of(rows, np.partition(rows, rank, 1)[:, rank], rank), dim, keepdim)
 

@@ -199,3 +199,11 @@ def test_probabilities_along_a_dimension_that_is_not_the_last(shape: tuple[int, 
     output.backward(torch.tensor(g))
     np.testing.assert_allclose(output.detach().exp().numpy(), expected, 1e-9, 1e-12)
     np.testing.assert_allclose(logarithms.grad.numpy(), g - expected * g.sum(dim, keepdims=True), 1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("shapes", [((30, 4), (7, 4)), ((2, 3, 4), (40, 4)), ((5, 0), (50, 0)), ((3, 1, 9, 2), (2, 60, 2))])
+def test_distances_of_many_points(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    first, second = (np.random.default_rng(11).standard_normal(shape) for shape in shapes)
+    expected = np.sqrt(((first[..., :, None, :] - second[..., None, :, :] + 0.0) ** 2).sum(-1))
+    output = torch.cdist(torch.tensor(first), torch.tensor(second))
+    np.testing.assert_allclose(output.numpy(), expected, 1e-7, 1e-7)

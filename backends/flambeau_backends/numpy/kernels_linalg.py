@@ -73,7 +73,26 @@ def _inverse_of_columns(A: Any, rtol: float) -> Any:
 
 # --- distances ----------------------------------------------------------------------------------------------------
 
-_NEAR = 1e-7  # of the squares of two vectors: where their difference has less, a product in double precision loses digits
+
+@kernel
+def euclidean_dist(x1: Any, x2: Any) -> Any:
+    left, right = _factors(x1, x2)
+    distances = np.matmul(left, right.mT)
+    np.clip(distances, 0, np.inf, distances)
+    return np.sqrt(distances, distances)
+
+
+def _factors(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Two matrices whose product also adds the squares: `-2 a b + aa 1 + 1 bb`."""
+    left, right = (np.ones((*x.shape[:-1], x.shape[-1] + 2), x.dtype) for x in (x1, x2))
+    np.multiply(x1, -2, out=left[..., :-2])
+    np.vecdot(x1, x1, out=left[..., -2])
+    right[..., :-2] = x2
+    np.vecdot(x2, x2, out=right[..., -1])
+    return left, right
+
+
+_NEAR = 1e-7  # of the square of a vector: where the square of a difference is less, a product in double precision loses digits
 
 
 @kernel
@@ -82,17 +101,16 @@ def pair_distances(input: Any, first: Any, second: Any) -> Any:
     if input.dtype != np.float32 or 4 * len(first) < max(count**2, 1) or not np.isfinite(input).all():
         return pair_distances_forward(np, input, first, second)
     points = input - input.mean(0, np.float64)
-    squares = np.vecdot(points, points)
+    left, right = _factors(points, points)
+    limits = left[:, -2:-1] * _NEAR
     matrix, suspects = np.empty((count, count), np.float32), []
     for rows in pieces(count, count):
-        sums = np.add(squares[rows, None], squares)
-        result = points[rows] @ (-2 * points.T)
-        np.add(result, sums, result)
-        near = np.less(result, np.multiply(sums, _NEAR, sums))
+        squares = np.matmul(left[rows], right.T)
+        near = squares < limits[rows]
         near[np.arange(len(near)), np.arange(len(near)) + rows.start] = False
         if near.any():
             suspects.append(np.argwhere(near) + np.array([rows.start, 0]))
-        matrix[rows] = np.maximum(result, 0, out=result)
+        np.clip(squares, 0, np.inf, out=matrix[rows], casting="same_kind")
     np.sqrt(matrix, matrix)
     if suspects:
         row, column = np.concatenate(suspects).T

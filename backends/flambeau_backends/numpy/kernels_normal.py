@@ -45,17 +45,18 @@ _EDGE = 5.0
 
 
 def _erfinv(out: Any, x: Any) -> None:
+    """In double precision, so that the result is as precise as its dtype allows."""
     wide = x.astype(np.float64)
-    np.multiply(wide, wide, wide)
-    np.subtract(1, wide, wide)
-    w = np.negative(np.log(wide, wide)).astype(np.float32)
-    polynomial(out, w - np.float32(2.5), _NEAR)
-    np.multiply(out, x, out)
+    w = 1 - wide * wide
+    np.negative(np.log(w, w), w)
+    ratio = polynomial(np.empty_like(w), w - 2.5, _NEAR)
     places = np.flatnonzero(w >= _EDGE)
     if places.size:
-        roots, ends = np.sqrt(w[places]), x[places]
-        out[places] = polynomial(np.empty_like(roots), roots - np.float32(3), _FAR) * ends
-        out[places[roots == np.inf]] = np.copysign(np.inf, ends[roots == np.inf])
+        roots = np.sqrt(w[places])
+        far = polynomial(np.empty_like(roots), roots - 3, _FAR)
+        far[roots == np.inf] = np.inf
+        ratio[places] = far
+    np.multiply(ratio, wide, out, casting="same_kind")
 
 
 @kernel
@@ -63,4 +64,4 @@ def _erfinv(out: Any, x: Any) -> None:
 def erfinv(input: Any) -> Any:
     if input.dtype != np.float32:
         return OPS["erfinv"].forward(namespace, input)
-    return by_pieces(_erfinv, input, width=2)
+    return by_pieces(_erfinv, input, width=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any, ClassVar
 
 from .operations.creation import arange, empty, tensor
@@ -636,8 +637,5 @@ def _positions(tensor: Tensor) -> Tensor:
 
 def _load_from_bytes(b: bytes) -> Any:
     """A storage from a file of its own, as the pickles of PyTorch's tensors hold it."""
-    from io import BytesIO
-
-    import flambeau as torch
-
-    return torch.load(BytesIO(b), weights_only=True)
+    namespace: Any = sys.modules["flambeau"]  # above this module, and loaded before anything can call it
+    return namespace.load(BytesIO(b), weights_only=True)

@@ -72,7 +72,7 @@ def _view_as_complex(input: MetaArray) -> MetaArray:
 
 
 def _extremes_so_far(input: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
-    return like(input), like(input, np.int64)
+    return described(input.shape, input.dtype), described(input.shape, np.int64)
 
 
 def _unsqueeze(input: MetaArray, dim: int) -> MetaArray:

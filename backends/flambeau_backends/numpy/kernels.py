@@ -170,11 +170,21 @@ def round_(input: Any) -> Any:
 
 def _whole_power(input: Any, exponent: float) -> Any:
     """Floats to the power of a whole number; None for others. NumPy has vectors of such powers of positive numbers only."""
-    if exponent == 3:  # as PyTorch
-        return by_pieces(lambda out, x: np.multiply(np.multiply(x, x, out), x, out), input)
+    if exponent == 3:
+        return _cubed(input)
     if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _FEW:
         return None
+    return _power_of_magnitudes(input, exponent)
 
+
+@quiet
+def _cubed(input: Any) -> Any:
+    """As PyTorch rounds it."""
+    return by_pieces(lambda out, x: np.multiply(np.multiply(x, x, out), x, out), input)
+
+
+@quiet
+def _power_of_magnitudes(input: Any, exponent: float) -> Any:
     def compute(out: Any, x: Any) -> None:
         np.power(np.abs(x, out), exponent, out)
         if exponent % 2:

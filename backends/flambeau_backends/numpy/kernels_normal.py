@@ -50,12 +50,12 @@ def _erfinv(out: Any, x: Any) -> None:
     w = 1 - wide * wide
     np.negative(np.log(w, w), w)
     ratio = polynomial(np.empty_like(w), w - 2.5, _NEAR)
-    places = np.flatnonzero(w >= _EDGE)
-    if places.size:
-        roots = np.sqrt(w[places])
+    beyond = w >= _EDGE
+    if beyond.any():
+        roots = np.sqrt(w[beyond])
         far = polynomial(np.empty_like(roots), roots - 3, _FAR)
         far[roots == np.inf] = np.inf
-        ratio[places] = far
+        ratio[beyond] = far
     np.multiply(ratio, wide, out, casting="same_kind")
 
 

@@ -349,7 +349,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     check_writable(self, part=node_name == "CopySlices")
     key = self._key
     if isinstance(value, (bool, int, float, complex)):
-        value = filler(value, key, alone=True)
+        value = filler(value, key.materialized, alone=True)
     elif not isinstance(value, Tensor):
         from .creation import tensor
 

@@ -290,3 +290,9 @@ def test_derivatives_of_samples(quantile):
     g = torch.tensor([[1.0, 0.0]] * 4, dtype=torch.float64)
     got = RECORDED.dirichlet_grad(g, torch.tensor(np.stack([a, b], -1)), torch.tensor(np.stack([sample, 1 - sample], -1))).numpy()
     np.testing.assert_allclose(got[:, 0], wanted, rtol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["entr", "erfcx", "ndtri", "i1e", "bessel_j0", "airy_ai"])
+def test_names_of_numpy(name):
+    x = torch.tensor([0.25, 0.5])
+    assert getattr(torch.special, name)(x=x).equal(getattr(torch.special, name)(input=x))

@@ -16,6 +16,7 @@ from flambeau.calls.op import OPS
 
 from . import kernels_cumulative, kernels_index, kernels_nn, kernels_resample, sums  # noqa: F401  (registers their kernels first)
 from .kernels import KERNELS, kernel
+from .layout import channels_last, has_channels_last
 from .namespace import namespace
 
 __all__: list[str] = []
@@ -61,8 +62,15 @@ def _joined(result: Any, *args: Any) -> Any:
     return result if all(_of_images(arg) for arg in args if type(arg) is np.ndarray) else np.ascontiguousarray(result)
 
 
-for _name in ("roll", "stack"):
-    _joining(_name)
+_joining("roll")
+
+
+@kernel
+def stack(*arrays: Any, dim: int = 0) -> Any:
+    if not dim and all(map(has_channels_last, arrays)):
+        return np.moveaxis(np.stack([channels_last(array) for array in arrays]), -1, 2)
+    result = np.stack(arrays, dim)
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 @kernel

@@ -62,7 +62,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
     NAMESPACE[f"op_{name}"] = record
     signature = record.declaration if dunder else _full_declaration(record)
     has_out = record.has_out and not dunder
-    is_published = not dunder and (record.public or record.method)
+    is_published = not dunder and (record.public or record.method or name.startswith("special_"))
     if record.variadic:
         return _variadic_source(record, f"NATIVE, {signature}" if native else signature)
     primary, optional = record.primary, {tensor for tensor in tensors if record.defaults.get(tensor, 0) is None}

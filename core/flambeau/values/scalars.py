@@ -67,7 +67,7 @@ def converted(value: Any, dtype: dtype, alone: bool = False) -> Any:
     if category == COMPLEX:
         if too_large(value, dtype):
             raise overflow(dtype)
-        return value
+        return complex(value)
     if isinstance(value, complex):
         if value.imag:
             raise overflow(dtype)

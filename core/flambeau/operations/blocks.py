@@ -344,6 +344,9 @@ def _triangle_indices(name: str, span: Any) -> None:
         dtype = dtypes.int64 if dtype is None else dtypes.meant(dtype)
         if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
+        for length, given in (("row", row), ("col", col)):
+            if given < 0:
+                raise RuntimeError(f"{length} must be non-negative, got{given}")
         result = tensor((), dtype=dtype, device=device)
         lines = arange(row, device=device if result._key.backend.has_data else "cpu")
         first, after = (edge.clamp(0, col) for edge in span(lines + offset, col))

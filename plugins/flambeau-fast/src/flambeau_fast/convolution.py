@@ -47,7 +47,7 @@ def convolution(
 ) -> Any:
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
-    size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    size = kernels_conv.geometry_of(input.shape, weight.shape, stride, padding, dilation, groups).size
     if _suits_winograd(input, weight.shape, size, stride, dilation):
         return winograd.convolve(input, weight, bias, padding, size, stride[0])
     output = np.empty((len(input), len(weight), *size), FLOAT)

@@ -88,9 +88,8 @@ def sort(input: Any, dim: int, descending: bool) -> Any:
 
 @kernel
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    if _LONG <= input.shape[dim] > k > 0:
-        indices = _leading_of_long(input, k, dim, largest)
-    else:
+    indices = _leading_of_long(input, k, dim, largest) if _LONG <= input.shape[dim] > k > 0 else None
+    if indices is None:
         order = _argsort(input, dim, largest)
         if order.size <= SMALL:
             indices = order.take(_leading(order.shape, k, dim))
@@ -106,11 +105,19 @@ def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
 
 
 def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
-    """The places of the first `k` in order: a partition finds them, and they alone are sorted."""
+    """The places of the first `k` in stable order: a partition finds them, and they alone are sorted.
+
+    None where the last of them equals others, of which a partition takes any.
+    """
     rows = _as_rows(input.astype(np.float32) if input.dtype.kind == "V" else input, dim)
     split = rows.shape[-1] - k if largest else k - 1
     places = np.argpartition(rows, split, -1)[..., split:] if largest else np.argpartition(rows, split, -1)[..., :k]
-    order = _argsort(np.take_along_axis(rows, places, -1), rows.ndim - 1, largest)
+    places = np.sort(places, -1)
+    first = np.take_along_axis(rows, places, -1)
+    edge = (np.fmin if largest else np.maximum).reduce(first, -1, None, None, True)  # NaN is the largest
+    if np.count_nonzero(rows == edge) > np.count_nonzero(first == edge) or (edge != edge).any():
+        return None
+    order = _argsort(first, rows.ndim - 1, largest)
     return np.ascontiguousarray(np.moveaxis(np.take_along_axis(places, order, -1), -1, dim))
 
 

@@ -80,14 +80,15 @@ def _channels(input: Any, weight: Any, bias: Any, dims: Dims) -> tuple[int, int,
         space += 1
     positions = prod(input.shape[input.ndim - space :])
     own = shape[: len(shape) - space]
-    if positions < _LONG or input.size <= _FEW or own != input.shape[input.ndim - len(shape) : input.ndim - space][: len(own)]:
+    if positions < _LONG or own != input.shape[input.ndim - len(shape) : input.ndim - space][: len(own)]:
         return None
     extra = max(len(shape) - len(dims), 0)
     return prod(own[:extra]), prod(own[extra:]), positions
 
 
 def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
-    if channels := _channels(input, weight, bias, dims):
+    channels = _channels(input, weight, bias, dims) if input.size > _FEW else None
+    if channels is not None:
         weight, bias = (None if p is None else p.reshape(*channels[:2], 1) for p in (weight, bias))
         output, statistics = row_norm.normalize_channels(contiguous(input).reshape(-1, *channels), weight, bias, eps)
         if workspace is not None:

@@ -526,14 +526,13 @@ def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
         halves = [backend.astype(array, key.raw_dtype) for array in halves]
         step = (end - start) / xp.asarray(gaps, dtype=key.raw_dtype)
     add = _multiplied_and_added if dtype is dtypes.float64 or dtype.category <= dtypes.INTEGER else _added
-    parts = add(start, step, halves[0]), add(end, -step, halves[1])
-    return xp.concat([backend.astype(array, key.raw_dtype) for array in parts])
+    return backend.astype(xp.concat([add(start, step, halves[0]), add(end, -step, halves[1])]), key.raw_dtype)
 
 
 def _positions(xp: Any, steps: int, dtype: Any) -> list[Any]:
     """The places of the first half, counted from the start, and of the second, from the end."""
-    half = steps // 2
-    return [xp.arange(half, dtype=dtype), xp.arange(steps - 1 - half, -1, -1, dtype=dtype)]
+    position, half = xp.arange(steps, dtype=dtype), steps // 2
+    return [position[:half], steps - 1 - position[half:]]
 
 
 def _added(start: Any, step: Any, position: Any) -> Any:

@@ -47,22 +47,18 @@ def _of_images(array: Any) -> bool:
     return True
 
 
-def _joining(name: str) -> None:
-    """Make the kernel return contiguous results, or channels-last ones if all arguments are in channels-last memory."""
-    kernel = KERNELS.get(name) or partial(OPS[name].forward, namespace)
-
-    def join(*args: Any, **options: Any) -> Any:
-        result = kernel(*args, **options)
-        return result if result.flags.c_contiguous else _joined(result, *args)
-
-    KERNELS[name] = join
-
-
 def _joined(result: Any, *args: Any) -> Any:
+    """The result in row-major order, unless all arguments are in channels-last memory."""
     return result if all(_of_images(arg) for arg in args if type(arg) is np.ndarray) else np.ascontiguousarray(result)
 
 
-_joining("roll")
+_roll = KERNELS.get("roll") or partial(OPS["roll"].forward, namespace)
+
+
+@kernel
+def roll(*args: Any) -> Any:
+    result = _roll(*args)
+    return result if result.flags.c_contiguous else _joined(result, *args)
 
 
 @kernel

@@ -41,13 +41,7 @@ def __getattr__(name: str) -> Any:
         from ..nn.parallel import reducer
 
         return getattr(reducer, _OF_DATA_PARALLEL[name])
-    if name in (
-        "algorithms",
-        "autograd",
-        "constants",
-        "distributed_c10d",
-        "rpc",
-    ):  # which need no import in PyTorch
+    if name in ("algorithms", "autograd", "constants", "distributed_c10d", "rpc"):  # which need no import in PyTorch
         return import_module(f".{name}", __name__)
     if name == "reduce_op":
         import warnings

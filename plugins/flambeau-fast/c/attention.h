@@ -11,7 +11,7 @@ from where they are, whether as rows or as columns. */
 #include "scalar.h"
 
 #define QUERIES PIECE    /* in a block */
-#define KEYS (8 * ROWS) /* at a time in the forward */
+#define KEYS (8 * ROWS) /* that meet them at a time */
 
 typedef struct {
     float *at;
@@ -46,16 +46,14 @@ static void transpose_queries(float *to, Rows queries, int64_t count, int64_t fe
         SIMD() for (int64_t i = 0; i < features * QUERIES; i++) to[i] *= scale;
 }
 
-/* Products of `count` rows with queries, `lanes` of them; `panel` is memory for features * ROWS and LANES more. */
-static void products_with_queries(float *scores, Rows rows, int64_t count, int64_t features, const float *queries, int64_t lanes,
-                                  float *panel) {
-    const Product keys = {.a = rows.at, .a_row = rows.step, .a_depth = 1};
+/* Products of `count` rows with queries, `lanes` of them. */
+static void products_with_queries(float *scores, Rows rows, int64_t count, int64_t features, const float *queries, int64_t lanes) {
     for (int64_t i = 0; i < count; i += ROWS) {
         const int64_t some = smaller(ROWS, count - i);
-        matrix_panel_of_a(&keys, i, some, 0, features, panel);
         for (int64_t j = 0; j < lanes; j += WIDTH) {
-            Panels p = {.depth = features, .a = panel, .b = queries + j, .b_step = QUERIES, .out = scores + i * QUERIES + j, .out_row = QUERIES};
-            micro_kernels[some - 1][lanes - j > LANES ? WIDE : NARROW](&p);
+            Panels p = {.depth = features, .a = rows.at + i * rows.step, .a_row = rows.step, .b = queries + j, .b_step = QUERIES,
+                        .out = scores + i * QUERIES + j, .out_row = QUERIES};
+            micro_kernels[some - 1][lanes - j > LANES ? BY_ROWS : ROWS_NARROW](&p);
         }
     }
 }
@@ -108,8 +106,8 @@ INLINE Queries queries_at(const Argument *a, int i, int64_t n, int64_t h, int64_
 }
 
 /* The scores of some of the keys. */
-static void scores_of(const Queries *q, float *scores, int64_t first, int64_t count, const float *queries, float *panel) {
-    products_with_queries(scores, rows_from(q->keys, first), count, q->features, queries, q->lanes, panel);
+static void scores_of(const Queries *q, float *scores, int64_t first, int64_t count, const float *queries) {
+    products_with_queries(scores, rows_from(q->keys, first), count, q->features, queries, q->lanes);
     if (q->bias.at) add_bias(scores, count, q->count, q->bias.at + first * q->bias_step, q->bias.step, q->bias_step);
     if (q->causal)
         for (int64_t k = larger(0, q->start + 1 - first); k < count; k++)
@@ -119,53 +117,66 @@ static void scores_of(const Queries *q, float *scores, int64_t first, int64_t co
 /* Raise `most` to the largest scores of each query, but for NaN; which become NaN by `powers`. */
 static void raise_to_largest(float *most, const float *scores, int64_t keys, int64_t lanes) {
     for (int64_t j = 0; j < lanes; j += LANES) {
-        Vector largest[2] = {load(most + j), load(most + j)};
-        for (int64_t k = 0; k < keys; k++) largest[k % 2] = larger_lanes(load(scores + k * QUERIES + j), largest[k % 2]);
-        store(most + j, larger_lanes(largest[0], largest[1]));
+        const float *last = scores + (keys - 1) * QUERIES + j; /* in its place, if there is an odd number of keys */
+        Vector even = larger_lanes(load(last), load(most + j)), odd = even;
+        for (int64_t k = 0; k + 1 < keys; k += 2) {
+            even = larger_lanes(load(scores + k * QUERIES + j), even);
+            odd = larger_lanes(load(scores + (k + 1) * QUERIES + j), odd);
+        }
+        store(most + j, larger_lanes(even, odd));
     }
 }
 
-/* Scores to the powers of e, which are added to `totals`, those of KEYS together; zeros where a query may see nothing. */
+/* What is subtracted from the scores of a query: their largest, unless it may see nothing. */
+INLINE float shift_of(float most) { return most == -INFINITY ? 0.0f : most; }
+
+/* Scores to the powers of e, which are added to `totals`; zeros where a query may see nothing. */
 static void powers(float *scores, int64_t keys, int64_t lanes, const float *most, float *totals) {
-    for (int64_t first = 0; first < keys; first += KEYS)
-        for (int64_t j = 0; j < lanes; j += LANES) {
-            float shifts[LANES], sums[LANES] = {0};
-            for (int lane = 0; lane < LANES; lane++) shifts[lane] = most[j + lane] == -INFINITY ? 0.0f : most[j + lane];
-            for (int64_t k = first; k < smaller(first + KEYS, keys); k++) {
-                float *row = scores + k * QUERIES + j;
-                SIMD() for (int lane = 0; lane < LANES; lane++) {
-                    const float power = exp_below(row[lane] - shifts[lane]);
-                    row[lane] = power;
-                    sums[lane] += power;
-                }
+    for (int64_t j = 0; j < lanes; j += LANES) {
+        float shifts[LANES], sums[LANES] = {0};
+        for (int lane = 0; lane < LANES; lane++) shifts[lane] = shift_of(most[j + lane]);
+        for (int64_t k = 0; k < keys; k++) {
+            float *row = scores + k * QUERIES + j;
+            SIMD() for (int lane = 0; lane < LANES; lane++) {
+                const float power = exp_below(row[lane] - shifts[lane]);
+                row[lane] = power;
+                sums[lane] += power;
             }
-            for (int lane = 0; lane < LANES; lane++) totals[j + lane] += sums[lane];
         }
+        for (int lane = 0; lane < LANES; lane++) totals[j + lane] += sums[lane];
+    }
 }
 
-/* One over the totals. */
-INLINE void invert(float *totals, int64_t lanes) {
-    for (int64_t i = 0; i < lanes; i++) totals[i] = totals[i] == 0.0f ? 1.0f : 1.0f / totals[i];
+/* What the backward needs of the softmax: of each query the largest score, and one over the sum of exponentials; nowhere without a backward. */
+typedef struct {
+    float *most, *shares;
+} Softmax;
+
+INLINE Softmax softmax_at(const Argument *a, int i, int64_t n, int64_t h, int64_t position) {
+    if (SIZE(i, 0) == 0) return (Softmax){NULL, NULL};
+    float *most = FLOATS(i) + n * STEP(i, 1) + h * STEP(i, 2) + position;
+    return (Softmax){most, most + STEP(i, 0)};
 }
 
-/* Context: out, query, key, value, bias, whether there is a bias, whether causal, scale.
+/* Context: out, softmax, query, key, value, bias, whether there is a bias, whether causal, scale.
 
 Where later keys have larger scores, what was summed before is made smaller (Milakov & Gimelshein 2018, Dao et al. 2022). */
 static void attention_block(void *context, int64_t number) {
     const Argument *a = context;
-    const int64_t heads = SIZE(1, 1), blocks = pieces(SIZE(1, 2), QUERIES), n = number / (heads * blocks), h = number / blocks % heads;
-    const Queries q = queries_at(a, 1, n, h, number % blocks * QUERIES);
-    const Rows values = rows_at(a, 3, n, h, 0), out = rows_at(a, 0, n, h, q.start);
-    const int64_t features = SIZE(3, 3), width = whole_vectors(features);
-    float *scores = scratch(1, (KEYS * QUERIES + q.features * QUERIES + q.features * ROWS + LANES + QUERIES * width + KEYS * width) * sizeof(float));
-    float *queries = scores + KEYS * QUERIES, *sums = queries + q.features * QUERIES, *some_values = sums + QUERIES * width, *panel = some_values + KEYS * width;
+    const int64_t heads = SIZE(2, 1), blocks = pieces(SIZE(2, 2), QUERIES), n = number / (heads * blocks), h = number / blocks % heads;
+    const Queries q = queries_at(a, 2, n, h, number % blocks * QUERIES);
+    const Rows values = rows_at(a, 4, n, h, 0), out = rows_at(a, 0, n, h, q.start);
+    const Softmax softmax = softmax_at(a, 1, n, h, q.start);
+    const int64_t features = SIZE(4, 3), width = whole_vectors(features);
+    float *scores = scratch(1, (KEYS * QUERIES + q.features * QUERIES + QUERIES * width + KEYS * width) * sizeof(float));
+    float *queries = scores + KEYS * QUERIES, *sums = queries + q.features * QUERIES, *some_values = sums + QUERIES * width;
     float most[QUERIES], totals[QUERIES] = {0};
     for (int i = 0; i < QUERIES; i++) most[i] = -INFINITY;
-    transpose_queries(queries, q.queries, q.count, q.features, NUMBER_OF(7));
+    transpose_queries(queries, q.queries, q.count, q.features, NUMBER_OF(8));
     for (int64_t first = 0; first < q.seen; first += KEYS) {
         const int64_t count = smaller(KEYS, q.seen - first);
         float before[QUERIES];
-        scores_of(&q, scores, first, count, queries, panel);
+        scores_of(&q, scores, first, count, queries);
         memcpy(before, most, sizeof before);
         raise_to_largest(most, scores, count, q.lanes);
         for (int64_t i = 0; first && i < q.count; i++) {
@@ -178,30 +189,30 @@ static void attention_block(void *context, int64_t number) {
         products_of_scores((Rows){sums, width}, scores, true, q.count, count,
                            of_whole_vectors(rows_from(values, first), count, features, some_values), width, first > 0);
     }
-    invert(totals, q.lanes);
-    for (int64_t i = 0; i < q.count; i++)
-        SIMD() for (int64_t j = 0; j < features; j++) out.at[i * out.step + j] = sums[i * width + j] * totals[i];
+    for (int64_t i = 0; i < q.count; i++) {
+        const float share = totals[i] == 0.0f ? 1.0f : 1.0f / totals[i];
+        SIMD() for (int64_t j = 0; j < features; j++) out.at[i * out.step + j] = sums[i * width + j] * share;
+        if (softmax.most) softmax.most[i] = shift_of(most[i]), softmax.shares[i] = share;
+    }
 }
 
 static void attention(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
-    parallel(SIZE(1, 0) * SIZE(1, 1) * pieces(SIZE(1, 2), QUERIES), attention_block, (void *)a);
+    parallel(SIZE(2, 0) * SIZE(2, 1) * pieces(SIZE(2, 2), QUERIES), attention_block, (void *)a);
 }
 
-/* From weights, which are to be multiplied by `shares`, and their gradients to the gradients of scores. */
-static void gradients_of_scores(float *slopes, float *weights, int64_t keys, int64_t lanes, const float *shares, float scale) {
+/* From scores to weights, and from the gradients of weights to those of scores; `means` are of the gradients, by weight. */
+static void weights_and_slopes(float *scores, float *slopes, int64_t keys, int64_t lanes, Softmax softmax, const float *means, float scale) {
     for (int64_t j = 0; j < lanes; j += LANES) {
-        const Vector share = load(shares + j);
-        Vector means[2] = {{0}};
+        float shifts[LANES], shares[LANES], mean[LANES];
+        memcpy(shifts, softmax.most + j, sizeof shifts), memcpy(shares, softmax.shares + j, sizeof shares), memcpy(mean, means + j, sizeof mean);
         for (int64_t k = 0; k < keys; k++) {
-            const Vector weight = load(weights + k * QUERIES + j) * share;
-            store(weights + k * QUERIES + j, weight);
-            means[k % 2] += weight * load(slopes + k * QUERIES + j);
-        }
-        const Vector mean = means[0] + means[1];
-        for (int64_t k = 0; k < keys; k++) {
-            float *to = slopes + k * QUERIES + j;
-            store(to, (load(to) - mean) * load(weights + k * QUERIES + j) * scale);
+            float *row = scores + k * QUERIES + j, *to = slopes + k * QUERIES + j;
+            SIMD() for (int lane = 0; lane < LANES; lane++) {
+                const float weight = exp_below(row[lane] - shifts[lane]) * shares[lane];
+                row[lane] = weight;
+                to[lane] = (to[lane] - mean[lane]) * weight * scale;
+            }
         }
     }
 }
@@ -212,35 +223,41 @@ static void copy_rows(Rows to, const float *from, int64_t count, int64_t feature
     for (int64_t i = 0; i < count; i++) memcpy(to.at + i * to.step, from + i * width, features * sizeof(float));
 }
 
-/* Context: grad_query, grad_key, grad_value, g, query, key, value, bias, whether there is a bias, whether causal, scale. */
+/* Context: grad_query, grad_key, grad_value, g, out, softmax, query, key, value, bias, whether there is a bias, whether causal, scale.
+
+Some queries meet some keys at a time: their weights are computed again (Dao et al. 2022), and the mean of the gradients of a query's
+weights is the product of the gradient of its result and the result. */
 static void attention_head_gradients(void *context, int64_t number) {
     const Argument *a = context;
-    const int64_t heads = SIZE(4, 1), length = SIZE(4, 2), features = SIZE(4, 3), keys = SIZE(5, 2), n = number / heads, h = number % heads;
-    const int64_t of_values = SIZE(6, 3), width = whole_vectors(features), value_width = whole_vectors(of_values);
-    float *weights = scratch(1, 2 * QUERIES * keys * sizeof(float)), *slopes = weights + QUERIES * keys;
+    const int64_t heads = SIZE(6, 1), length = SIZE(6, 2), features = SIZE(6, 3), keys = SIZE(7, 2), n = number / heads, h = number % heads;
+    const int64_t of_values = SIZE(8, 3), width = whole_vectors(features), value_width = whole_vectors(of_values);
+    float *weights = scratch(1, 2 * QUERIES * KEYS * sizeof(float)), *slopes = weights + QUERIES * KEYS;
     /* the sums; copies of rows; queries and their gradients, transposed */
-    float *key_sums = scratch(2, ((2 * keys + 2 * QUERIES) * width + (keys + QUERIES) * value_width + (QUERIES + ROWS) * (features + of_values) + LANES) * sizeof(float));
+    float *key_sums = scratch(2, ((2 * keys + 2 * QUERIES) * width + (keys + QUERIES) * value_width + QUERIES * (features + of_values)) * sizeof(float));
     float *value_sums = key_sums + keys * width, *copied_keys = value_sums + keys * value_width, *query_sums = copied_keys + keys * width;
     float *copied_queries = query_sums + QUERIES * width, *copied_grads = copied_queries + QUERIES * width;
-    float *queries = copied_grads + QUERIES * value_width, *grads = queries + QUERIES * features, *panel = grads + QUERIES * of_values;
-    const Rows whole_keys = of_whole_vectors(rows_at(a, 5, n, h, 0), keys, features, copied_keys), values = rows_at(a, 6, n, h, 0);
+    float *queries = copied_grads + QUERIES * value_width, *grads = queries + QUERIES * features;
+    const Rows whole_keys = of_whole_vectors(rows_at(a, 7, n, h, 0), keys, features, copied_keys), values = rows_at(a, 8, n, h, 0);
     memset(key_sums, 0, keys * width * sizeof(float)), memset(value_sums, 0, keys * value_width * sizeof(float));
     for (int64_t start = 0; start < length; start += QUERIES) {
-        const Queries q = queries_at(a, 4, n, h, start);
-        const Rows g = rows_at(a, 3, n, h, start);
-        float most[QUERIES], shares[QUERIES] = {0};
-        for (int i = 0; i < QUERIES; i++) most[i] = -INFINITY;
-        transpose_queries(queries, q.queries, q.count, features, NUMBER_OF(10));
+        const Queries q = queries_at(a, 6, n, h, start);
+        const Rows g = rows_at(a, 3, n, h, start), out = rows_at(a, 4, n, h, start);
+        const Rows some_queries = of_whole_vectors(q.queries, q.count, features, copied_queries), some_grads = of_whole_vectors(g, q.count, of_values, copied_grads);
+        float most[QUERIES] = {0}, shares[QUERIES] = {0}, means[QUERIES] = {0};
+        const Softmax softmax = {most, shares}, stored = softmax_at(a, 5, n, h, start);
+        memcpy(most, stored.most, q.count * sizeof(float)), memcpy(shares, stored.shares, q.count * sizeof(float));
+        for (int64_t i = 0; i < q.count; i++) means[i] = sum_of_products(g.at + i * g.step, out.at + i * out.step, 0.0f, of_values);
+        transpose_queries(queries, q.queries, q.count, features, NUMBER_OF(12));
         transpose_queries(grads, g, q.count, of_values, 1.0f);
-        scores_of(&q, weights, 0, q.seen, queries, panel);
-        raise_to_largest(most, weights, q.seen, q.lanes);
-        powers(weights, q.seen, q.lanes, most, shares);
-        invert(shares, q.lanes);
-        products_with_queries(slopes, values, q.seen, of_values, grads, q.lanes, panel);
-        gradients_of_scores(slopes, weights, q.seen, q.lanes, shares, NUMBER_OF(10));
-        products_of_scores((Rows){query_sums, width}, slopes, true, q.count, q.seen, whole_keys, width, false);
-        products_of_scores((Rows){key_sums, width}, slopes, false, q.seen, q.count, of_whole_vectors(q.queries, q.count, features, copied_queries), width, true);
-        products_of_scores((Rows){value_sums, value_width}, weights, false, q.seen, q.count, of_whole_vectors(g, q.count, of_values, copied_grads), value_width, true);
+        for (int64_t first = 0; first < q.seen; first += KEYS) {
+            const int64_t count = smaller(KEYS, q.seen - first);
+            scores_of(&q, weights, first, count, queries);
+            products_with_queries(slopes, rows_from(values, first), count, of_values, grads, q.lanes);
+            weights_and_slopes(weights, slopes, count, q.lanes, softmax, means, NUMBER_OF(12));
+            products_of_scores((Rows){query_sums, width}, slopes, true, q.count, count, rows_from(whole_keys, first), width, first > 0);
+            products_of_scores((Rows){key_sums + first * width, width}, slopes, false, count, q.count, some_queries, width, true);
+            products_of_scores((Rows){value_sums + first * value_width, value_width}, weights, false, count, q.count, some_grads, value_width, true);
+        }
         copy_rows(rows_at(a, 0, n, h, start), query_sums, q.count, features);
     }
     copy_rows(rows_at(a, 1, n, h, 0), key_sums, keys, features);
@@ -249,8 +266,8 @@ static void attention_head_gradients(void *context, int64_t number) {
 
 static void attention_gradients(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
-    parallel(SIZE(4, 0) * SIZE(4, 1), attention_head_gradients, (void *)a);
+    parallel(SIZE(6, 0) * SIZE(6, 1), attention_head_gradients, (void *)a);
 }
 
 #define ATTENTION_KERNELS                                                                                                          \
-    {"attention", "FFFFFiif", attention, WHOLE}, {"attention_gradients", "FFFFFFFFiif", attention_gradients, WHOLE}
+    {"attention", "FFFFFFiif", attention, WHOLE}, {"attention_gradients", "FFFFFFFFFFiif", attention_gradients, WHOLE}

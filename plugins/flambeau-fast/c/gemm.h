@@ -87,7 +87,9 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
         }                                                                                                                          \
     }
     EACH_ROW(ZERO)
-    EACH_ROW(FETCH)
+    if (depth > 2 * LANES) { /* a product of less is computed sooner than they come */
+        EACH_ROW(FETCH)
+    }
     for (int64_t k = 0; k < depth; k++) {
         const float *line = by_offsets ? b + b_offsets[k] : b + k * b_step;
         Vector b_left = load(line), b_right = wide ? load(line + LANES) : b_left;

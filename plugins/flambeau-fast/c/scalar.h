@@ -44,6 +44,7 @@ INLINE float exp_of_rest(float x, float k) {
 }
 
 #define LOG2_E 1.4426950408889634f
+#define WHOLE_NUMBERS 12582912.0f /* 1.5 * 2^23: what is added to it is rounded to a whole number, which its last bits hold */
 #define LEAST_LOG -87.0f /* logarithms below it belong to denormal numbers */
 
 /* Accurate to 1 ulp; infinite and denormal results and NaN are correct. */
@@ -56,10 +57,9 @@ INLINE float exponential(float x) {
 
 /* exp(x) for x up to 88, with 0 for denormal results: for rows whose maximum has been subtracted. */
 INLINE float exp_below(float x) {
-    float bounded = x < LEAST_LOG ? LEAST_LOG : x;
-    float k = floorf(bounded * LOG2_E + 0.5f);
-    int32_t bits = bits_of(exp_of_rest(bounded, k)) + (int32_t)((uint32_t)(int32_t)k << 23);
-    return x < LEAST_LOG ? 0.0f : of_bits(bits);
+    const float bounded = x < LEAST_LOG ? LEAST_LOG : x, shifted = bounded * LOG2_E + WHOLE_NUMBERS;
+    const int32_t bits = bits_of(exp_of_rest(bounded, shifted - WHOLE_NUMBERS)) + (int32_t)((uint32_t)bits_of(shifted) << 23);
+    return of_bits(bits & -(int32_t)!(x < LEAST_LOG));
 }
 
 INLINE float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast
-from .kernels import alone, kernels
+from .kernels import alone, kernels, optional
 
 LEAST = 1 << 12
 
@@ -43,7 +43,10 @@ def attention(
     shape = (*query.shape[:3], value.shape[3])
     output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # in PyTorch's memory order
     bias = _bias(mask, query, key)
-    kernels.attention(output, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
+    softmax = None if workspace is None else np.empty((2, *query.shape[:3]), FLOAT)
+    if workspace is not None:
+        workspace["softmax"] = softmax
+    kernels.attention(output, optional(softmax), query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
     return output
 
 
@@ -53,8 +56,11 @@ def attention_gradients(
 ) -> Any:
     if not _suit(query, key, value):
         return None
-    g = g if _suits(g, query) else np.ascontiguousarray(g)
+    if "softmax" not in workspace:  # another kernel was the forward
+        attention(query, key, value, mask, causal, scale, workspace)
+    g, out = (array if _suits(array, query) else np.ascontiguousarray(array) for array in (g, out))
     grads = np.empty_like(query), np.empty_like(key), np.empty_like(value)
     bias = _bias(mask, query, key)
-    kernels.attention_gradients(*grads, g, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
+    masked = mask is not None
+    kernels.attention_gradients(*grads, g, out, workspace["softmax"], query, key, value, bias, masked, causal, FLOAT.type(scale))
     return grads

@@ -173,9 +173,9 @@ def _gradients_at_once(g: Any, query: Any, key: Any, value: Any, out: Any, scale
 def _block() -> int:
     """How many scores to compute at a time: of single precision, half of what a processor's own cache holds.
 
-    Threads wait for Python's lock between calls into NumPy, which should therefore be long.
+    Threads wait for Python's lock between calls into NumPy, which should therefore be long, even where that cache is small.
     """
-    return min(max(cache_size() // 8, 1 << 16), 1 << 19)
+    return min(max(cache_size() // 8, 1 << 17), 1 << 19)
 
 
 class _Blocks:

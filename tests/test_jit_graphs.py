@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import flambeau as torch
@@ -111,3 +113,50 @@ def test_code_is_what_is_saved():
     assert twice.code == "def twice(x: Tensor, n: int):\n  return x * n\n"
     with pytest.raises(RuntimeError, match="expected a function that is defined with def"):
         torch.jit.script(lambda x: x).graph
+
+
+def test_operations_of_a_recorded_graph_are_in_the_scopes_that_hooks_push() -> None:
+    network = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU())
+    assert torch._C._get_tracing_state() is None
+
+    def push(name: str) -> None:
+        state = torch._C._get_tracing_state()
+        if state is not None:
+            state.push_scope(name)
+
+    def pop() -> None:
+        state = torch._C._get_tracing_state()
+        if state is not None:
+            state.pop_scope()
+
+    for name, module in network.named_modules():
+        module.register_forward_pre_hook(lambda module, inputs, name=name: push("all" + name))
+        module.register_forward_hook(lambda module, inputs, output: pop())
+    graph, output = torch.jit._get_trace_graph(network, (torch.ones(1, 1, 5, 5),))
+    assert output.shape == (1, 2, 3, 3) and torch._C._get_tracing_state() is None
+    assert isinstance(graph, torch._C.Graph)
+    scopes = {node.kind(): node.scopeName() for node in graph.nodes() if node.kind().startswith("aten::")}
+    assert scopes == {"aten::_convolution": "all/all0", "aten::relu": "all/all1"}
+
+
+@pytest.mark.parametrize(
+    ("layer", "size", "settings"),
+    [
+        (lambda: torch.nn.Conv1d(2, 4, 3, stride=2), (1, 2, 9), ([2], [0], [1], False, [0], 1)),
+        (
+            lambda: torch.nn.ConvTranspose2d(4, 2, 3, groups=2, bias=False),
+            (1, 4, 5, 5),
+            ([1, 1], [0, 0], [1, 1], True, [0, 0], 2),
+        ),
+    ],
+)
+def test_convolutions_of_a_recorded_graph_are_one_operator(layer: Any, size: Any, settings: Any) -> None:
+    graph, _ = torch.jit._get_trace_graph(layer(), (torch.ones(size),))
+    node = graph.findNode("aten::_convolution")
+    found = [_constant(value) for value in list(node.inputs())[3:9]]
+    assert tuple(found) == settings and node.inputsSize() == 13
+
+
+def _constant(value: Any) -> Any:
+    node = value.node()
+    return [_constant(item) for item in node.inputs()] if node.kind() == "prim::ListConstruct" else value.toIValue()

@@ -44,6 +44,7 @@ from .tensors.tensor import Tensor, attach
 from .transforms import conjugate_views as _conjugate_views
 from .transforms import forward_ad as _forward_ad
 from .values import dtypes
+from .values import qschemes as _qschemes
 from .values.dtypes import (
     bfloat16,
     can_cast,
@@ -84,6 +85,7 @@ from .values.dtypes import (
     uint32,
     uint64,
 )
+from .values.qschemes import *
 from .values.sizes import Size
 from .values.symbols import SymBool, SymFloat, SymInt
 from .version import __version__
@@ -103,7 +105,7 @@ __all__ = [
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
-__all__ += [*settings.__all__, *_memory_format.__all__, *operations.symbolic.__all__, "is_storage"]
+__all__ += [*settings.__all__, *_memory_format.__all__, *_qschemes.__all__, *operations.symbolic.__all__, "is_storage"]
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
@@ -148,6 +150,8 @@ _PACKAGES = {
     "export": "flambeau_nnlib.export",
     "onnx": "flambeau_nnlib.onnx",
     "_higher_order_ops": "flambeau_nnlib._higher_order_ops",
+    "ao": "flambeau_nnlib.ao",
+    "quantization": "flambeau_nnlib.ao.quantization",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",

@@ -23,6 +23,7 @@ from .operations.einsum import einsum as einsum
 from .operations.elementary import atan2 as arctan2, atan2 as atan2, copysign as copysign, deg2rad as deg2rad, deg2rad as deg2rad_, fmax as fmax, fmin as fmin, frexp as frexp, gcd as gcd, gcd as gcd_, heaviside as heaviside, hypot as hypot, isneginf as isneginf, isposinf as isposinf, lcm as lcm, lcm as lcm_, ldexp as ldexp, ldexp as ldexp_, logaddexp as logaddexp, logaddexp2 as logaddexp2, logit as logit, logit as logit_, nextafter as nextafter, rad2deg as rad2deg, rad2deg as rad2deg_, sinc as sinc, sinc as sinc_, xlogy as xlogy, xlogy as xlogy_
 from .operations.embedding import embedding as embedding, embedding_renorm_ as embedding_renorm_
 from .operations.error_function import erf as erf, erf as erf_, erfc as erfc, erfc as erfc_
+from .operations.fake_quantization import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
 from .operations.fourier import istft as istft, stft as stft
 from .operations.from_data import as_tensor as as_tensor, asarray as asarray, from_dlpack as from_dlpack, from_numpy as from_numpy, frombuffer as frombuffer, tensor as tensor
 from .operations.gamma import digamma as digamma, gammainc as igamma, gammaincc as igammac, lgamma as lgamma, mvlgamma as mvlgamma, polygamma as polygamma

@@ -5,6 +5,7 @@ What is not here is not there: `hasattr(torch._C, "_cuda_getDevice")` tells libr
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import flambeau as torch
@@ -12,6 +13,7 @@ import flambeau as torch
 from ..calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_function_impl, open_modes
 from ..linalg.checks import _LinAlgError
 from ..random import Generator
+from ..runtime import tracing
 from ..runtime.devices import device
 from ..serialization.records import PyTorchFileReader, PyTorchFileWriter
 from ..tape.engine import current_task
@@ -75,5 +77,13 @@ def _current_graph_task_id() -> int:
     return -1 if task is None else id(task)
 
 
-def _get_tracing_state() -> None:
-    """None: calls are not traced.  For timm, transformers, kornia."""
+def _get_tracing_state() -> tracing.TracingState | None:
+    """The scopes of what `torch.jit._get_trace_graph` records; None outside of it.  For fvcore, timm, transformers, kornia."""
+    return tracing.current.get()
+
+
+def __getattr__(name: str) -> Any:
+    """The graphs of scripts and traces, which few programs need.  For fvcore."""
+    if name in ("Block", "Graph", "Node", "Value"):
+        return getattr(import_module("flambeau_nnlib.jit._graph"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

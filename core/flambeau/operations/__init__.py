@@ -20,6 +20,7 @@ from . import (  # noqa: F401  # each registers its own
     elementary,
     embedding,
     error_function,
+    fake_quantization,
     folding,
     fourier,
     gamma,

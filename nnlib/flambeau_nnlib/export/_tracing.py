@@ -448,6 +448,8 @@ class Recording(TorchFunctionMode):
         node.meta["nn_module_stack"] = {
             f"{number}": (path, f"{cls.__module__}.{cls.__qualname__}") for number, (path, cls) in enumerate(self.module_stack)
         }
+        if (tracing := torch._C._get_tracing_state()) is not None:
+            node.meta["scopes"] = tuple(tracing.scopes)
         if isinstance(target, torch._ops.OpOverload):
             node.meta["torch_fn"] = (f"{node.name}_1", f"OpOverload.{target}")
         return node

@@ -204,7 +204,7 @@ def notes_of(recording: TraceRecording, inputs: dict[int, str]) -> dict[str, Not
             continue
         sizes = [getattr(size, "value", size) for size in spec.shape]
         stack = [path for path, _ in node.meta.get("nn_module_stack", {}).values() if path]
-        scope = "/".join(f"__module.{path}" for path in stack)
+        scope = "/".join(node.meta.get("scopes") or (f"__module.{path}" for path in stack))
         lines = [line.strip() for line in node.meta.get("stack_trace", "").splitlines() if line.startswith("  File ")]
         source = lines[-1].replace('File "', "").replace('", line ', ":").partition(",")[0] if lines else ""
         name = inputs[node.meta["input"]] if "input" in node.meta else node.name

@@ -7,7 +7,9 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.runtime import tracing
 
+from ._convolutions import as_one_operator
 from ._recording import TracerWarning, Tracing
 from ._script import ScriptFunction, ScriptModule, scripted
 
@@ -131,7 +133,14 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
 
 
 def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = None, *rest: Any, **options: Any) -> tuple[Any, Any]:
-    """The graph of a traced function or module, with those of its submodules in it, and what it gives: for fvcore."""
+    """The graph of a traced function or module, with those of its submodules in it, and what it gives: for fvcore.
+
+    Its nodes are in the scopes that hooks push on `torch._C._get_tracing_state()` meanwhile, if they do.
+    """
     traced = trace(f, args, example_kwarg_inputs=kwargs)
     args = (args,) if isinstance(args, torch.Tensor) else args
-    return traced.inlined_graph, f(*args, **(kwargs or {}))
+    token = tracing.current.set(tracing.TracingState())
+    try:
+        return as_one_operator(traced.inlined_graph), f(*args, **(kwargs or {}))
+    finally:
+        tracing.current.reset(token)

@@ -35,6 +35,18 @@ def _softmax(np: Any, x: Any, axis: int) -> Any:
     return exps / exps.sum(axis, keepdims=True)
 
 
+_ON_BOTH_SIDES = fixed([[-3.1, -0.6, 0.1], [0.6, 2.2, 9.0]])
+
+
+def _by_channel(torch: Any, x: Any) -> Any:
+    scale, zero_point = (torch.full((2,), value, device=x.device) for value in (0.25, 2.0))
+    return torch.fake_quantize_per_channel_affine(x, scale, zero_point, 0, -4, 11)
+
+
+def _fake_quantized(np: Any, x: Any) -> Any:
+    return (np.clip(np.rint(x / 0.25) + 2, -4, 11) - 2) * 0.25
+
+
 def _of(name: str, reference: Any, **options: Any) -> Sample:
     return elementwise(f"nn.functional.{name}", reference, **options)
 
@@ -75,6 +87,9 @@ SAMPLES = [
     _with("hardtanh", lambda F, x: F.hardtanh(x, -0.5, 1.5), lambda np, x: np.clip(x, -0.5, 1.5)),
     _with("softplus", lambda F, x: F.softplus(x, beta=2.0, threshold=3.0),
           lambda np, x: np.where(2 * x > 3, x, _softplus(np, x, 2.0))),
+    Sample("fake_quantize_per_tensor_affine", lambda torch, x: torch.fake_quantize_per_tensor_affine(x, 0.25, 2, -4, 11),
+           [_ON_BOTH_SIDES], _fake_quantized, grad=False),
+    Sample("fake_quantize_per_channel_affine", _by_channel, [_ON_BOTH_SIDES], _fake_quantized, grad=False),
     _with("threshold", lambda F, x: F.threshold(x, 0.1, 7.0), lambda np, x: np.where(x > 0.1, x, 7.0)),
     _with("hardshrink", lambda F, x: F.hardshrink(x, 1.0), lambda np, x: np.where(np.abs(x) > 1, x, 0)),
     _with("softshrink", lambda F, x: F.softshrink(x, 1.0), lambda np, x: np.sign(x) * np.maximum(np.abs(x) - 1, 0)),

@@ -1,0 +1,48 @@
+"""How a layer is to be quantized: what observes or rounds its result, and what its weight."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...nn.modules.module import Module
+from .fake_quantize import default_fake_quant, default_per_channel_weight_fake_quant, default_weight_fake_quant
+from .observer import default_observer, default_per_channel_weight_observer, default_weight_observer
+
+__all__ = ["QConfig"]
+
+
+class _Fields(NamedTuple):
+    activation: Any
+    weight: Any
+
+
+class QConfig(_Fields):
+    """Two constructors of observers or fake quantizations.
+
+    Args:
+        activation: makes what sees a layer's result.
+        weight: makes what sees its weight.
+
+    Raises:
+        ValueError: one of them is a module, which layers would share, rather than a constructor.
+
+    Example:
+        >>> from flambeau.ao.quantization import MinMaxObserver, QConfig
+        >>> config = QConfig(activation=MinMaxObserver.with_args(reduce_range=False), weight=MinMaxObserver)
+        >>> type(config.weight()).__name__
+        'MinMaxObserver'
+    """
+
+    def __new__(cls, activation: Any, weight: Any) -> QConfig:
+        if isinstance(activation, Module) or isinstance(weight, Module):
+            raise ValueError(
+                "QConfig received observer instance, please pass observer class instead. "
+                "Use MyObserver.with_args(x=1) to override arguments to constructor if needed"
+            )
+        return super().__new__(cls, activation, weight)
+
+
+default_qconfig = QConfig(activation=default_observer, weight=default_weight_observer)
+default_per_channel_qconfig = QConfig(activation=default_observer, weight=default_per_channel_weight_observer)
+default_qat_qconfig = QConfig(activation=default_fake_quant, weight=default_weight_fake_quant)
+default_per_channel_qat_qconfig = QConfig(activation=default_fake_quant, weight=default_per_channel_weight_fake_quant)

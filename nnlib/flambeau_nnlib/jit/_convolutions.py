@@ -1,0 +1,54 @@
+"""Convolutions as traces have them in PyTorch: one operator, `aten::_convolution`, for all of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ._graph import Graph, Node, Type, Value
+
+__all__ = ["as_one_operator"]
+
+_OWN = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+_TRANSPOSED = ("input", "weight", "bias", "stride", "padding", "output_padding", "groups", "dilation")
+_OF_ALL = ("input", "weight", "bias", "stride", "padding", "dilation", "transposed", "output_padding", "groups")
+_DEFAULTS: dict[str, Any] = {"bias": None, "stride": 1, "padding": 0, "dilation": 1, "output_padding": 0, "groups": 1}
+_LISTS = ("stride", "padding", "dilation", "output_padding")
+_SETTINGS = (False, False, True, True)  # benchmark, deterministic, cudnn_enabled, allow_tf32
+
+
+def as_one_operator(graph: Graph) -> Graph:
+    """Replace `aten::conv2d` and its relatives, but for those whose padding is a word, by `aten::_convolution`; in place."""
+    nodes, graph._nodes = graph._nodes, []
+    for node in nodes:
+        found = re.fullmatch(r"aten::conv(_transpose)?([123])d", node.kind())
+        if found:
+            _replace(graph, node, transposed=bool(found[1]), dims=int(found[2]))
+        graph.add(node)
+    return graph
+
+
+def _replace(graph: Graph, node: Node, transposed: bool, dims: int) -> None:
+    given = dict(zip(_TRANSPOSED if transposed else _OWN, node.inputs(), strict=False))
+    if "padding" in given and isinstance(given["padding"].toIValue(), str):
+        return
+
+    def constant(value: Any, text: str) -> Value:
+        return graph.add(Node("prim::Constant", [], {"value": value})).add_output(graph.named(), Type(text))
+
+    def argument(name: str) -> Value:
+        if name in given:
+            return given[name]
+        if name == "transposed":
+            return constant(transposed, "bool")
+        value = _DEFAULTS[name]
+        if name in _LISTS:
+            return constant([value] * dims, "int[]")
+        return constant(value, "NoneType" if value is None else "int")
+
+    arguments = [argument(name) for name in _OF_ALL] + [constant(setting, "bool") for setting in _SETTINGS]
+    for value in node.inputs():
+        value._uses = [use for use in value._uses if use.user is not node]
+    node._kind, node._inputs = "aten::_convolution", []
+    for value in arguments:
+        node.add_input(value)

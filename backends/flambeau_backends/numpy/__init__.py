@@ -34,6 +34,7 @@ from . import (  # noqa: F401
     kernels_order,
     kernels_pointwise,
     kernels_pool,
+    kernels_rectifiers,
     kernels_recurrent,
     kernels_reduce,
     kernels_resample,

@@ -303,7 +303,7 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     out, rows, mask_rows = result.reshape(-1), input.reshape(-1), mask.reshape(-1)
 
     def compute(piece: slice) -> None:
-        out[piece] = select(mask_rows[piece], rows[piece])
+        select(mask_rows[piece], rows[piece], out=out[piece])
 
     over_pieces(compute, input.size)
     return result
@@ -346,14 +346,18 @@ def relu_(target: Any) -> None:
     _rectify(target, target)
 
 
+def _pass_rectified(out: Any, grad: Any, rectified: Any) -> None:
+    passes = np.less_equal(rectified, _zero(rectified.dtype))
+    np.logical_not(passes, passes)  # rather than `rectified > 0`, which NaN is not
+    select(passes, grad, out=out)
+
+
 @kernel
 def relu_backward(g: Any, out: Any) -> Any:
     if g.size <= _FEW and g.flags.c_contiguous and g.shape == out.shape:
         zero = _zero(g.dtype)
         return np.where(np.less_equal(out, zero), zero, g)
-    passes = np.less_equal(out, _zero(out.dtype), np.empty(out.shape, bool))  # of one element, too, an array
-    np.logical_not(passes, passes)  # rather than `out > 0`, which NaN is not
-    return masked(g, passes)
+    return by_pieces(_pass_rectified, g, out)
 
 
 @kernel

@@ -20,6 +20,7 @@ from flambeau.tensors.memory_format import preserve_format
 from .namespace import namespace
 from .pieces import by_pieces, over_pieces, select
 from .quiet import quiet, quiet_in_place
+from .row_sums import add_rows
 from .threads import LARGE, product
 
 Kernel = Callable[..., Any]
@@ -474,17 +475,6 @@ def _is_half(input: Any) -> bool:
 
 
 _FEW_PLACES = 1 << 9  # elements up to which computing flat positions costs more than it saves
-_AT_ONCE = 1 << 14  # elements whose places are computed at a time, so that these stay in the cache
-
-
-def add_rows(target: Any, index: Any, rows: Any) -> None:
-    """Add each row to that of `target` at its index, one after the other, as PyTorch does: the order decides on last digits."""
-    width, flat = target.shape[1], target.reshape(-1)  # `np.add.at` has a fast loop for single elements
-    columns, step = np.arange(width), max(_AT_ONCE // max(width, 1), 1)
-    for start in range(0, len(index), step):
-        piece = slice(start, start + step)
-        places = index[piece, None].astype(np.intp) * width + columns
-        np.add.at(flat, places.reshape(-1), rows[piece].reshape(-1))
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:

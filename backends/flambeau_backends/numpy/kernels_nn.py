@@ -13,12 +13,13 @@ from flambeau.calls.op import OPS
 
 from . import conv_columns
 from .constants import number
-from .kernels import KERNELS, add_rows, clip, kernel
+from .kernels import KERNELS, clip, kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
 from .pieces import by_pairs_of_pieces, over_pieces, wide
 from .quiet import quiet
 from .random import Generator
+from .row_sums import add_rows, place_largest
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
 _FEW = 1 << 9  # elements up to which working in pieces costs more than it saves
@@ -137,6 +138,13 @@ def largest_rows(input: Any, segments: Any, count: int) -> Any:
         starts = np.flatnonzero(np.concatenate(([True], segments[1:] != segments[:-1])))
         largest[segments[starts]] = np.maximum.reduceat(input, starts, 0)
     return largest
+
+
+@kernel
+def places_of_largest(input: Any, bags: Any, count: int) -> Any:
+    places = np.zeros((count, input.shape[1]), np.int64)
+    place_largest(places, bags, input if input.dtype.itemsize > 2 else input.astype(np.float32))
+    return places
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .pieces import pieces, select
+from .pieces import pieces
 
 __all__ = ["add_rows", "place_largest"]
 
@@ -73,18 +73,17 @@ def place_largest(target: Any, index: Any, rows: Any) -> None:
     """Write, for each column, where in the rows of its index the largest element comes first; NaN counts as the largest."""
     runs = _Runs(index, rows, len(target) + 1)
     for piece in pieces(len(runs.places), 4 * target.shape[1]):
-        first = runs.places_of_rows(runs.starts[piece])
-        largest = rows.take(first, 0)
-        found = np.repeat(first[:, None], target.shape[1], 1)
-        for active, places in runs.turns(piece):
+        largest = rows.take(runs.places_of_rows(runs.starts[piece]), 0)
+        found = np.zeros(largest.shape, np.int32)  # the turn of the largest so far
+        for turn, (active, places) in enumerate(runs.turns(piece), 1):
             part, best, at = rows.take(places, 0), largest[:active], found[:active]
             better = part > best
             if np.isnan(part.min()):
                 better |= (part != part) & (best == best)
-            select(better, part, best, best)
-            select(better, np.broadcast_to(places[:, None], at.shape), at, at)
+            np.maximum(best, part, out=best)
+            np.maximum(at, np.multiply(better, turn, dtype=np.int32), out=at)
         kept = runs.places[piece] < len(target)
-        target[runs.places[piece][kept]] = found[kept]
+        target[runs.places[piece][kept]] = runs.places_of_rows(runs.starts[piece, None] + found)[kept]
 
 
 def _add_run(place: Any, rows: Any, chosen: Any) -> None:

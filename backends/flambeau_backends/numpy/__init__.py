@@ -32,6 +32,7 @@ from . import (  # noqa: F401
     kernels_normal,
     kernels_optim,
     kernels_order,
+    kernels_padding,
     kernels_pointwise,
     kernels_pool,
     kernels_rectifiers,

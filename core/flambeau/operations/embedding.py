@@ -227,8 +227,8 @@ def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor
 
 
 def _places_of_largest_forward(xp: Any, input: Any, bags: Any, /, count: int) -> Any:
-    """For each bag and column, the first row whose element is the largest; any row for a bag without rows."""
-    by_size = xp.argsort(input, axis=0, descending=True, stable=True)
+    """For each bag and column, the first row whose element is the largest (NaN is); any row for a bag without rows."""
+    by_size = xp.argsort(xp.where(input != input, xp.asarray(-xp.inf, dtype=input.dtype), -input), axis=0, stable=True)
     bag = xp.reshape(xp.take(bags, xp.reshape(by_size, (-1,)), axis=0), by_size.shape)
     order = xp.take_along_axis(by_size, xp.argsort(bag, axis=0, stable=True), axis=0)
     first = xp.searchsorted(xp.sort(bags), xp.arange(count, dtype=bags.dtype))

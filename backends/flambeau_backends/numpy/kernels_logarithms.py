@@ -8,7 +8,7 @@ import numpy as np
 
 from flambeau.calls.op import OPS
 
-from .constants import number
+from .constants import has_vectors, number
 from .kernels import clip, kernel
 from .namespace import namespace
 from .pieces import by_pairs_of_pieces, by_pieces, over_pieces, select, wide
@@ -24,11 +24,11 @@ _LOGARITHM = (0.281746573, 0.279614188, 0.400248537, 0.666663159, 2.00000001)
 
 
 def _log1p_exp(distance: Any) -> Any:
-    """Overwrite the distance with `log(1 + exp(-abs(distance)))`, of which NumPy has no vectors."""
+    """Overwrite the distance with `log(1 + exp(-abs(distance)))`."""
     np.abs(distance, distance)
     np.negative(distance, distance)
     np.exp(distance, distance)
-    if distance.dtype != np.float32:
+    if distance.dtype != np.float32 or has_vectors("log1p"):
         return np.log1p(distance, distance)
     np.divide(distance, distance + number(2, distance.dtype), distance)
     factor = np.square(distance)

@@ -9,7 +9,7 @@ import numpy as np
 
 from flambeau.calls.op import OPS
 
-from .constants import number
+from .constants import has_vectors, number
 from .kernels import clip, kernel
 from .namespace import namespace
 from .pieces import by_pieces, over_pieces, select, wide
@@ -92,8 +92,8 @@ def prelu_backward(g: Any, input: Any, weight: Any) -> Any:
 
 
 def _expm1(x: Any) -> None:
-    """Write `exp(x) - 1` over `x`, which is not positive: `2 t / (1 - t)` with `t = tanh(x / 2)`, of which NumPy has vectors."""
-    if x.dtype != np.float32:
+    """Write `exp(x) - 1` over `x`, which is not positive: without vectors, `2 t / (1 - t)` with `t = tanh(x / 2)`."""
+    if x.dtype != np.float32 or has_vectors("expm1"):
         np.expm1(x, x)
         return
     np.multiply(x, number(0.5, x.dtype), x)

@@ -314,7 +314,8 @@ def test_special_values(function, given, wanted, beside):
         (F.softshrink, [INF, NAN, 0.5], [1.0, 1.0, 0.0]),
         (F.softplus, [INF, -INF, NAN], [1.0, 0.0, NAN]),
         (F.logsigmoid, [INF, -INF, NAN], [0.0, 1.0, NAN]),
-        (F.mish, [100.0, -200.0, NAN], [1.0, 0.0, NAN]),
+        (F.mish, [100.0, -200.0, NAN, INF], [1.0, 0.0, NAN, NAN]),
+        (F.mish, [INF, 3e38], [NAN, 1.0]),
         (F.gelu, [100.0, -100.0, NAN], [1.0, 0.0, NAN]),
     ],
 )

@@ -63,6 +63,50 @@ UNARY = {  # ours, the formula, and whether arguments are positive, or in the un
         torch.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)), "real"),
     "hardsigmoid": (F.hardsigmoid, lambda x: (x + 3).clip(0, 6) / 6, "real"),
     "hardswish": (F.hardswish, lambda x: x * (x + 3).clip(0, 6) / 6, "real"),
+    "logsigmoid": (F.logsigmoid, lambda x: -np.log1p(np.exp(-x)), "real"),
+    "mish": (F.mish, lambda x: x * np.tanh(np.log1p(np.exp(x))), "real"),
+    "gelu": (F.gelu, lambda x: x * normal_share(x), "real"),
+    "hardshrink": (F.hardshrink, lambda x: np.where(abs(x) <= 0.5, 0, x), "real"),
+    "threshold": (lambda x: F.threshold(x, 0.25, -3.0), lambda x: np.where(x <= 0.25, -3, x), "real"),
+    "prelu": (lambda x: F.prelu(x, torch.tensor(0.1, dtype=x.dtype)), lambda x: np.where(x > 0, x, 0.1 * x), "real"),
+}  # fmt: skip
+
+
+def normal_share(x):
+    """The cumulative distribution function of the standard normal distribution."""
+    return (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))) / 2
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def between(x, low, high):
+    return ((x > low) & (x < high)).astype(float)
+
+
+SLOPES = {  # ours, and the formula of the derivative
+    "relu": (F.relu, lambda x: (x > 0).astype(float)),
+    "leaky_relu": (lambda x: F.leaky_relu(x, 0.1), lambda x: np.where(x > 0, 1, 0.1)),
+    "prelu": (lambda x: F.prelu(x, torch.tensor(0.1, dtype=x.dtype)), lambda x: np.where(x > 0, 1, 0.1)),
+    "elu": (lambda x: F.elu(x, 1.7), lambda x: np.where(x > 0, 1, 1.7 * np.exp(x))),
+    "celu": (lambda x: F.celu(x, 0.7), lambda x: np.where(x > 0, 1, np.exp(x / 0.7))),
+    "selu": (torch.selu, lambda x: 1.0507009873554805 * np.where(x > 0, 1, 1.6732632423543772 * np.exp(x))),
+    "hardtanh": (F.hardtanh, lambda x: between(x, -1, 1)),
+    "relu6": (F.relu6, lambda x: between(x, 0, 6)),
+    "hardsigmoid": (F.hardsigmoid, lambda x: between(x, -3, 3) / 6),
+    "hardswish": (F.hardswish, lambda x: np.where(x <= -3, 0, np.where(x < 3, x / 3 + 0.5, 1))),
+    "hardshrink": (F.hardshrink, lambda x: 1 - between(x, -0.5, 0.5)),
+    "softshrink": (F.softshrink, lambda x: 1 - between(x, -0.5, 0.5)),
+    "threshold": (lambda x: F.threshold(x, 0.25, -3.0), lambda x: (x > 0.25).astype(float)),
+    "softplus": (F.softplus, sigmoid),
+    "softplus with beta": (lambda x: F.softplus(x, 2.0, 3.0), lambda x: np.where(2 * x > 3, 1, sigmoid(2 * x))),
+    "logsigmoid": (F.logsigmoid, lambda x: sigmoid(-x)),
+    "silu": (F.silu, lambda x: sigmoid(x) * (1 + x * sigmoid(-x))),
+    "mish": (
+        F.mish,
+        lambda x: np.tanh(np.log1p(np.exp(x))) + x * sigmoid(x) * (1 - np.tanh(np.log1p(np.exp(x))) ** 2)),
+    "gelu": (F.gelu, lambda x: normal_share(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
 }  # fmt: skip
 BINARY = {
     "fmod": (torch.fmod, np.fmod),
@@ -142,6 +186,40 @@ def test_broadcast_operands(name, other):
     assert_close(function(y, x), formula(y.double().numpy(), x.double().numpy()))
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", SLOPES)
+def test_gradients_of_activations(name, layout):
+    function, formula = SLOPES[name]
+    x = LAYOUTS[layout](drawing()).detach().requires_grad_()
+    output = function(x)
+    slopes = drawing(seed=1)(*output.shape)
+    (gradient,) = torch.autograd.grad(output, x, slopes)
+    assert_close(gradient, slopes.double().numpy() * formula(x.detach().double().numpy()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", SLOPES)
+def test_gradients_of_activations_in_other_precisions(name, dtype):
+    function, formula = SLOPES[name]
+    x = drawing(dtype=dtype)(1200).requires_grad_()
+    (gradient,) = torch.autograd.grad(function(x).sum(), x)
+    assert_close(gradient, formula(x.detach().double().numpy()), dtype)
+
+
+def test_prelu_with_a_slope_for_each_channel():
+    for shape in (2, 300), (3, 4, 50), (2, 5, 30, 7), (0, 4, 3), (5, 3, 1, 1):
+        x, weight = drawing()(*shape).requires_grad_(), drawing(seed=1)(shape[1]).requires_grad_()
+        output = F.prelu(x, weight)
+        slopes = drawing(seed=2)(*shape)
+        given, factors = x.detach().double().numpy(), weight.detach().double().numpy().reshape(-1, *(1,) * (len(shape) - 2))
+        assert_close(output.detach(), np.where(given > 0, given, factors * given))
+        gradient, of_weight = torch.autograd.grad(output, (x, weight), slopes)
+        slopes = slopes.double().numpy()
+        assert_close(gradient, slopes * np.where(given > 0, 1, factors))
+        below = np.where(given > 0, 0, slopes * given)
+        np.testing.assert_allclose(of_weight.numpy(), below.sum((0, *range(2, len(shape)))), 1e-5, 1e-4)
+
+
 # --- remainders ---------------------------------------------------------------------------------------------------
 
 
@@ -212,11 +290,40 @@ INF, NAN = math.inf, math.nan
         (F.softplus, [INF, -INF, NAN, 100.0], [INF, 0.0, NAN, 100.0]),
         (F.hardswish, [INF, NAN, -4.0], [INF, NAN, 0.0]),
         (torch.erf, [INF, -INF, NAN, 1e30], [1.0, -1.0, NAN, 1.0]),
+        (F.logsigmoid, [INF, -INF, NAN, -100.0], [0.0, -INF, NAN, -100.0]),
+        (F.mish, [INF, NAN, 100.0, -200.0], [INF, NAN, 100.0, 0.0]),
+        (F.gelu, [INF, NAN, 100.0, -100.0], [INF, NAN, 100.0, 0.0]),
+        (lambda x: F.celu(x, -2.0), [-INF, NAN, 1.0], [-INF, NAN, 1.0]),
+        (F.hardshrink, [INF, NAN, 0.5], [INF, NAN, 0.0]),
     ],
 )
 def test_special_values(function, given, wanted, beside):
     got = function(torch.tensor(given + beside)).numpy()[: len(given)]
     np.testing.assert_array_equal(got, np.float32(wanted))
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "wanted"),
+    [
+        (F.relu, [INF, -INF, NAN, 0.0], [1.0, 0.0, 1.0, 0.0]),
+        (F.leaky_relu, [INF, -INF, 0.0], [1.0, 0.01, 0.01]),
+        (F.elu, [INF, -INF, NAN, 0.0], [1.0, 0.0, 1.0, 1.0]),
+        (F.hardtanh, [INF, -INF, NAN, 1.0], [0.0, 0.0, 1.0, 0.0]),
+        (F.hardsigmoid, [INF, -INF, NAN, 3.0], [0.0, 0.0, 0.0, 0.0]),
+        (F.hardswish, [INF, -INF, 3.0, -3.0], [1.0, 0.0, 1.0, 0.0]),
+        (F.softshrink, [INF, NAN, 0.5], [1.0, 1.0, 0.0]),
+        (F.softplus, [INF, -INF, NAN], [1.0, 0.0, NAN]),
+        (F.logsigmoid, [INF, -INF, NAN], [0.0, 1.0, NAN]),
+        (F.mish, [100.0, -200.0, NAN, INF], [1.0, 0.0, NAN, NAN]),
+        (F.mish, [INF, 3e38], [NAN, 1.0]),
+        (F.gelu, [100.0, -100.0, NAN], [1.0, 0.0, NAN]),
+    ],
+)
+def test_slopes_at_special_values(function, given, wanted):
+    for times in (1, 500):
+        x = torch.tensor(given * times, requires_grad=True)
+        (slopes,) = torch.autograd.grad(function(x).sum(), x)
+        np.testing.assert_array_equal(slopes.numpy(), np.float32(wanted * times))
 
 
 def test_poles_of_negative_whole_numbers():

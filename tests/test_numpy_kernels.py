@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau.calls.op import OPS
 from flambeau.operations.recurrent import elman_layer, gru_layer, lstm_layer
-from flambeau_backends.numpy import kernels, kernels_pool, winograd
+from flambeau_backends.numpy import kernels, kernels_pool, pool_places, winograd
 from flambeau_backends.numpy.layout import channels_last, channels_second, has_channels_last
 
 few = settings(max_examples=30, deadline=None, derandomize=True)
@@ -158,6 +158,60 @@ def test_pooling(geometry, ceil_mode, count_padding):
     padding = tuple(min(p, k // 2) for p, k in zip(padding, window, strict=True))
     agree(f"avg_pool{n}d_windows", [x], window, stride, padding, size, count_padding, None)
     agree("avg_pool_backward", [normal(batch, channels, *size)], tuple(space), window, stride, padding, size, count_padding, 3)
+
+
+@few
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=3), st.booleans(), st.booleans())
+def test_places_of_maxima_of_uneven_windows(dims, with_nan, large):
+    space, sizes = zip(*dims, strict=True)
+    x = normal(3, 2, *space).round()
+    if with_nan:
+        x.flat[:: max(x.size // 3, 1)] = np.nan
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool_places, "MANY", 1 if large else 1000)
+        agree("adaptive_max_indices", [x], sizes)
+        agree("adaptive_max_indices", [x.astype(np.float16)], (1,) * len(sizes))
+
+
+@pytest.mark.parametrize("window", [(8, 8), (24, 24), (7, 9)])
+@pytest.mark.parametrize("special", [0.0, np.nan, -np.inf])
+def test_gradients_of_maxima_of_large_windows(window, special):
+    x = normal(2, 3, 24, 27).round()
+    x[:, 1, ::5, ::3] = special
+    size = tuple(n // k for n, k in zip(x.shape[2:], window, strict=True))
+    geometry = window, window, (0, 0), (1, 1), size
+    slopes = normal(2, 3, *size, seed=1)
+    indices = OPS["max_pool_indices"].forward(np, x, *geometry)
+    wanted = np.zeros((2, 3, 24 * 27))
+    np.put_along_axis(wanted, indices.reshape(2, 3, -1), slopes.reshape(2, 3, -1), -1)
+    np.testing.assert_array_equal(kernels.KERNELS["max_pool_backward"](slopes, x, *geometry), wanted.reshape(x.shape))
+
+
+@few
+@given(st.integers(1, 12), st.integers(1, 20), st.integers(1, 40), st.booleans())
+def test_places_of_the_largest_rows(bags, width, rows, with_nan):
+    numbers = np.random.default_rng(rows).integers(0, bags + 1, rows)  # the last one is left out
+    x = normal(rows, width).round()
+    if with_nan:
+        x[rows // 2, 0] = np.nan
+    got = kernels.KERNELS["places_of_largest"](x, numbers, bags)
+    for bag in range(bags):
+        (members,) = np.nonzero(numbers == bag)
+        if len(members):
+            np.testing.assert_array_equal(got[bag], members[x[members].argmax(0)])
+    filled = np.isin(np.arange(bags), numbers)
+    np.testing.assert_array_equal(got[filled], OPS["places_of_largest"].forward(np, x, numbers, bags)[filled])
+
+
+@few
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=4), st.booleans())
+def test_edges_that_are_elements(dims, turned):
+    shape = tuple(length for length, _, _ in dims)
+    x = normal(*shape[::-1]).T if turned else normal(*shape)
+    for mode, most in ("reflect", -1), ("replicate", 9), ("circular", 0):
+        pad = tuple((min(before, length + most), min(after, length + most)) for length, before, after in dims)
+        padded = agree("edge_pad", [x], pad, mode)
+        agree("edge_pad_backward", [normal(*padded.shape, seed=1)], pad, mode)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -394,7 +448,9 @@ def test_rows_of_a_table():
     agree("index_frequencies", [normal(2, 3, 4), places])
 
 
-@pytest.mark.parametrize(("rows", "width", "count"), [(300, 64, 7), (3000, 1, 11), (40, 20_000, 3), (200, 3, 100)])
+@pytest.mark.parametrize(("rows", "width", "count"), [
+    (300, 64, 7), (3000, 1, 11), (40, 20_000, 3), (200, 3, 100), (3000, 32, 700), (2500, 40, 5), (4000, 20, 4000),
+])  # fmt: skip
 def test_rows_are_summed_one_after_the_other(rows, width, count):
     """In PyTorch's order, on which the last digit depends: of embeddings' gradients, bags and segments."""
     random = np.random.default_rng(0)
@@ -413,6 +469,35 @@ def test_rows_are_summed_one_after_the_other(rows, width, count):
     np.testing.assert_array_equal(torch.segment_reduce(torch.tensor(values), "sum", lengths=lengths).numpy(), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize(("shape", "dim"), [((7,), None), ((4, 5), 0), ((4, 5), -1), ((2, 3, 4), 1), ((2, 3), None), ((0, 3), 0)])
+def test_gradients_of_products(shape, dim, dtype):
+    """Of numbers with zeros among them, and of products that are too large or too small: the product of all others."""
+    tiny = {np.float32: 1e-25, np.float64: 1e-200, np.complex128: 1e-70}[dtype]
+    for scale, zeros in (1, 0), (1, 1), (1, 2), (tiny, 0):
+        array = (normal(*shape) * scale).astype(dtype)
+        array.reshape(-1)[: zeros * 3 : 3] = 0
+        x = torch.tensor(array).requires_grad_()
+        output = x.prod() if dim is None else x.prod(dim, keepdim=True)
+        (gradient,) = torch.autograd.grad(output.sum(), x, torch.ones((), dtype=output.dtype))
+        lines = array.reshape(1, -1) if dim is None else np.moveaxis(array, dim, -1)
+        places = range(lines.shape[-1])
+        others = np.stack([np.prod(np.delete(lines, i, -1), -1) for i in places], -1) if lines.size else lines
+        wanted = others.reshape(shape) if dim is None else np.moveaxis(others, -1, dim)
+        np.testing.assert_allclose(gradient.numpy(), wanted.conj(), 1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("shape", [(65, 65), (40, 70), (100, 33), (3, 34, 34), (0, 0), (1, 1)])
+def test_factors_of_many_columns(shape, monkeypatch):
+    from flambeau_backends.numpy import kernels_linalg
+
+    monkeypatch.setattr(kernels_linalg, "_lapack", lambda routine, like: None)
+    a = normal(*shape)
+    P, L, U = torch.linalg.lu(torch.tensor(a))
+    np.testing.assert_allclose((P @ L @ U).numpy(), a, 1e-9, 1e-10)
+    assert (L.abs() <= 1).all()
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_squared_error(reduction):
     agree("mse_loss", [normal(5, 3), normal(5, 3, seed=1)], reduction)
@@ -425,7 +510,9 @@ def test_squared_error(reduction):
 @pytest.mark.parametrize("function", [
     F.silu, F.gelu, lambda x: F.gelu(x, approximate="tanh"), lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, 0),
     lambda x: F.layer_norm(x, (300,)), lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.instance_norm(x.unsqueeze(0)),
-    lambda x: F.max_pool1d(x, 3, 2, 1), F.relu, F.leaky_relu, F.elu,
+    lambda x: F.max_pool1d(x, 3, 2, 1), F.relu, F.leaky_relu, F.elu, F.mish, F.hardswish, F.softplus, F.logsigmoid, F.softshrink,
+    lambda x: F.prelu(x, torch.full((300,), 0.1, dtype=torch.float64)), lambda x: x.prod(1), lambda x: (1 + x / 1e3).prod(),
+    lambda x: F.pad(x.unsqueeze(0), (5, 7), "reflect"), lambda x: F.adaptive_max_pool1d(x.unsqueeze(0), 7),
 ])  # fmt: skip
 def test_gradients_of_large_arrays(function):
     """Those of kernels, and those of formulas, which a differentiable backward takes."""

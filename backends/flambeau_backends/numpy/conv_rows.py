@@ -14,13 +14,13 @@ from .windows import Geometry, inside, padded_size, spots, strided
 
 __all__ = ["matrix", "multiply", "spread", "suits", "to_weight", "unfold", "weight_gradient"]
 
-_FROM = 8  # channels from which on rows are faster than columns
+_FROM = 8  # channels from which on rows may be faster than columns
 _FEW, _SHORT = 32, 64  # channels, and windows per row, below which rows are folded line by line
 
 
 def suits(g: Geometry) -> bool:
-    """Whether this is likely to be faster than `conv_columns`."""
-    return g.groups == 1 and g.shape[1] >= _FROM and prod(g.places) > 1
+    """Whether this is likely to be faster than `conv_columns`, which copies lines of windows, and this, channels, in one run."""
+    return g.groups == 1 and g.shape[1] >= _FROM and g.shape[1] > g.size[-1] and prod(g.places) > 1
 
 
 def matrix(weight: Any, g: Geometry) -> Any:

@@ -20,6 +20,7 @@ from flambeau.tensors.memory_format import preserve_format
 from .namespace import namespace
 from .pieces import by_pieces, over_pieces, select
 from .quiet import quiet, quiet_in_place
+from .row_sums import add_rows
 from .threads import LARGE, product
 
 Kernel = Callable[..., Any]
@@ -303,7 +304,7 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     out, rows, mask_rows = result.reshape(-1), input.reshape(-1), mask.reshape(-1)
 
     def compute(piece: slice) -> None:
-        out[piece] = select(mask_rows[piece], rows[piece])
+        select(mask_rows[piece], rows[piece], out=out[piece])
 
     over_pieces(compute, input.size)
     return result
@@ -346,14 +347,18 @@ def relu_(target: Any) -> None:
     _rectify(target, target)
 
 
+def _pass_rectified(out: Any, grad: Any, rectified: Any) -> None:
+    passes = np.less_equal(rectified, _zero(rectified.dtype))
+    np.logical_not(passes, passes)  # rather than `rectified > 0`, which NaN is not
+    select(passes, grad, out=out)
+
+
 @kernel
 def relu_backward(g: Any, out: Any) -> Any:
     if g.size <= _FEW and g.flags.c_contiguous and g.shape == out.shape:
         zero = _zero(g.dtype)
         return np.where(np.less_equal(out, zero), zero, g)
-    passes = np.less_equal(out, _zero(out.dtype), np.empty(out.shape, bool))  # of one element, too, an array
-    np.logical_not(passes, passes)  # rather than `out > 0`, which NaN is not
-    return masked(g, passes)
+    return by_pieces(_pass_rectified, g, out)
 
 
 @kernel
@@ -470,17 +475,6 @@ def _is_half(input: Any) -> bool:
 
 
 _FEW_PLACES = 1 << 9  # elements up to which computing flat positions costs more than it saves
-_AT_ONCE = 1 << 14  # elements whose places are computed at a time, so that these stay in the cache
-
-
-def add_rows(target: Any, index: Any, rows: Any) -> None:
-    """Add each row to that of `target` at its index, one after the other, as PyTorch does: the order decides on last digits."""
-    width, flat = target.shape[1], target.reshape(-1)  # `np.add.at` has a fast loop for single elements
-    columns, step = np.arange(width), max(_AT_ONCE // max(width, 1), 1)
-    for start in range(0, len(index), step):
-        piece = slice(start, start + step)
-        places = index[piece, None].astype(np.intp) * width + columns
-        np.add.at(flat, places.reshape(-1), rows[piece].reshape(-1))
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:

@@ -1,4 +1,4 @@
-"""Activations and their gradients."""
+"""Smooth activations and their gradients."""
 
 from __future__ import annotations
 
@@ -14,69 +14,6 @@ from .kernels import clip, kernel
 from .pieces import by_pieces, wide
 from .polynomials import polynomial
 from .quiet import quiet
-
-_FEW = 1 << 9  # elements up to which working in pieces costs more than it saves
-
-# --- rectifiers ---------------------------------------------------------------------------------------------------
-
-
-@quiet
-def _large_leaky_relu(input: Any, slope: Any, choose: Any) -> Any:
-    def compute(out: Any, x: Any) -> None:
-        np.multiply(x, slope, out)
-        choose(x, out, out=out)
-
-    return by_pieces(compute, input)
-
-
-@kernel
-def leaky_relu(input: Any, negative_slope: float) -> Any:
-    slope, choose = number(negative_slope, input.dtype), np.maximum if negative_slope <= 1 else np.minimum
-    return choose(input, input * slope) if input.size <= _FEW else _large_leaky_relu(input, slope, choose)
-
-
-@kernel
-@quiet
-def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    """The sum of both parts, of which one is 0."""
-    dtype = input.dtype
-    zero, height = number(0, dtype), alpha * scale
-
-    def compute(out: Any, x: Any) -> None:
-        clip(out, x, None, zero)
-        if input_scale != 1:
-            np.multiply(out, number(input_scale, dtype), out)
-        np.expm1(out, out)
-        if height != 1:
-            np.multiply(out, number(height, dtype), out)
-        positive = clip(np.empty_like(x), x, zero)
-        if scale != 1:
-            np.multiply(positive, number(scale, dtype), positive)
-        np.add(out, positive, out)
-
-    return by_pieces(compute, input)
-
-
-def _hardsigmoid(out: Any, x: Any, factor: Any = None) -> None:
-    dtype = x.dtype
-    six = number(6, dtype)
-    clip(out, np.add(x, number(3, dtype), out), number(0, dtype), six)
-    if factor is not None:
-        np.multiply(out, factor, out)
-    np.divide(out, six, out)
-
-
-@kernel
-@quiet
-def hardsigmoid(input: Any) -> Any:
-    return by_pieces(_hardsigmoid, input)
-
-
-@kernel
-@quiet
-def hardswish(input: Any) -> Any:
-    return by_pieces(lambda out, x: _hardsigmoid(out, x, x), input)
-
 
 # --- the sigmoid and its products ---------------------------------------------------------------------------------
 
@@ -123,6 +60,56 @@ def silu_backward(g: Any, input: Any) -> Any:
     return by_pieces(compute, g, input)
 
 
+# --- Mish ---------------------------------------------------------------------------------------------------------
+
+# With `e = exp(x)` and `n = e (e + 2)`, `tanh(log(1 + e))` is `n / (n + 2)`: without tanh and log1p, and without cancellation.
+
+_FLAT = 20.0  # from here on the hyperbolic tangent rounds to 1, also in double precision
+
+
+def _bent_exponential(e: Any) -> Any:
+    """`e (e + 2)`."""
+    result = e + number(2, e.dtype)
+    return np.multiply(result, e, result)
+
+
+@kernel
+@quiet
+def mish(input: Any) -> Any:
+    def compute(out: Any, x: Any) -> None:
+        clip(out, x, None, number(_FLAT, x.dtype))
+        bent = _bent_exponential(np.exp(out, out))
+        np.add(bent, number(2, x.dtype), out)
+        np.divide(bent, out, out)
+        np.multiply(out, x, out)
+
+    return by_pieces(compute, input)
+
+
+@kernel
+@quiet
+@wide
+def mish_backward(g: Any, input: Any) -> Any:
+    """`g (n + 4 x (n - e) / (n + 2)) / (n + 2)`."""
+
+    def compute(out: Any, grad: Any, x: Any) -> None:
+        dtype = x.dtype
+        low = clip(np.empty_like(x), x, None, number(_FLAT, dtype))
+        bent = _bent_exponential(np.exp(low, out))
+        np.subtract(bent, out, out)
+        out *= low
+        out *= number(4, dtype)
+        scale = np.add(bent, number(2, dtype), low)
+        out /= scale
+        out += bent
+        out /= scale
+        out *= grad
+        if not x.max(initial=0) < np.inf:  # infinity times the slope of the tangent, 0, in the formula
+            np.copyto(out, np.nan, where=x == np.inf)
+
+    return by_pieces(compute, g, input)
+
+
 # --- the error function and GELU ----------------------------------------------------------------------------------
 
 # A fit for single precision: erf(x) is tanh(x P(x^2)), to 1e-8 of its value. P is positive everywhere, so that large x need not
@@ -140,16 +127,16 @@ _ERF = (
     1.12837918,
 )
 
-# The cumulative distribution function of the standard normal distribution is (1 + tanh(x P(x^2))) / 2: a fit for single
+# The cumulative distribution function of the standard normal distribution is 1 / (1 + exp(x P(x^2))): a fit for single
 # precision, off by at most 3e-8.
 _P = (
-    1.75617061e-09,
-    -1.32263336e-07,
-    3.96474438e-06,
-    -5.53061935e-05,
-    -3.25949759e-05,
-    3.63330846e-02,
-    7.97884941e-01,
+    -3.51234122e-09,
+    2.64526672e-07,
+    -7.92948876e-06,
+    1.10613187e-04,
+    6.51899518e-05,
+    -7.26661692e-02,
+    -1.595769882,
 )
 
 
@@ -168,22 +155,29 @@ def erf(input: Any) -> Any:
     return by_pieces(_erf, input)
 
 
+def _inverse_of_share(out: Any, x: Any, square: Any) -> None:
+    """One divided by the cumulative distribution function of the standard normal distribution, in single precision."""
+    polynomial(out, square, _P)
+    np.multiply(out, x, out)
+    np.exp(out, out)
+    np.add(out, number(1, x.dtype), out)
+
+
 def _share_below(out: Any, x: Any) -> None:
-    """The cumulative distribution function of the standard normal distribution."""
+    """That function by the error function."""
     dtype = x.dtype
-    if dtype == np.float32:
-        polynomial(out, np.square(x), _P)
-        np.multiply(out, x, out)
-        np.tanh(out, out)
-    else:
-        _erf(out, x * dtype.type(math.sqrt(0.5)))
+    _erf(out, x * dtype.type(math.sqrt(0.5)))
     np.add(out, number(1, dtype), out)
     np.multiply(out, number(0.5, dtype), out)
 
 
 def _gelu(out: Any, x: Any) -> None:
-    _share_below(out, x)
-    np.multiply(out, x, out)
+    if x.dtype == np.float32:
+        _inverse_of_share(out, x, np.square(x))
+        np.divide(x, out, out)
+    else:
+        _share_below(out, x)
+        np.multiply(out, x, out)
 
 
 @kernel
@@ -197,12 +191,16 @@ def gelu(input: Any) -> Any:
 @wide
 def gelu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
-        _share_below(out, x)
-        density = x * x
-        density *= x.dtype.type(-0.5)
+        density = np.square(x)
+        if x.dtype == np.float32:
+            _inverse_of_share(out, x, density)
+            np.reciprocal(out, out)
+        else:
+            _share_below(out, x)
+        density *= number(-0.5, x.dtype)
         np.exp(density, density)
         density *= x
-        density *= x.dtype.type(1 / math.sqrt(2 * math.pi))
+        density *= number(1 / math.sqrt(2 * math.pi), x.dtype)
         out += density
         out *= grad
 
@@ -212,23 +210,22 @@ def gelu_backward(g: Any, input: Any) -> Any:
 _SCALE, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-def _bent(out: Any, x: Any) -> None:
-    """`tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))`."""
+def _inverse_of_bent(out: Any, x: Any) -> None:
+    """`1 + exp(-2 u)`, which is `2 / (1 + tanh(u))`, with `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)`."""
     np.multiply(x, x, out)
-    out *= x.dtype.type(_SCALE * _CUBE)
-    out += x.dtype.type(_SCALE)
+    out *= number(-2 * _SCALE * _CUBE, x.dtype)
+    out += number(-2 * _SCALE, x.dtype)
     out *= x
-    np.tanh(out, out)
+    np.exp(out, out)
+    out += number(1, x.dtype)
 
 
 @kernel
 @quiet
 def gelu_tanh(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
-        _bent(out, x)
-        out += 1
-        out *= x
-        out *= x.dtype.type(0.5)
+        _inverse_of_bent(out, x)
+        np.divide(x, out, out)
 
     return by_pieces(compute, input)
 
@@ -237,18 +234,19 @@ def gelu_tanh(input: Any) -> Any:
 @quiet
 @wide
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
+    """`g s (1 + (1 - s) 2 x du / dx)` with `s = (1 + tanh(u)) / 2`."""
+
     def compute(out: Any, grad: Any, x: Any) -> None:
-        _bent(out, x)
+        dtype = x.dtype
+        _inverse_of_bent(out, x)
+        np.reciprocal(out, out)
         slope = x * x
-        slope *= x.dtype.type(3 * _SCALE * _CUBE)
-        slope += x.dtype.type(_SCALE)
+        slope *= number(6 * _SCALE * _CUBE, dtype)
+        slope += number(2 * _SCALE, dtype)
         slope *= x
-        factor = 1 - out
-        factor *= slope
-        factor += 1
-        out += 1
-        out *= factor
+        slope *= number(1, dtype) - out
+        slope += number(1, dtype)
+        out *= slope
         out *= grad
-        out *= x.dtype.type(0.5)
 
     return by_pieces(compute, g, input)

@@ -1,8 +1,8 @@
-"""Squared and absolute errors, embedding, dropout, padding, unfolding and folding."""
+"""Squared and absolute errors, embedding, dropout, unfolding and folding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -13,12 +13,12 @@ from flambeau.calls.op import OPS
 
 from . import conv_columns
 from .constants import number
-from .kernels import KERNELS, add_rows, clip, kernel
-from .layout import keeps_channels_last
+from .kernels import KERNELS, clip, kernel
 from .namespace import namespace
 from .pieces import by_pairs_of_pieces, over_pieces, wide
 from .quiet import quiet
 from .random import Generator
+from .row_sums import add_rows, place_largest
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
 _FEW = 1 << 9  # elements up to which working in pieces costs more than it saves
@@ -140,34 +140,16 @@ def largest_rows(input: Any, segments: Any, count: int) -> Any:
 
 
 @kernel
-def index_frequencies(input: Any, indices: Any) -> Any:
-    counts = np.bincount(indices.reshape(-1))
-    return counts[indices][..., None].astype(input.dtype)
-
-
-# --- padding ------------------------------------------------------------------------------------------------------
+def places_of_largest(input: Any, bags: Any, count: int) -> Any:
+    places = np.zeros((count, input.shape[1]), np.int64)
+    place_largest(places, bags, input if input.dtype.itemsize > 2 else input.astype(np.float32))
+    return places
 
 
 @kernel
-@keeps_channels_last
-def constant_pad(input: Any, pad: Sequence[tuple[int, int]], value: Any = 0) -> Any:
-    shape, kept, part = [], [], []
-    for (before, after), length in zip(pad, input.shape, strict=True):
-        first, last = max(-before, 0), length + min(after, 0)
-        kept.append(slice(first, last))
-        part.append(slice(max(before, 0), max(before, 0) + max(last - first, 0)))
-        shape.append(length + before + after)
-    inside = input[tuple(kept)]
-    if all(before <= 0 and after <= 0 for before, after in pad):
-        return inside.copy()
-    output = np.empty(shape, input.dtype)
-    output[tuple(part)] = inside
-    for dim, (before, after) in enumerate(pad):  # the edges, in place of all of it: the inside is written once
-        if before > 0:
-            output[(*part[:dim], slice(0, before))] = value
-        if after > 0:
-            output[(*part[:dim], slice(-after, None))] = value
-    return output
+def index_frequencies(input: Any, indices: Any) -> Any:
+    counts = np.bincount(indices.reshape(-1))
+    return counts[indices][..., None].astype(input.dtype)
 
 
 # --- windows ------------------------------------------------------------------------------------------------------

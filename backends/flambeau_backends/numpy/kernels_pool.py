@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from flambeau.operations import pooling
+from flambeau.operations.adaptive_pooling import adaptive_windows
 
 from .kernels import KERNELS, kernel
 from .layout import channels_second, has_channels_last, keeps_channels_last
 from .namespace import namespace
 from .pieces import split
+from .pool_places import MANY, places_of_maxima
 from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
@@ -126,6 +128,9 @@ KERNELS["max_pool_indices"] = keeps_channels_last(partial(pooling.max_pool_indic
 def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     """Add each window's gradient to the first element that equals the window's maximum."""
     geometry = window_size, stride, padding, dilation, size
+    apart = prod(window_size) >= MANY and stride == window_size and max(dilation) == 1
+    if apart and g.size and _padding_amounts(input.shape[2:], *geometry) is None:
+        return _to_maxima(g, input, window_size, size)
     windows = [*enumerate(zip(window_size, stride, dilation, size, strict=True), 2)]
 
     def compute(out: Any, g: Any, images: Any) -> None:
@@ -141,6 +146,29 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
             out[...] = gradient[inside(input.shape[2:], padding)]
 
     return _by_parts(compute, np.empty(input.shape, g.dtype), g, input) if g.size else np.zeros(input.shape, g.dtype)
+
+
+def _to_maxima(g: Any, input: Any, window_size: Sizes, size: Sizes) -> Any:
+    """Put the gradients of windows that do not overlap where their maxima are."""
+    windows = [(np.arange(n) * k, np.arange(n) * k + (k - 1)) for k, n in zip(window_size, size, strict=True)]
+    places = places_of_maxima(input, windows).reshape(prod(g.shape[:2]), -1)
+    places += np.arange(len(places))[:, None] * prod(input.shape[2:])
+    gradient = np.zeros(input.shape, g.dtype)
+    gradient.reshape(-1)[places] = g.reshape(places.shape)
+    return gradient
+
+
+@kernel
+def adaptive_max_indices(input: Any, sizes: Sizes) -> Any:
+    space = input.shape[input.ndim - len(sizes) :]
+    return places_of_maxima(input, [_divided(length, count) for length, count in zip(space, sizes, strict=True)])
+
+
+@lru_cache(64)
+def _divided(length: int, count: int) -> tuple[Any, Any]:
+    """The first and the last positions of windows that divide a dimension; remembered, not to be written to."""
+    windows = np.array(adaptive_windows(length, count), np.int64).reshape(-1, 2)
+    return windows[:, 0].copy(), windows[:, 1] - 1
 
 
 def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int, tuple[int, ...]]]) -> None:

@@ -1,4 +1,7 @@
-"""Reductions by NumPy's ufuncs directly, without the Python code that `np.max` and its like run first; in row-major order."""
+"""Reductions by NumPy's ufuncs directly, without the Python code that `np.max` and its like run first; in row-major order.
+
+And the gradient of products.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ import numpy as np
 
 from flambeau.operations.reductions import axis_of
 
-from .kernels import KERNELS
+from .kernels import KERNELS, kernel
 from .layout import in_rows
+from .pieces import wide
+from .quiet import quiet
 
 __all__: list[str] = []
 
@@ -33,3 +38,40 @@ _extreme("amax", np.maximum)
 _extreme("amin", np.minimum)
 _truth("all", np.logical_and)
 _truth("any", np.logical_or)
+
+
+# --- the gradient of products -------------------------------------------------------------------------------------
+
+
+def _others(rows: Any) -> Any:
+    """The product of all others for each element, by running products; NaN for a NaN where no element is 0, as in PyTorch."""
+    result = np.ones_like(rows)
+    np.multiply.accumulate(rows[:, :-1], 1, None, result[:, 1:])
+    behind = np.multiply.accumulate(rows[:, :0:-1], 1)
+    result[:, :-1] *= behind[:, ::-1]
+    lost = np.isnan(rows) & (rows != 0).all(1, keepdims=True)
+    result[lost] = rows[lost]
+    return result
+
+
+@kernel
+@quiet
+@wide
+def prod_backward(g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    """The product divided by the element, as PyTorch computes it; by running products where the product is 0, infinite or NaN,
+    or lost digits to underflow."""
+    if not input.ndim:
+        return g
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+        g, out = g.reshape(1), out.reshape(1)
+    elif not keepdim:
+        g, out = np.expand_dims(g, dim), np.expand_dims(out, dim)
+    gradient = np.divide(out, input)
+    np.multiply(np.conj(gradient, gradient) if gradient.dtype.kind == "c" else gradient, g, gradient)
+    size = np.abs(out)
+    inexact = ~((size >= np.finfo(size.dtype).tiny) & (size < np.inf))
+    if inexact.any():
+        lines, wrong = np.moveaxis(gradient, dim, -1), np.moveaxis(inexact, dim, -1)[..., 0]
+        lines[wrong] = np.conj(_others(np.moveaxis(input, dim, -1)[wrong])) * np.moveaxis(g, dim, -1)[wrong]
+    return gradient.reshape(input_shape)

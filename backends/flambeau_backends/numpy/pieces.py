@@ -102,17 +102,21 @@ def by_pairs_of_pieces(compute: Callable[..., None], input: Any, other: Any, wid
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
-def select(mask: Any, array: Any, other: Any = None) -> Any:
-    """`where(mask, array, other or 0)` for arrays of one dtype, computed without branches, on the bits."""
+def select(mask: Any, array: Any, other: Any = None, out: Any = None) -> Any:
+    """`where(mask, array, other or 0)` for arrays of one dtype, computed without branches, on the bits; into `out`, if given."""
     bits = _BITS.get(array.dtype.itemsize)
     if bits is None:
-        return np.where(mask, array, array.dtype.type(0) if other is None else other)
+        result = np.where(mask, array, array.dtype.type(0) if other is None else other)
+        if out is not None:
+            out[...] = result
+        return result
+    chosen, target = mask.astype(bits), None if out is None else out.view(bits)
     if other is None:
-        return np.multiply(array.view(bits), mask.astype(bits)).view(array.dtype)
+        return np.multiply(array.view(bits), chosen, target).view(array.dtype)
     other_bits = other.view(bits)
     difference = np.bitwise_xor(array.view(bits), other_bits)
-    difference = np.multiply(difference, mask.astype(bits))
-    return np.bitwise_xor(difference, other_bits).view(array.dtype)
+    difference = np.multiply(difference, chosen)
+    return np.bitwise_xor(difference, other_bits, target).view(array.dtype)
 
 
 def split(mask: Any, array: Any) -> tuple[Any, Any]:

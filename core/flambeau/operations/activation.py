@@ -111,10 +111,16 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 leaky_relu_ = _in_place_form("leaky_relu", leaky_relu, "leaky_relu_(x, 0.1)")
 
+
+@formula
+def prelu_backward(F: Any, g: Any, input: Any, weight: Any) -> Any:
+    return F.masked(g, input > 0, input) + F.masked(g * weight, ~(input > 0))
+
+
 _prelu = op(
     "prelu_kernel", lambda xp, input, weight: xp.where(input > 0, input, weight * input),
     promote="same", dtypes="floating", public=False, method=False, out=False,
-    input=lambda F, g, input, weight: F.masked(g, input > 0, input) + F.masked(g * weight, ~(input > 0)),
+    input=lambda F, g, input, weight: prelu_backward(F, g, input, weight),
     weight=lambda F, g, input: F.masked(g * input, ~(input > 0)),
 )  # fmt: skip
 
@@ -207,12 +213,16 @@ def _elu_forward(xp: Any, input: Any, /, alpha: float, scale: float, input_scale
     return xp.where(input > 0, input * scale, xp.expm1(negative * input_scale) * (alpha * scale))
 
 
-def _elu_grad(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
+@formula
+def elu_backward(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     slope = F.exp(F.masked(input, input < 0) * input_scale) * (alpha * scale * input_scale)
     return F.where(input <= 0, g * slope, g * scale)
 
 
-_elu = _activation("elu", _elu_forward, _elu_grad)
+_elu = _activation(
+    "elu", _elu_forward,
+    lambda F, g, input, alpha, scale, input_scale: elu_backward(F, g, input, alpha, scale, input_scale),
+)  # fmt: skip
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
@@ -277,9 +287,22 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 # --- piecewise linear ---------------------------------------------------------------------------------------------
 
+
+@formula
+def inside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
+    """The gradient of what is between two bounds, and of NaN."""
+    return F.masked(g, ~((input <= low) | (input >= high)), input)
+
+
+@formula
+def outside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
+    """The gradient of what is beyond one of two bounds, and of NaN."""
+    return F.masked(g, ~((input >= low) & (input <= high)), input)
+
+
 _hardtanh = _activation(
     "hardtanh", lambda xp, input, /, low, high: xp.clip(input, low, high),
-    lambda F, g, input, low, high: F.masked(g, ~((input <= low) | (input >= high)), input),
+    lambda F, g, input, low, high: inside_backward(F, g, input, low, high),
     promote="same", accepts="real numbers",
 )  # fmt: skip
 
@@ -318,14 +341,22 @@ def relu6(input: Tensor) -> Tensor:
     return hardtanh(input, 0, 6)
 
 
+@formula
+def hardsigmoid_backward(F: Any, g: Any, input: Any) -> Any:
+    return F.masked(g / 6, (input > -3) & (input < 3), input)
+
+
+@formula
+def hardswish_backward(F: Any, g: Any, input: Any) -> Any:
+    return g * F.where(input <= -3, 0.0, F.where(input < 3, input / 3 + 0.5, 1.0))
+
+
 _hardsigmoid = _activation(
-    "hardsigmoid", lambda xp, input: xp.clip(input + 3.0, 0.0, 6.0) / 6,
-    lambda F, g, input: F.masked(g / 6, (input > -3) & (input < 3), input),
-)  # fmt: skip
+    "hardsigmoid", lambda xp, input: xp.clip(input + 3.0, 0.0, 6.0) / 6, lambda F, g, input: hardsigmoid_backward(F, g, input)
+)
 _hardswish = _activation(
-    "hardswish", lambda xp, input: input * xp.clip(input + 3.0, 0.0, 6.0) / 6,
-    lambda F, g, input: g * F.where(input <= -3, 0.0, F.where(input < 3, input / 3 + 0.5, 1.0)),
-)  # fmt: skip
+    "hardswish", lambda xp, input: input * xp.clip(input + 3.0, 0.0, 6.0) / 6, lambda F, g, input: hardswish_backward(F, g, input)
+)
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
@@ -342,7 +373,7 @@ def hardswish(input: Tensor) -> Tensor:
 
 _threshold = _activation(
     "threshold", lambda xp, input, /, threshold, value: xp.where(input <= threshold, xp.asarray(value, dtype=input.dtype), input),
-    lambda F, g, input, threshold: F.masked(g, ~(input <= threshold), input), promote="same", accepts="real numbers",
+    lambda F, g, input, threshold: outside_backward(F, g, input, -math.inf, threshold), promote="same", accepts="real numbers",
 )  # fmt: skip
 
 
@@ -366,11 +397,11 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 _hardshrink = _activation(
     "hard_shrink", lambda xp, input, /, lambd: xp.where((input >= -lambd) & (input <= lambd), _zero(xp, input), input),
-    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input), "HardshrinkBackward0", "same",
+    lambda F, g, input, lambd: outside_backward(F, g, input, -lambd, lambd), "HardshrinkBackward0", "same",
 )  # fmt: skip
 _softshrink = _activation(
     "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
-    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input),
+    lambda F, g, input, lambd: outside_backward(F, g, input, -lambd, lambd),
 )  # fmt: skip
 
 
@@ -442,12 +473,15 @@ def _softplus_of(xp: Any, input: Any) -> Any:
     return xp.maximum(input, _zero(xp, input)) + xp.log1p(xp.exp(-xp.abs(input)))
 
 
-def _mish_grad(F: Any, g: Any, input: Any) -> Any:
+@formula
+def mish_backward(F: Any, g: Any, input: Any) -> Any:
     bent = F.tanh(F.softplus(input, 1.0, 20.0))
     return g * (bent + input * F.sigmoid(input) * (1 - bent * bent))
 
 
-_mish = _activation("mish", lambda xp, input: input * xp.tanh(_softplus_of(xp, input)), _mish_grad)
+_mish = _activation(
+    "mish", lambda xp, input: input * xp.tanh(_softplus_of(xp, input)), lambda F, g, input: mish_backward(F, g, input)
+)
 
 
 def mish(input: Tensor) -> Tensor:
@@ -456,14 +490,24 @@ def mish(input: Tensor) -> Tensor:
     return _mish(input)
 
 
+@formula
+def softplus_backward(F: Any, g: Any, input: Any, beta: float, threshold: float) -> Any:
+    return F.where(input * beta > threshold, g, g * F.sigmoid(input * beta))
+
+
+@formula
+def log_sigmoid_backward(F: Any, g: Any, input: Any) -> Any:
+    return g * F.sigmoid(-input)
+
+
 _softplus = _activation(
     "softplus",
     lambda xp, input, /, beta, threshold: xp.where(input * beta > threshold, input, _softplus_of(xp, input * beta) / beta),
-    lambda F, g, input, beta, threshold: F.where(input * beta > threshold, g, g * F.sigmoid(input * beta)),
+    lambda F, g, input, beta, threshold: softplus_backward(F, g, input, beta, threshold),
 )  # fmt: skip
 _logsigmoid = _activation(
     "log_sigmoid", lambda xp, input: xp.minimum(input, _zero(xp, input)) - xp.log1p(xp.exp(-xp.abs(input))),
-    lambda F, g, input: g * F.sigmoid(-input),
+    lambda F, g, input: log_sigmoid_backward(F, g, input),
 )  # fmt: skip
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from ..calls.dispatch import require_dtype, whole_numbers
 from ..calls.node_names import gathered
-from ..calls.op import composite
+from ..calls.op import composite, op
 from ..tape.grad_mode import no_grad
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
-from ..values import dtypes
 from .comparison import where
 from .conversion import in_format_of
 from .creation import tensor
@@ -25,7 +24,7 @@ __all__ = ["adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_max_pool", "max
 _AVG_POOLS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
-def _windows(length: int, count: int) -> list[tuple[int, int]]:
+def adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
     """`count` windows over `length` elements, which may overlap by one."""
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
@@ -94,7 +93,10 @@ def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
 @lru_cache(64)
 def _averaging(length: int, count: int) -> list[list[float]]:
     """The matrix whose columns take the means of the windows."""
-    return [[1 / (stop - start) if start <= i < stop else 0.0 for start, stop in _windows(length, count)] for i in range(length)]
+    return [
+        [1 / (stop - start) if start <= i < stop else 0.0 for start, stop in adaptive_windows(length, count)]
+        for i in range(length)
+    ]
 
 
 @composite(method=False)
@@ -130,14 +132,35 @@ def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: b
 
 
 def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    positions = []
-    for length, size in zip(input.shape[-n:], sizes, strict=True):
-        windows = _windows(length, size)
-        longest = max((stop - start for start, stop in windows), default=1)
-        rows = [[min(start + i, stop - 1) for i in range(longest)] for start, stop in windows]
-        positions.append(tensor(rows, dtype=dtypes.int64, device=input.device).reshape(size, longest))
-    output, indices = max_of_windows(input, positions)
+    with no_grad():
+        indices = _max_indices(input.detach(), tuple(sizes))
+    output = with_tied_gradient(input).flatten(-n).gather(-1, indices.flatten(-n)).reshape(indices.shape)
     return in_format_of(output, input), in_format_of(indices, input)
+
+
+def _max_indices_forward(xp: Any, input: Any, /, sizes: Sequence[int]) -> Any:
+    """For each window, where in the flattened space its maximum is: along the last dimension first, so that the first counts."""
+    values, places, step = input, None, 1
+    for dim, size in reversed([*enumerate(sizes, input.ndim - len(sizes))]):
+        windows = adaptive_windows(values.shape[dim], size)
+        best: Any = None
+        for place in range(max((stop - start for start, stop in windows), default=1)):
+            position = xp.asarray([min(start + place, stop - 1) for start, stop in windows], dtype=xp.int64)
+            part = xp.take(values, position, axis=dim)
+            position = xp.broadcast_to(xp.reshape(position, [size if d == dim else 1 for d in range(input.ndim)]), part.shape)
+            if best is None:
+                best, chosen = part, position
+            else:
+                better = (part > best) | (part != part)
+                best, chosen = xp.where(better, part, best), xp.where(better, position, chosen)
+        places = chosen if places is None else chosen * step + xp.take_along_axis(places, chosen, axis=dim)
+        values, step = best, step * values.shape[dim]
+    return places
+
+
+_max_indices = op(
+    "adaptive_max_indices", _max_indices_forward, promote="index", dtypes="floating", public=False, method=False, out=False
+)
 
 
 def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

@@ -20,6 +20,7 @@ from ..values import dtypes
 from .creation import arange, tensor, zeros
 from .factory import _finish
 from .joining import cat, stack
+from .padding import constant_pad
 from .views import as_shape, diagonal, split, wrap_dim
 
 
@@ -257,8 +258,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
     width = sum(block.shape[1] for block in blocks)
     rows, before = [], 0
     for matrix in blocks:
-        height, own = matrix.shape
-        rows.append(cat([matrix.new_zeros(height, before), matrix, matrix.new_zeros(height, width - before - own)], 1))
+        own = matrix.shape[1]
+        rows.append(constant_pad(matrix, (before, width - before - own)))
         before += own
     return cat(rows, 0)
 

@@ -31,26 +31,29 @@ def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
     return xp.take_along_axis(log_probs, index, axis=2)
 
 
-def _shifted(xp: Any, values: Any, by: int) -> Any:
-    """The values shifted by `by` places, with minus infinity before them (or after them, for a negative `by`)."""
-    batch, places = values.shape
-    gap = xp.full((batch, min(abs(by), places)), -xp.inf, dtype=values.dtype)
-    return xp.concat([gap, values[:, : max(places - by, 0)]], axis=1) if by > 0 else xp.concat([values[:, -by:], gap], axis=1)
-
-
-def _advance(xp: Any, before: Any, skips: Any, direction: int) -> Any:
+def _advance(xp: Any, before: Any, bars: Any, direction: int) -> Any:
     """One step of time: stay, move to the next place, or skip a blank between two different labels."""
-    stay_or_move = xp.logaddexp(before, _shifted(xp, before, direction))
-    two = xp.where(skips, _shifted(xp, before, 2 * direction), xp.asarray(-xp.inf, dtype=before.dtype))
-    return xp.logaddexp(stay_or_move, two)
+    places = before.shape[1]
+    gap = xp.full((before.shape[0], 2), -xp.inf, dtype=before.dtype)
+    if direction > 0:
+        around = xp.concat([gap, before], axis=1)
+        move, skip = around[:, 1 : places + 1], around[:, :places] + bars
+    else:
+        around = xp.concat([before, gap], axis=1)
+        move, skip = around[:, 1 : places + 1], around[:, 2:] + bars
+    largest = xp.maximum(xp.maximum(before, move), skip)
+    finite = xp.maximum(largest, xp.asarray(xp.finfo(before.dtype).min, dtype=before.dtype))
+    total = xp.exp(before - finite) + xp.exp(move - finite) + xp.exp(skip - finite)
+    return largest + xp.log(xp.maximum(total, xp.ones_like(total)))  # at least 1 already, unless all are minus infinity
 
 
-def _skips(xp: Any, labels: Any, direction: int) -> Any:
-    """Where a walk may skip a blank: at labels (not blanks) that differ from the label two places away."""
+def _bars(xp: Any, labels: Any, direction: int, dtype: Any) -> Any:
+    """0 where a walk may skip a blank, at labels (not blanks) that differ from the label two places away; else minus infinity."""
     batch, places = labels.shape
     none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
     differs = xp.logical_and(labels[:, 2:] != labels[:, :-2], xp.arange(max(places - 2, 0)) % 2 == 1)
-    return xp.concat([none, differs] if direction > 0 else [differs, none], axis=1)
+    skips = xp.concat([none, differs] if direction > 0 else [differs, none], axis=1)
+    return xp.where(skips, xp.zeros((), dtype=dtype), xp.asarray(-xp.inf, dtype=dtype))
 
 
 def _ends(xp: Any, labels: Any, target_lengths: Any, dtype: Any) -> Any:
@@ -64,21 +67,21 @@ def _ends(xp: Any, labels: Any, target_lengths: Any, dtype: Any) -> Any:
 def _alphas(xp: Any, lattice: Any, labels: Any) -> list[Any]:
     starts = xp.arange(labels.shape[1]) < 2
     current = xp.where(starts, lattice[0, ...], xp.asarray(-xp.inf, dtype=lattice.dtype))
-    skips, alphas = _skips(xp, labels, 1), [current]
+    bars, alphas = _bars(xp, labels, 1, lattice.dtype), [current]
     for t in range(1, lattice.shape[0]):
-        current = _advance(xp, current, skips, 1) + lattice[t, ...]
+        current = _advance(xp, current, bars, 1) + lattice[t, ...]
         alphas.append(current)
     return alphas
 
 
 def _betas(xp: Any, lattice: Any, labels: Any, input_lengths: Any, target_lengths: Any) -> list[Any]:
-    ends, skips = _ends(xp, labels, target_lengths, lattice.dtype), _skips(xp, labels, -1)
+    ends, bars = _ends(xp, labels, target_lengths, lattice.dtype), _bars(xp, labels, -1, lattice.dtype)
     nowhere = xp.asarray(-xp.inf, dtype=lattice.dtype)
     lengths = xp.expand_dims(input_lengths, axis=1)
     current = xp.full(labels.shape, -xp.inf, dtype=lattice.dtype)
     betas = []
     for t in range(lattice.shape[0] - 1, -1, -1):
-        onward = xp.where(lengths - 1 == t, ends, xp.where(lengths - 1 > t, _advance(xp, current, skips, -1), nowhere))
+        onward = xp.where(lengths - 1 == t, ends, xp.where(lengths - 1 > t, _advance(xp, current, bars, -1), nowhere))
         current = onward + lattice[t, ...]
         betas.append(current)
     return betas[::-1]

@@ -12,8 +12,7 @@ from ..calls.transform_hooks import hooks, one_by_one
 from ..tape.grad_mode import is_grad_enabled, no_grad
 from ..tensors.tensor import Tensor
 from ..values import dtypes
-from .creation import arange, full, tensor, zeros
-from .joining import cat
+from .creation import arange, ones_like, tensor, zeros
 from .sorting import searchsorted
 from .standard_indexing import extremes
 
@@ -172,11 +171,11 @@ def _bags(
     bags, count = bag_numbers(offsets, indices.shape[0], last_offset)
     if padding_idx is not None:
         bags = bags.masked_fill(indices == padding_idx, count)
+    if mode == "max":
+        return _max_of_bags(weight, indices, bags, count)
     rows = _rows(weight, indices, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    if mode == "max":
-        return _max_of_bags(rows, bags, count)
     total = _sum_rows(rows, bags, count + 1)[:count]
     if mode == "sum":
         return total
@@ -227,22 +226,29 @@ def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor
     return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets
 
 
+def _places_of_largest_forward(xp: Any, input: Any, bags: Any, /, count: int) -> Any:
+    """For each bag and column, the first row whose element is the largest (NaN is); any row for a bag without rows."""
+    by_size = xp.argsort(xp.where(input != input, xp.asarray(-xp.inf, dtype=input.dtype), -input), axis=0, stable=True)
+    bag = xp.reshape(xp.take(bags, xp.reshape(by_size, (-1,)), axis=0), by_size.shape)
+    order = xp.take_along_axis(by_size, xp.argsort(bag, axis=0, stable=True), axis=0)
+    first = xp.searchsorted(xp.sort(bags), xp.arange(count, dtype=bags.dtype))
+    return xp.astype(xp.take(order, xp.clip(first, 0, bags.shape[0] - 1), axis=0), xp.int64)
+
+
+_places_of_largest = op(
+    "places_of_largest", _places_of_largest_forward, promote="index", keeps_dtype=("bags",), public=False, method=False, out=False
+)
+
+
 @one_by_one
-def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
-    """Maxima by way of a dense table of bags, padded with minus infinity."""
-    members: list[list[int]] = [[] for _ in range(count)]
-    numbers = bags.tolist() if bags._key.backend.has_data else range(bags.shape[0])  # any, where only the shape is asked for
-    for row, bag in enumerate(numbers):
-        if bag < count:
-            members[bag].append(row)
-    longest = max(map(len, members), default=0)
-    if not longest:
-        return rows.new_zeros(count, rows.shape[1])
-    table = [bag + [rows.shape[0]] * (longest - len(bag)) for bag in members]
-    lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
-    dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
-    empty = tensor([not bag for bag in members], device=rows.device)
-    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]  # `max` has two forms
+def _max_of_bags(weight: Tensor, indices: Tensor, bags: Tensor, count: int) -> Tensor:
+    if not bags.shape[0]:
+        return weight.new_zeros(count, weight.shape[1])
+    with no_grad():
+        places = _places_of_largest(_rows(weight, indices, False), bags, count)
+        sizes = zeros(count + 1, dtype=dtypes.int64, device=weight.device).index_add(0, bags, ones_like(bags, dtype=dtypes.int64))
+    largest = weight.gather(0, indices.long()[places])
+    return largest.masked_fill((sizes[:count] == 0).unsqueeze(1), 0.0)
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------

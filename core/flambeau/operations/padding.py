@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..calls.arguments import as_float, as_python
@@ -13,7 +13,6 @@ from ..calls.tables import PUBLIC
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
 from ..values.scalars import converted
-from .joining import cat
 from .views import with_tied_gradient
 
 __all__ = ["constant_pad", "pad"]
@@ -65,41 +64,55 @@ PUBLIC["constant_pad_nd"] = constant_pad
 # --- by elements of the input -------------------------------------------------------------------------------------
 
 
-def _part(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
-    return input[(*(slice(None),) * dim, slice(start, stop))]
+Pads = Sequence[tuple[int, int]]  # how many elements to add before and after each dimension
 
 
-def _reflected(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:
+def _sources(mode: str, length: int, before: int, after: int) -> list[int]:
+    """For each element along a padded dimension, which one of the input it is."""
+    positions = range(-before, length + after)
+    if mode == "reflect":
+        return [length - 1 - abs(length - 1 - abs(i)) for i in positions]
+    return [i % length if mode == "circular" else min(max(i, 0), length - 1) for i in positions]
+
+
+def _edge_pad_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> Any:
+    for dim, (before, after) in enumerate(pad):
+        if before or after:
+            input = xp.take(input, xp.asarray(_sources(mode, input.shape[dim], before, after), dtype=xp.int64), axis=dim)
+    return input
+
+
+def _edge_pad_backward_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> Any:
+    """The adjoint: each added element's gradient goes to the one that it is."""
+    for dim, (before, after) in enumerate(pad):
+        if before or after:
+            length = input.shape[dim] - before - after
+            sources = xp.asarray(_sources(mode, length, before, after), dtype=xp.int64)
+            chosen = xp.astype(xp.expand_dims(xp.arange(length, dtype=xp.int64), axis=1) == sources, input.dtype)
+            input = xp.moveaxis(xp.tensordot(chosen, input, axes=([1], [dim])), 0, dim)
+    return input
+
+
+_edge_pad = op(
+    "edge_pad", _edge_pad_forward, public=False, method=False, out=False,
+    input=lambda F, g, pad, mode: F.edge_pad_backward(g, pad, mode),
+)  # fmt: skip
+op(
+    "edge_pad_backward", _edge_pad_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, pad, mode: F.edge_pad(g, pad, mode),
+)  # fmt: skip
+
+
+def _check_room(input: Tensor, dim: int, before: int, after: int, mode: str) -> None:
+    """RuntimeError where a dimension has too few elements for its padding."""
     length = input.shape[dim]
-    if before >= length or after >= length:
+    if mode == "reflect" and (before >= length or after >= length):
         raise RuntimeError(
             f"Argument #{2 * (input.ndim - dim) + 2}: Padding size should be less than the corresponding input dimension, but "
             f"got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
         )
-    first = _part(input, dim, 1, before + 1).flip(dim)
-    return [first, input, _part(input, dim, length - 1 - after, length - 1).flip(dim)]
-
-
-def _replicated(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:
-    def repeated(edge: Tensor, times: int) -> Tensor:
-        return edge.expand(*edge.shape[:dim], times, *edge.shape[dim + 1 :])
-
-    length = input.shape[dim]
-    return [repeated(_part(input, dim, 0, 1), before), input, repeated(_part(input, dim, length - 1, length), after)]
-
-
-def _wrapped(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:
-    length = input.shape[dim]
-    if before > length or after > length:
+    if mode == "circular" and (before > length or after > length):
         raise RuntimeError("Padding value causes wrapping around more than once.")
-    return [_part(input, dim, length - before, length), input, _part(input, dim, 0, after)]
-
-
-_MODES: dict[str, Callable[[Tensor, int, int, int], list[Tensor]]] = {
-    "reflect": _reflected,
-    "replicate": _replicated,
-    "circular": _wrapped,
-}
 
 
 def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
@@ -124,7 +137,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     pad = whole_numbers("pad", pad)
     if not isinstance(mode, str):
         raise TypeError(f"pad(): argument 'mode' (position 3) must be str, not {type(mode).__name__}")
-    if mode != "constant" and mode not in _MODES:
+    if mode not in ("constant", "reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
@@ -153,6 +166,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 def _pad_with_own_elements(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     if min(pad) < 0 and mode != "replicate":
         input = constant_pad(input, [min(amount, 0) for amount in pad])
+    pairs = [(0, 0)] * input.ndim
     for position in range(0, len(pad), 2):
         before, after = pad[position : position + 2]
         dim = input.ndim - 1 - position // 2
@@ -160,8 +174,7 @@ def _pad_with_own_elements(input: Tensor, pad: Sequence[int], mode: str) -> Tens
             places = PUBLIC["arange"](-before, input.shape[dim] + after, device=input.device)
             input = input.index_select(dim, places.clamp(0, input.shape[dim] - 1))
             continue
-        before, after = max(before, 0), max(after, 0)
-        if before or after:
-            parts = _MODES[mode](input, dim, before, after)
-            input = cat([part for part in parts if part.shape[dim]], dim)
-    return input.contiguous() if mode == "circular" else input
+        pairs[dim] = max(before, 0), max(after, 0)
+        _check_room(input, dim, *pairs[dim], mode)
+    padded = _edge_pad(input, tuple(pairs), mode) if any(map(any, pairs)) else input
+    return padded.contiguous() if mode == "circular" else padded

@@ -16,7 +16,7 @@ from ..runtime.warning import warn
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
 from ..values import dtypes
-from .formula import no_slope
+from .formula import formula, no_slope
 from .standard_indexing import getitem
 from .views import wrap_dim
 
@@ -91,7 +91,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes
 # --- products, extremes, any and all ------------------------------------------------------------------------------
 
 
-def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+@formula
+def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     """Each element's gradient is the product of the others: by running products, so that zeros do no harm."""
     if not input_shape:
         return g
@@ -109,7 +110,8 @@ def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any,
 _prod = op(
     "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.prod(input, axis=axis_of(dim, input), keepdims=keepdim),
-    promote="sum", public=False, method=False, grad_fn_along="ProdBackward1", input=_prod_grad,
+    promote="sum", public=False, method=False, grad_fn_along="ProdBackward1",
+    input=lambda F, g, input, out, input_shape, dim, keepdim: prod_backward(F, g, input, out, input_shape, dim, keepdim),
 )  # fmt: skip
 
 

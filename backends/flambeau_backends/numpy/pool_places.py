@@ -1,0 +1,97 @@
+"""Where the maxima of windows are: of large windows by `argmax`, which takes a call for each of them.
+
+Of small ones along one dimension after the other, turned so that it is the first. Then the elements that all windows have at
+one place in them are rows, which NumPy compares as vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .pieces import over_pieces
+
+__all__ = ["MANY", "places_of_maxima"]
+
+
+MANY = 48  # elements of a window from which on `argmax` is faster
+_SHORTER = 16  # how many times shorter than the elements of space the vectors are, about
+
+Windows = tuple[Any, Any]  # the first and the last position of each window along a dimension
+
+
+def places_of_maxima(images: Any, windows: Sequence[Windows]) -> Any:
+    """For each window, where in the flattened space its maximum comes first, but its last NaN if there is one.
+
+    `windows` has those along each dimension of space.
+    """
+    n = len(windows)
+    batch, space = images.shape[: images.ndim - n], images.shape[images.ndim - n :]
+    rows = np.ascontiguousarray(images).reshape(prod(batch), *space)
+    if rows.dtype.itemsize == 2:
+        rows = rows.astype(np.float32)  # NumPy compares these much faster
+    sizes = [len(first) for first, _ in windows]
+    places = np.empty((len(rows), *sizes), np.int64)
+    if places.size:
+        find = _in_large_windows if prod(space) // prod(sizes) >= MANY else _in_windows
+
+        def compute(piece: slice) -> None:
+            places[piece] = find(rows[piece], windows)
+
+        over_pieces(compute, len(rows), prod(space) // _SHORTER)
+    return places.reshape(*batch, *sizes)
+
+
+def _in_large_windows(rows: Any, windows: Sequence[Windows]) -> Any:
+    numbers, with_nan = np.arange(rows[0].size).reshape(rows.shape[1:]), _has_nan(rows)
+    places = np.empty((*(len(first) for first, _ in windows), len(rows)), np.int64)
+    for window in np.ndindex(*places.shape[:-1]):
+        inside = tuple(slice(first[at], last[at] + 1) for (first, last), at in zip(windows, window, strict=True))
+        found = _in_rows(rows[:, *inside].reshape(len(rows), -1), with_nan)
+        numbers[inside].reshape(-1).take(found, None, places[window])
+    return np.moveaxis(places, -1, 0)
+
+
+def _in_rows(rows: Any, with_nan: bool) -> Any:
+    found = rows.argmax(1)
+    if with_nan:
+        missing = np.isnan(rows)
+        return np.where(missing.any(1), rows.shape[1] - 1 - missing[:, ::-1].argmax(1), found)
+    return found
+
+
+def _has_nan(values: Any) -> bool:
+    return bool(np.isnan(values.max()))
+
+
+def _in_windows(rows: Any, windows: Sequence[Windows]) -> Any:
+    places, step = None, 1  # what one further along the dimension is in the flattened space
+    for dim in range(len(windows), 0, -1):
+        values = np.ascontiguousarray(np.moveaxis(rows, dim, 0))
+        largest, found = _first_largest(values, *windows[dim - 1])
+        if places is not None:
+            before = np.take_along_axis(np.moveaxis(places, dim, 0), found, 0)
+            found *= step
+            found += before
+        step *= len(values)
+        rows, places = np.moveaxis(largest, 0, dim), np.moveaxis(found, 0, dim)
+    return places
+
+
+def _first_largest(values: Any, first: Any, last: Any) -> tuple[Any, Any]:
+    """The maxima of windows along the first dimension, and their positions in it."""
+    largest, length = values.take(first, 0), int((last - first).max()) + 1
+    turn = np.zeros(largest.shape, np.min_scalar_type(length))  # how far behind its first position the largest so far is
+    with_nan = _has_nan(values)
+    for place in range(1, length):
+        part = values.take(np.minimum(first + place, last), 0)
+        better = part > largest
+        if with_nan:
+            better |= part != part
+        np.maximum(turn, np.multiply(better, place, dtype=turn.dtype), out=turn)
+        np.maximum(largest, part, out=largest)
+    shape = (-1, *(1,) * (values.ndim - 1))
+    return largest, np.minimum(first.reshape(shape) + turn, last.reshape(shape))

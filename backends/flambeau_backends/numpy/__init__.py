@@ -46,6 +46,7 @@ from . import (  # noqa: F401
 )
 from .chosen import chosen
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
+from .halves import cast, half_kernels
 from .memory import all_of, as_dtype, as_strided, is_all_of_unshared, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
 from .pieces import PIECE, over_pieces
@@ -93,6 +94,10 @@ class NumpyBackend(Backend):
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         return kernels.KERNELS
+
+    @cached_property
+    def half_kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return half_kernels(self.all_kernels)
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
@@ -154,7 +159,7 @@ class NumpyBackend(Backend):
         if raw_dtype is _HALF and array.dtype is _DOUBLE:  # rounded twice, as by PyTorch
             array = self.astype(array, np.dtype(np.float32))
         try:
-            return array.astype(raw_dtype)
+            return cast(array, raw_dtype)
         except self.arithmetic_errors:
             return _cast(array, raw_dtype)
 

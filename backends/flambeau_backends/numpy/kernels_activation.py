@@ -11,7 +11,7 @@ from flambeau.operations import error_function
 
 from .constants import number
 from .kernels import clip, kernel
-from .pieces import by_pieces, wide
+from .pieces import by_pieces
 from .polynomials import polynomial
 from .quiet import quiet
 
@@ -110,7 +110,6 @@ def silu(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def silu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         _sigmoid(out, x)
@@ -194,7 +193,6 @@ def gelu(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def gelu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         _share_below(out, x)
@@ -235,7 +233,6 @@ def gelu_tanh(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         _bent(out, x)

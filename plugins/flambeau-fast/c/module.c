@@ -42,6 +42,7 @@ static const char *format_of(char letter) {
     case 'D': return "d";
     case 'L': return sizeof(long) == 8 ? "l" : "q";
     case 'U': return sizeof(long) == 4 ? "L" : "I";
+    case 'H': return "H";
     default: return "?";
     }
 }

@@ -55,6 +55,7 @@ from .quiet import quiet, quiet_in_place
 __all__ = ["NumpyBackend", "without_new_axes"]
 
 _HALF, _DOUBLE = np.dtype(np.float16), np.dtype(np.float64)
+_add_to = quiet_in_place(np.add)
 _FEW = 1 << 10  # elements up to which the overhead of calls outweighs the computation
 
 
@@ -184,7 +185,11 @@ class NumpyBackend(Backend):
     def write(self, target: Any, value: Any) -> None:
         kernels.opened(target)[...] = value
 
-    add_to = staticmethod(quiet_in_place(np.add))
+    def add_to(self, target: Any, value: Any) -> None:
+        if target.itemsize == 2 and target.dtype.kind in "fV":
+            target[...] = self.half_kernels["add"](target, value)
+        else:
+            _add_to(target, value)
 
     # --- memory ---
 

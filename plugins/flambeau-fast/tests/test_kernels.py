@@ -1,5 +1,6 @@
 """Every kernel against the NumPy kernel that it replaces."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from flambeau_fast import choice, normal
@@ -8,6 +9,7 @@ from flambeau_fast.samples import calls
 
 from flambeau.backend import find
 from flambeau_backends.numpy.packs import Generator, box_muller
+from flambeau_backends.numpy.packs import halves as halves_module
 from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 KERNELS, IN_PLACE = find("numpy").all_kernels, find("numpy").all_inplace_kernels
@@ -357,3 +359,22 @@ def test_blocks_of_normal_values(count, monkeypatch):
     for name, function in (("radii", normal.plain_radii), ("directions", normal.plain_directions), ("draw", None)):
         monkeypatch.setattr(box_muller, name, function)
     np.testing.assert_array_equal(ours, drawn())
+
+
+# --- half precision, in every bit ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("half", [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)])
+def test_conversions_of_half_precision(half):
+    bits = np.arange(1 << 16, dtype=np.uint32)
+    halves, upper = bits.astype(np.uint16).view(half), (bits << 16)
+    singles = np.concatenate([upper + lower for lower in (0, 0x0FFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001)]).view(
+        np.float32
+    )
+    assert halves_module.CONVERSIONS[half, choice.FLOAT][1].__module__ == "flambeau_fast.halves"
+    for array, dtype in ((halves, choice.FLOAT), (singles, half), (singles[3:1000], half)):
+        ours, theirs = halves_module.cast(array, dtype), array.astype(dtype)
+        unknown = np.isnan(theirs)
+        np.testing.assert_array_equal(np.isnan(ours), unknown)
+        words = np.uint16 if dtype == half else np.uint32
+        np.testing.assert_array_equal(ours.view(words)[~unknown], theirs.view(words)[~unknown])

@@ -15,7 +15,7 @@ import numpy as np
 from .pieces import by_pairs_of_pieces, by_pieces, over_pieces
 from .quiet import quiet
 
-__all__ = ["CONVERSIONS", "cast", "half_kernels"]
+__all__ = ["CONVERSIONS", "LOOPS", "cast", "half_kernels"]
 
 Kernel = Callable[..., Any]
 
@@ -105,14 +105,29 @@ _FEW = 1 << 9  # elements up to which NumPy's own loops for halves take less tha
 _BOOL = np.dtype(bool)
 
 
+# Kernels of halves that a kernel pack has, by name; they return None for arrays that are left to those below.
+LOOPS: dict[str, Kernel] = {}
+
+
 def half_kernels(kernels: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
     """The kernels of halves for those operations that convert them."""
-    return {
+    found = {
         **{name: _for_many(_by_pieces_in_single(kernels[name]), kernels[name]) for name in _OF_NUMPY},
         **{name: _for_many(_by_pieces_in_single(kernels[name], _BOOL), kernels[name]) for name in _COMPARISONS},
         **{name: _by_pieces_in_single(kernels[name]) for name in _ACTIVATIONS},
         **{name: _in_single(kernels[name]) for name in _WHOLE},
     }
+    return found | {name: _either(loop, found[name]) for name, loop in LOOPS.items()}
+
+
+def _either(kernel: Kernel, other: Kernel) -> Kernel:
+    """A kernel, or another one where that returns None."""
+
+    def chosen(*arrays: Any) -> Any:
+        result = kernel(*arrays)
+        return other(*arrays) if result is None else result
+
+    return chosen
 
 
 def _for_many(kernel: Kernel, few: Kernel) -> Kernel:

@@ -20,7 +20,8 @@ typedef struct {
     const char *name;
     /* A letter for each argument: F, D, L, U, H, B for an array of float32, float64, int64, uint32, uint16, bool; i, f for a number.  C is a
     contiguous array of float32, V the same seen as a vector, R as rows `(row, column)`, P as planes `(plane, row, column)`: with any
-    others a call is declined, as by `decline`. */
+    others a call is declined, as by `decline`.  E is F of an element-wise loop; arrays of E and V may instead all be of float16, or of
+    bfloat16 as uint16. */
     const char *signature;
     Range *range;
     int items; /* in dimension 0 of the first array: ITEMS; of the second: ITEMS_OF_SECOND; WHOLE: it shares its work itself */

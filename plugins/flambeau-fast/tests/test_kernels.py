@@ -364,7 +364,11 @@ def test_blocks_of_normal_values(count, monkeypatch):
 # --- half precision, in every bit ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("half", [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)])
+BINARY = {"add", "sub", "mul", "div", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"}
+HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
+
+
+@pytest.mark.parametrize("half", HALVES)
 def test_conversions_of_half_precision(half):
     bits = np.arange(1 << 16, dtype=np.uint32)
     halves, upper = bits.astype(np.uint16).view(half), (bits << 16)
@@ -373,8 +377,32 @@ def test_conversions_of_half_precision(half):
     )
     assert halves_module.CONVERSIONS[half, choice.FLOAT][1].__module__ == "flambeau_fast.halves"
     for array, dtype in ((halves, choice.FLOAT), (singles, half), (singles[3:1000], half)):
-        ours, theirs = halves_module.cast(array, dtype), array.astype(dtype)
+        with np.errstate(all="ignore"):
+            ours, theirs = halves_module.cast(array, dtype), array.astype(dtype)
         unknown = np.isnan(theirs)
         np.testing.assert_array_equal(np.isnan(ours), unknown)
         words = np.uint16 if dtype == half else np.uint32
         np.testing.assert_array_equal(ours.view(words)[~unknown], theirs.view(words)[~unknown])
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("name", halves_module.LOOPS)
+def test_loops_over_halves(name, half):
+    """Blocks that are full and one that is not, in the last of which a result of float32 is rounded."""
+    x, y = (array.astype(half) for array in normal_arrays((3, 5, 1021), (3, 5, 1021)))
+    arrays = (abs(x),) if name == "sqrt" else (x, y)[: 2 if name in BINARY else 1]
+    ours = halves_module.LOOPS[name](*arrays)
+    loop = getattr(compiled, name)
+    single = np.empty(x.size, np.float32)
+    loop(single, *(array.astype(np.float32).reshape(-1) for array in arrays))
+    assert ours.dtype == half and ours.shape == x.shape
+    np.testing.assert_array_equal(ours.astype(np.float32), single.astype(half).astype(np.float32).reshape(x.shape))
+
+
+def test_loops_over_halves_refuse_other_arrays_beside_them():
+    x = np.ones(400, np.float16)
+    assert halves_module.LOOPS["add"](x, x.astype(np.float32)) is None and halves_module.LOOPS["add"](x, x[:1]) is None
+    with pytest.raises(TypeError, match="argument 2 has elements of type 'f'"):
+        compiled.add(x, x, x.astype(np.float32))
+    with pytest.raises(TypeError, match="argument 0 has elements of type 'e'"):
+        compiled.leaky_relu(x, x, 0.1)

@@ -63,8 +63,8 @@ def _round(out: Any, singles: Any) -> None:
 # For pairs of dtypes, the number of elements from which on a conversion is faster than NumPy's, and the function of two vectors
 # that writes to the first. A kernel pack may have others.
 CONVERSIONS: dict[tuple[Any, Any], tuple[int, Callable[[Any, Any], None]]] = {
-    (_HALF, _SINGLE): (1 << 12, lambda out, halves: _by_pieces(_widen, out, halves)),
-    (_SINGLE, _HALF): (1 << 12, lambda out, singles: _by_pieces(_round, out, singles)),
+    (_HALF, _SINGLE): (1 << 13, lambda out, halves: _by_pieces(_widen, out, halves)),
+    (_SINGLE, _HALF): (1 << 14, lambda out, singles: _by_pieces(_round, out, singles)),
 }
 _LEAST = 1 << 8  # elements below which no conversion is worth being looked for
 
@@ -101,7 +101,7 @@ _WHOLE = (  # whose operands are converted as a whole
     "amax", "amin", "cross_entropy_backward", "elman_backward", "fixed_norm_backward", "gru_backward", "log_softmax_backward",
     "lstm_backward", "max_dim", "min_dim", "mse_loss_backward", "norm_backward", "softmax_backward",
 )  # fmt: skip
-_FEW = 1 << 9  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
+_FEW = 1 << 10  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
 _BOOL = np.dtype(bool)
 
 
@@ -132,14 +132,14 @@ def _either(kernel: Kernel, other: Kernel) -> Kernel:
 
 def _for_many(kernel: Kernel, few: Kernel) -> Kernel:
     """The kernel, or another one for few elements."""
-    return lambda *arrays: kernel(*arrays) if arrays[0].size > _FEW or arrays[-1].size > _FEW else few(*arrays)
+    return lambda *args: kernel(*args) if any(getattr(arg, "size", 0) > _FEW for arg in args) else few(*args)
 
 
 def _in_single(kernel: Kernel) -> Kernel:
     """A kernel of halves from one that gets them in float32."""
 
     def computed(*args: Any) -> Any:
-        dtype = args[0].dtype
+        dtype = next(arg.dtype for arg in args if hasattr(arg, "dtype"))
         result = kernel(*_of_other_dtype(args, dtype, _SINGLE))
         if isinstance(result, tuple):
             return tuple(_of_other_dtype(result, _SINGLE, dtype))
@@ -156,18 +156,20 @@ def _of_other_dtype(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
 def _by_pieces_in_single(kernel: Kernel, result_dtype: Any = None) -> Kernel:
     """A kernel of halves from an element-wise one, which gets pieces of them in float32."""
 
+    of_others = _in_single(kernel) if result_dtype is None else kernel
+
     @quiet
-    def computed(input: Any, *others: Any) -> Any:
-        dtype = input.dtype
-        pair = len(others) > 0 and getattr(others[0], "dtype", None) == dtype
-        params = others[pair:]
+    def computed(*args: Any) -> Any:
+        arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
+        params = args[len(arrays) :]
+        if not arrays or arrays[0] is not args[0] or arrays[0].dtype != arrays[-1].dtype:  # a number first, or one of float32
+            return of_others(*args)
 
         def compute(out: Any, *halves: Any) -> None:
             _write(out, kernel(*[cast(half, _SINGLE) for half in halves], *params))
 
-        if pair:
-            return by_pairs_of_pieces(compute, input, others[0], width=2, dtype=result_dtype)
-        return by_pieces(compute, input, width=2, dtype=result_dtype)
+        run = by_pieces if len(arrays) == 1 else by_pairs_of_pieces
+        return run(compute, *arrays, dtype=result_dtype)
 
     return computed
 

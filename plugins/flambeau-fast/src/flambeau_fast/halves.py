@@ -46,7 +46,7 @@ def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
         if input.size < MANY or not input.flags.c_contiguous:
             return None
         for other in others:
-            if other.dtype != dtype or other.shape != shape or not other.flags.c_contiguous:
+            if getattr(other, "dtype", None) != dtype or other.shape != shape or not other.flags.c_contiguous:
                 return None
         result = np.empty(shape, dtype)
         arrays = [array.reshape(-1) for array in (result, input, *others)]

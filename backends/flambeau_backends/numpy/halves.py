@@ -101,7 +101,7 @@ _WHOLE = (  # whose operands are converted as a whole
     "amax", "amin", "cross_entropy_backward", "elman_backward", "fixed_norm_backward", "gru_backward", "log_softmax_backward",
     "lstm_backward", "max_dim", "min_dim", "mse_loss_backward", "norm_backward", "softmax_backward",
 )  # fmt: skip
-_FEW = 1 << 10  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
+_FEW = 1 << 12  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
 _BOOL = np.dtype(bool)
 
 

@@ -82,6 +82,11 @@ class Backend:
         return {}
 
     @cached_property
+    def half_kernels(self) -> Mapping[str, Callable[..., Any]]:
+        """Kernels for half precision, where those in `all_kernels` would be slow in it; they round as these do."""
+        return {}
+
+    @cached_property
     def forward_xp(self) -> Any:
         """The namespace that forwards get: `xp`, or, if that may lack something, one that says what it lacks."""
         return self.xp if self.complete else Backend.default_namespace(self)

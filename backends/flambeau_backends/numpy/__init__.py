@@ -48,6 +48,7 @@ from . import (  # noqa: F401
 )
 from .chosen import chosen
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
+from .halves import cast, half_kernels
 from .memory import all_of, as_dtype, as_strided, is_all_of_unshared, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
 from .pieces import PIECE, over_pieces
@@ -56,6 +57,7 @@ from .quiet import quiet, quiet_in_place
 __all__ = ["NumpyBackend", "without_new_axes"]
 
 _HALF, _DOUBLE = np.dtype(np.float16), np.dtype(np.float64)
+_add_to = quiet_in_place(np.add)
 _FEW = 1 << 10  # elements up to which the overhead of calls outweighs the computation
 
 
@@ -95,6 +97,10 @@ class NumpyBackend(Backend):
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         return kernels.KERNELS
+
+    @cached_property
+    def half_kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return half_kernels(self.all_kernels)
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
@@ -156,7 +162,7 @@ class NumpyBackend(Backend):
         if raw_dtype is _HALF and array.dtype is _DOUBLE:  # rounded twice, as by PyTorch
             array = self.astype(array, np.dtype(np.float32))
         try:
-            return array.astype(raw_dtype)
+            return cast(array, raw_dtype)
         except self.arithmetic_errors:
             return _cast(array, raw_dtype)
 
@@ -181,7 +187,11 @@ class NumpyBackend(Backend):
     def write(self, target: Any, value: Any) -> None:
         kernels.opened(target)[...] = value
 
-    add_to = staticmethod(quiet_in_place(np.add))
+    def add_to(self, target: Any, value: Any) -> None:
+        if target.itemsize == 2 and target.dtype.kind in "fV":
+            target[...] = self.half_kernels["add"](target, value)
+        else:
+            _add_to(target, value)
 
     # --- memory ---
 

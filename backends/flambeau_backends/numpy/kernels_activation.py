@@ -11,7 +11,7 @@ from flambeau.operations import error_function
 
 from .constants import number
 from .kernels import clip, kernel
-from .pieces import by_pieces, wide
+from .pieces import by_pieces
 from .polynomials import polynomial
 from .quiet import quiet
 
@@ -47,7 +47,6 @@ def silu(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def silu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         _sigmoid(out, x)
@@ -188,7 +187,6 @@ def gelu(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def gelu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         density = np.square(x)
@@ -232,7 +230,6 @@ def gelu_tanh(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
     """`g s (1 + (1 - s) 2 x du / dx)` with `s = (1 + tanh(u)) / 2`."""
 

@@ -15,7 +15,7 @@ from . import conv_columns
 from .constants import number
 from .kernels import KERNELS, clip, kernel
 from .namespace import namespace
-from .pieces import by_pairs_of_pieces, over_pieces, wide
+from .pieces import by_pairs_of_pieces, over_pieces
 from .quiet import quiet
 from .random import Generator
 from .row_sums import add_rows, place_largest
@@ -43,7 +43,6 @@ def mse_loss(input: Any, target: Any, reduction: str) -> Any:
 
 
 @kernel
-@wide
 def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
     error = np.asarray(np.subtract(input, target))  # np.subtract returns a scalar where both are 0-d
     if reduction == "none":

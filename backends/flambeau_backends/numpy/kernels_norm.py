@@ -12,7 +12,7 @@ from . import row_norm
 from .constants import number
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
-from .pieces import contiguous, over_parts, over_pieces, pieces, wide
+from .pieces import contiguous, over_parts, over_pieces, pieces
 
 Dims = Sequence[int]
 _FEW = 1 << 13  # elements up to which the overhead of calls outweighs the computation
@@ -343,7 +343,6 @@ def _nothing(*arrays: Any) -> tuple[Any, ...]:
 
 
 @kernel
-@wide
 def norm_backward(
     g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
 ) -> Any:
@@ -355,7 +354,6 @@ def norm_backward(
 
 
 @kernel
-@wide
 def fixed_norm_backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
     if not input.size:
         return _nothing(input, weight, bias)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .kernels import kernel
-from .pieces import pieces, wide
+from .pieces import pieces
 from .sums import column_sums
 
 _SMALL = 10**6  # multiplications up to which OpenBLAS treats a product as small
@@ -67,7 +67,6 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
 
 
 @kernel
-@wide
 def lstm_backward(
     g_output: Any, g_cells: Any, gates: Any, h: Any, c: Any, weight: Any, output: Any, cells: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
@@ -160,7 +159,6 @@ def gru_layer(gates: Any, h: Any, weight: Any, bias: Any = None, reverse: bool =
 
 
 @kernel
-@wide
 def gru_backward(
     g: Any, gates: Any, h: Any, weight: Any, bias: Any, output: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
@@ -221,7 +219,6 @@ def elman_layer(gates: Any, h: Any, weight: Any, relu: bool = False, reverse: bo
 
 
 @kernel
-@wide
 def elman_backward(g: Any, h: Any, weight: Any, output: Any, relu: bool, reverse: bool) -> tuple[Any, Any, Any]:
     steps, batch, size = output.shape
     grad_gates, order = np.empty((steps, batch, size), output.dtype), slice(None, None, -1 if reverse else 1)

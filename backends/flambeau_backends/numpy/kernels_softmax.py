@@ -12,7 +12,7 @@ import numpy as np
 from . import few
 from .constants import ones
 from .kernels import kernel
-from .pieces import PIECE, SHARED, over_pieces, wide
+from .pieces import PIECE, SHARED, over_pieces
 from .quiet import quiet
 from .threads import share
 
@@ -177,7 +177,6 @@ def _log_softmax_columns(out: Any, columns: Any) -> None:
 
 
 @kernel
-@wide
 def softmax_backward(g: Any, out: Any, dim: int) -> Any:
     def compute(result: Any, grad: Any, probabilities: Any) -> None:
         np.subtract(grad, np.vecdot(grad, probabilities)[:, None], result)
@@ -191,7 +190,6 @@ def softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 
 @kernel
-@wide
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
     def compute(result: Any, grad: Any, log_probabilities: Any) -> None:
         np.exp(log_probabilities, result)
@@ -329,7 +327,6 @@ def nll_loss_backward(
 
 
 @kernel
-@wide
 def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
     """Probabilities minus one at the target, scaled sample by sample."""
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)

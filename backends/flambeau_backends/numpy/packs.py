@@ -2,6 +2,7 @@
 
 - `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, to fall back on where a pack's are not faster.
 - `box_muller`: the functions of normal values, which a pack may replace where the bits stay the same.
+- `halves`: its `CONVERSIONS`, which a pack may replace where the bits stay the same, and its `LOOPS`, empty without one.
 - `Generator`: PyTorch's random stream, for kernels that draw.
 - `follow`, `keep_products_serial`: be told the number of threads; keep matrix products in one thread beside a pack's threads.
 - `quiet`: lets a function compute infinities and NaN without warnings.
@@ -9,9 +10,9 @@
 
 from __future__ import annotations
 
-from . import box_muller, kernels, kernels_conv, winograd
+from . import box_muller, halves, kernels, kernels_conv, winograd
 from .quiet import quiet
 from .random import Generator
 from .threads import follow, keep_products_serial
 
-__all__ = ["Generator", "box_muller", "follow", "keep_products_serial", "kernels", "kernels_conv", "quiet", "winograd"]
+__all__ = ["Generator", "box_muller", "follow", "halves", "keep_products_serial", "kernels", "kernels_conv", "quiet", "winograd"]

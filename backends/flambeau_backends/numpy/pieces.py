@@ -14,7 +14,7 @@ from .threads import LARGE, get_num_threads, parts, share
 
 __all__ = [
     "PIECE", "SHARED", "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces",
-    "select", "split", "wide",
+    "select", "split",
 ]  # fmt: skip
 
 PIECE = 1 << 16  # elements at a time, in one thread
@@ -67,19 +67,23 @@ def contiguous(array: Any) -> Any:
     return result
 
 
-def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1) -> Any:
-    """The array that `compute(out, *pieces)` fills, from arrays of one shape; pieces are shorter where temporaries are wide."""
+def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype: Any = None) -> Any:
+    """The array that `compute(out, *pieces)` fills, from arrays of one shape; pieces are shorter where temporaries are wide.
+
+    It has the first array's dtype, unless there is another.
+    """
     first = arrays[0]
+    dtype = dtype or first.dtype
     if first.ndim and first.size * width <= PIECE and all(array.flags.c_contiguous for array in arrays):
-        result = np.empty(first.shape, first.dtype)
+        result = np.empty(first.shape, dtype)
         compute(result, *arrays)
         return result
     order: Any = "C"
     if not first.flags.c_contiguous:
-        result = np.empty_like(first)
-        order = "K" if all(array.strides == result.strides for array in arrays) else "C"  # all dense, in one memory order
+        result = np.empty_like(first, dtype)
+        order = "K" if all(_steps(array) == _steps(result) for array in arrays) else "C"  # all dense, in one memory order
     if order == "C":
-        result = np.empty(first.shape, first.dtype)
+        result = np.empty(first.shape, dtype)
     flat = [array.ravel(order) for array in (result, *arrays)]
     if result.size * width <= PIECE:
         compute(*flat)
@@ -88,15 +92,20 @@ def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1) -> Any
     return result
 
 
-def by_pairs_of_pieces(compute: Callable[..., None], input: Any, other: Any, width: int = 1) -> Any:
+def _steps(array: Any) -> list[int]:
+    """Strides in elements."""
+    return [stride // array.itemsize for stride in array.strides]
+
+
+def by_pairs_of_pieces(compute: Callable[..., None], input: Any, other: Any, width: int = 1, dtype: Any = None) -> Any:
     """`by_pieces` for two arrays that broadcast, in which a single number stays one."""
     if input.shape == other.shape:
-        return by_pieces(compute, input, other, width=width)
+        return by_pieces(compute, input, other, width=width, dtype=dtype)
     if not other.ndim:
-        return by_pieces(lambda out, x: compute(out, x, other), input, width=width)
+        return by_pieces(lambda out, x: compute(out, x, other), input, width=width, dtype=dtype)
     if not input.ndim:
-        return by_pieces(lambda out, y: compute(out, input, y), other, width=width)
-    return by_pieces(compute, *np.broadcast_arrays(input, other), width=width)
+        return by_pieces(lambda out, y: compute(out, input, y), other, width=width, dtype=dtype)
+    return by_pieces(compute, *np.broadcast_arrays(input, other), width=width, dtype=dtype)
 
 
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
@@ -123,19 +132,3 @@ def split(mask: Any, array: Any) -> tuple[Any, Any]:
     """`where(mask, array, 0)` and `where(mask, 0, array)`, the latter as what the former leaves of the array's bits."""
     chosen, bits = select(mask, array), _BITS[array.dtype.itemsize]
     return chosen, np.bitwise_xor(array.view(bits), chosen.view(bits)).view(array.dtype)
-
-
-def wide(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a backward kernel so that it computes half precision in float32."""
-
-    @functools.wraps(kernel)
-    def widened(*args: Any) -> Any:
-        dtype = args[0].dtype
-        if dtype.itemsize != 2:
-            return kernel(*args)
-        result = kernel(*(x.astype(np.float32) if getattr(x, "dtype", None) == dtype else x for x in args))
-        if isinstance(result, tuple):
-            return tuple(None if x is None else x.astype(dtype) for x in result)
-        return result.astype(dtype)
-
-    return widened

@@ -45,7 +45,7 @@ def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
     if name in OPS:
         return _on_sequence(OPS[name], key[name][0]) if OPS[name].variadic else key[name][0]
     if name in FORMULAS:
-        return key.backend.all_kernels.get(name) or functools.partial(FORMULAS[name], key.F)
+        return _half_kernel(name, key) or key.backend.all_kernels.get(name) or functools.partial(FORMULAS[name], key.F)
     function = PUBLIC[name] if name in PUBLIC else getattr(RECORDED, name)
     return _composite_on_arrays(function, key)
 
@@ -79,7 +79,8 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         return (lambda array: array), key
     compute, result = PROMOTIONS[record.promote](key.dtype)
     backend = key.backend
-    kernel = backend.all_kernels.get(name)
+    of_halves = _half_kernel(name, key)
+    kernel = of_halves or backend.all_kernels.get(name)
     if kernel is None:
         if is_on_host(record, backend):
             kernel = kernel_on_host(name, key.to(compute))
@@ -87,7 +88,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
             kernel = _kernel_of_forward(record, backend)
             if not backend.complete:
                 kernel = or_on_host(name, key.to(compute), kernel)
-    if compute is not key.dtype and name not in backend.takes_half:
+    if compute is not key.dtype and of_halves is None and name not in backend.takes_half:
         kernel = _casting(kernel, record, key, compute)
     if record.promote == "truth" and result is not dtypes.bool_:
         kernel = _casting_back(kernel, key.to(result), dtypes.bool_)
@@ -110,6 +111,11 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         promotions = record.result_promotions or ("same",) * len(record.results)
         keys = tuple(key.to(PROMOTIONS[promotion](result)[1]) for promotion in promotions)
     return kernel, keys
+
+
+def _half_kernel(name: str, key: DispatchKey) -> Callable[..., Any] | None:
+    """The kernel that takes half precision as it is, if `key` is of half precision and the backend has one."""
+    return key.backend.half_kernels.get(name) if key.dtype in dtypes.HALF else None
 
 
 def is_on_host(record: Operation, backend: Backend) -> bool:

@@ -68,6 +68,7 @@ class RecordingBackend:
         self.xp: Final = RecordingNamespace(real.xp, recorder)
         self.forward_xp: Final = self.xp
         self.all_kernels: Final = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
+        self.half_kernels: Final = RecordingKernels(real.half_kernels, recorder, lambda name: ())
         self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
         self.inplace_kernels: Final = self.all_inplace_kernels
 

@@ -136,15 +136,15 @@ static void adam_step_loop(const Argument *a, int64_t first, int64_t last) {
 }
 
 #define ELEMENTWISE_KERNELS                                                                                                        \
-    {"add", "FFF", add_loop, ITEMS}, {"sub", "FFF", sub_loop, ITEMS}, {"mul", "FFF", mul_loop, ITEMS},                             \
-        {"div", "FFF", div_loop, ITEMS}, {"add_row", "FFF", add_row_loop, ITEMS}, {"mul_row", "FFF", mul_row_loop, ITEMS},         \
-        {"add_scaled", "FFFf", add_scaled_loop, ITEMS}, {"scale", "FFf", scale_loop, ITEMS}, {"sqrt", "FF", sqrt_loop, ITEMS},     \
-        {"exp", "FF", exp_loop, ITEMS}, {"tanh", "FF", tanh_loop, ITEMS}, {"sigmoid", "FF", sigmoid_loop, ITEMS},                  \
+    {"add", "EEE", add_loop, ITEMS}, {"sub", "EEE", sub_loop, ITEMS}, {"mul", "EEE", mul_loop, ITEMS},                             \
+        {"div", "EEE", div_loop, ITEMS}, {"add_row", "FFF", add_row_loop, ITEMS}, {"mul_row", "FFF", mul_row_loop, ITEMS},         \
+        {"add_scaled", "FFFf", add_scaled_loop, ITEMS}, {"scale", "FFf", scale_loop, ITEMS}, {"sqrt", "EE", sqrt_loop, ITEMS},     \
+        {"exp", "EE", exp_loop, ITEMS}, {"tanh", "EE", tanh_loop, ITEMS}, {"sigmoid", "EE", sigmoid_loop, ITEMS},                  \
         {"relu", "VV", relu_loop, ITEMS}, {"relu_backward", "VVV", relu_backward_loop, ITEMS},                                    \
-        {"masked", "FFB", masked_loop, ITEMS}, {"silu", "FF", silu_loop, ITEMS},                                                  \
-        {"silu_backward", "FFF", silu_backward_loop, ITEMS}, {"gelu", "FF", gelu_loop, ITEMS},                                     \
-        {"gelu_backward", "FFF", gelu_backward_loop, ITEMS}, {"gelu_tanh", "FF", gelu_tanh_loop, ITEMS},                           \
-        {"gelu_tanh_backward", "FFF", gelu_tanh_backward_loop, ITEMS}, {"leaky_relu", "FFf", leaky_relu_loop, ITEMS},              \
+        {"masked", "FFB", masked_loop, ITEMS}, {"silu", "EE", silu_loop, ITEMS},                                                  \
+        {"silu_backward", "EEE", silu_backward_loop, ITEMS}, {"gelu", "EE", gelu_loop, ITEMS},                                     \
+        {"gelu_backward", "EEE", gelu_backward_loop, ITEMS}, {"gelu_tanh", "EE", gelu_tanh_loop, ITEMS},                           \
+        {"gelu_tanh_backward", "EEE", gelu_tanh_backward_loop, ITEMS}, {"leaky_relu", "FFf", leaky_relu_loop, ITEMS},              \
         {"squared_error_gradient", "FFFf", squared_error_gradient_loop, ITEMS}, {"squared_error", "DFF", squared_error_loop, ITEMS}, \
         {"lerp_", "FFf", lerp_loop, ITEMS}, {"addcmul_", "FFFf", addcmul_loop, ITEMS},                                             \
         {"addcdiv_", "FFFf", addcdiv_loop, ITEMS}, {"adam_step", "FFFFfffffff", adam_step_loop, ITEMS}

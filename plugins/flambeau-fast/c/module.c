@@ -38,23 +38,61 @@ static const Kernel *choose(const char **name) {
 
 static const char *format_of(char letter) {
     switch (letter) {
-    case 'F': case 'C': case 'V': case 'R': case 'P': return "f";
+    case 'F': case 'E': case 'C': case 'V': case 'R': case 'P': return "f";
     case 'D': return "d";
     case 'L': return sizeof(long) == 8 ? "l" : "q";
     case 'U': return sizeof(long) == 4 ? "L" : "I";
+    case 'H': return "H";
     default: return "?";
     }
 }
 
+/* The conversions of a dtype of two bytes. */
+typedef struct {
+    const char *format, *names[2];
+    Range *to_single, *from_single;
+} Half;
+
+static Half halves[] = {{"e", {"half_to_single", "single_to_half"}, NULL, NULL},
+                        {"H", {"bfloat16_to_single", "single_to_bfloat16"}, NULL, NULL}};
+
 typedef struct {
     const Kernel *kernel;
     const Argument *arguments;
+    const Half *half; /* of its arrays, or NULL */
     int64_t items, step;
 } Call;
 
+static bool is_elementwise(char letter) { return letter == 'E' || letter == 'V'; }
+
+#define BLOCK 1024 /* elements that are converted at a time */
+#define MOST_HALVES 3
+
+/* An element-wise loop over halves: block by block, in float32. */
+static void run_halves(const Call *call, int64_t first, int64_t last) {
+    float values[MOST_HALVES][BLOCK];
+    Argument block[MOST_ARGUMENTS], pair[2];
+    for (int64_t start = first; start < last; start += BLOCK) {
+        const int64_t count = smaller(BLOCK, last - start);
+        for (int i = 0; call->kernel->signature[i]; i++) {
+            block[i] = call->arguments[i];
+            if (!is_elementwise(call->kernel->signature[i])) continue;
+            pair[0].data = block[i].data = values[i];
+            pair[1].data = (uint16_t *)call->arguments[i].data + start;
+            if (i > 0) call->half->to_single(pair, 0, count);
+        }
+        call->kernel->range(block, 0, count);
+        pair[0].data = (uint16_t *)call->arguments[0].data + start;
+        pair[1].data = values[0];
+        call->half->from_single(pair, 0, count);
+    }
+}
+
 static void run_piece(void *context, int64_t number) {
     const Call *call = context;
-    call->kernel->range(call->arguments, number * call->step, smaller((number + 1) * call->step, call->items));
+    const int64_t first = number * call->step, last = smaller((number + 1) * call->step, call->items);
+    if (call->half) run_halves(call, first, last);
+    else call->kernel->range(call->arguments, first, last);
 }
 
 static __thread bool declined;
@@ -74,7 +112,7 @@ static bool merge(Argument *argument, const Py_buffer *buffer, int dims, int64_t
 }
 
 /* Pieces of whole cache lines, so that threads do not write to the same one. */
-static void run(const Kernel *kernel, const Argument *arguments, int64_t elements) {
+static void run(const Kernel *kernel, const Argument *arguments, const Half *half, int64_t elements) {
     if (kernel->items == WHOLE) {
         kernel->range(arguments, 0, 1);
         return;
@@ -84,8 +122,16 @@ static void run(const Kernel *kernel, const Argument *arguments, int64_t element
     int64_t least = pieces(LEAST_ELEMENTS * items, larger(elements, 1));
     int64_t step = larger(least, pieces(items, 8 * thread_count()));
     if (items == elements) step = pieces(step, 16) * 16;
-    Call call = {kernel, arguments, items, step};
+    Call call = {kernel, arguments, half, items, step};
     parallel(pieces(items, step), run_piece, &call);
+}
+
+/* Whether an array has the elements that a letter asks for; those of an element-wise kernel may all be halves instead. */
+static bool fits(char letter, const char *format, const Half **half, bool is_first) {
+    if (is_elementwise(letter) && is_first)
+        for (int i = 0; i < 2; i++)
+            if (!strcmp(format, halves[i].format)) *half = &halves[i];
+    return !strcmp(format, is_elementwise(letter) && *half ? (*half)->format : format_of(letter));
 }
 
 static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
@@ -98,6 +144,7 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
     int64_t shapes[MOST_ARGUMENTS][3];
     int taken = 0;
     int64_t elements = 0;
+    const Half *half = NULL;
     PyObject *result = NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
         char letter = kernel->signature[i];
@@ -111,7 +158,7 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
             Py_buffer *buffer = &buffers[taken];
             if (PyObject_GetBuffer(args[i], buffer, PyBUF_STRIDES | PyBUF_FORMAT)) goto done;
             taken++;
-            if (strcmp(buffer->format, format_of(letter))) {
+            if (!fits(letter, buffer->format, &half, i == 0)) {
                 PyErr_Format(PyExc_TypeError, "%s: argument %zd has elements of type '%s'", kernel->name, i, buffer->format);
                 goto done;
             }
@@ -127,10 +174,10 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
         }
     }
     declined = false;
-    if (kernel->items != WHOLE && elements < LEAST_ELEMENTS) run(kernel, arguments, elements); /* sooner done than others let in */
+    if (kernel->items != WHOLE && elements < LEAST_ELEMENTS) run(kernel, arguments, half, elements); /* sooner done than others let in */
     else {
         PyThreadState *state = PyEval_SaveThread();
-        run(kernel, arguments, elements);
+        run(kernel, arguments, half, elements);
         PyEval_RestoreThread(state);
     }
     if (declined) PyErr_Format(PyExc_BufferError, "%s: declined", kernel->name);
@@ -171,6 +218,10 @@ PyMODINIT_FUNC PyInit__kernels(void) {
         Py_DECREF(capsule);
         Py_DECREF(name);
         if (PyModule_AddObject(module, kernel->name, function)) return NULL;
+        for (int i = 0; i < 2; i++) {
+            if (!strcmp(kernel->name, halves[i].names[0])) halves[i].to_single = kernel->range;
+            if (!strcmp(kernel->name, halves[i].names[1])) halves[i].from_single = kernel->range;
+        }
     }
     if (PyModule_AddObject(module, "names", names) || PyModule_AddStringConstant(module, "processor", processor)) return NULL;
     return module;

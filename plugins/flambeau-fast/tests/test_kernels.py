@@ -1,5 +1,6 @@
 """Every kernel against the NumPy kernel that it replaces."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from flambeau_fast import choice, normal
@@ -8,6 +9,7 @@ from flambeau_fast.samples import calls
 
 from flambeau.backend import find
 from flambeau_backends.numpy.packs import Generator, box_muller
+from flambeau_backends.numpy.packs import halves as halves_module
 from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 KERNELS, IN_PLACE = find("numpy").all_kernels, find("numpy").all_inplace_kernels
@@ -357,3 +359,50 @@ def test_blocks_of_normal_values(count, monkeypatch):
     for name, function in (("radii", normal.plain_radii), ("directions", normal.plain_directions), ("draw", None)):
         monkeypatch.setattr(box_muller, name, function)
     np.testing.assert_array_equal(ours, drawn())
+
+
+# --- half precision, in every bit ---------------------------------------------------------------------------------
+
+
+BINARY = {"add", "sub", "mul", "div", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"}
+HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_conversions_of_half_precision(half):
+    bits = np.arange(1 << 16, dtype=np.uint32)
+    halves, upper = bits.astype(np.uint16).view(half), (bits << 16)
+    singles = np.concatenate([upper + lower for lower in (0, 0x0FFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001)]).view(
+        np.float32
+    )
+    assert halves_module.CONVERSIONS[half, choice.FLOAT][1].__module__ == "flambeau_fast.halves"
+    for array, dtype in ((halves, choice.FLOAT), (singles, half), (singles[3:1000], half)):
+        with np.errstate(all="ignore"):
+            ours, theirs = halves_module.cast(array, dtype), array.astype(dtype)
+        unknown = np.isnan(theirs)
+        np.testing.assert_array_equal(np.isnan(ours), unknown)
+        words = np.uint16 if dtype == half else np.uint32
+        np.testing.assert_array_equal(ours.view(words)[~unknown], theirs.view(words)[~unknown])
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("name", halves_module.LOOPS)
+def test_loops_over_halves(name, half):
+    """Blocks that are full and one that is not, in the last of which a result of float32 is rounded."""
+    x, y = (array.astype(half) for array in normal_arrays((3, 5, 1021), (3, 5, 1021)))
+    arrays = (abs(x),) if name == "sqrt" else (x, y)[: 2 if name in BINARY else 1]
+    ours = halves_module.LOOPS[name](*arrays)
+    loop = getattr(compiled, name)
+    single = np.empty(x.size, np.float32)
+    loop(single, *(array.astype(np.float32).reshape(-1) for array in arrays))
+    assert ours.dtype == half and ours.shape == x.shape
+    np.testing.assert_array_equal(ours.astype(np.float32), single.astype(half).astype(np.float32).reshape(x.shape))
+
+
+def test_loops_over_halves_refuse_other_arrays_beside_them():
+    x = np.ones(400, np.float16)
+    assert halves_module.LOOPS["add"](x, x.astype(np.float32)) is None and halves_module.LOOPS["add"](x, x[:1]) is None
+    with pytest.raises(TypeError, match="argument 2 has elements of type 'f'"):
+        compiled.add(x, x, x.astype(np.float32))
+    with pytest.raises(TypeError, match="argument 0 has elements of type 'e'"):
+        compiled.leaky_relu(x, x, 0.1)

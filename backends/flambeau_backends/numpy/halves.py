@@ -1,0 +1,183 @@
+"""Half precision: conversions by integers, and operations that are computed in float32.
+
+NumPy converts one element after the other, and takes some 140 ns where a result is subnormal, since the processor then raises a
+flag; its operations on halves do the same to every operand. Here a conversion is a few passes over pieces, without branches,
+and an operation converts its operands, computes in float32, and rounds its result once, as PyTorch does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .pieces import by_pairs_of_pieces, by_pieces, over_pieces
+from .quiet import quiet
+
+__all__ = ["CONVERSIONS", "LOOPS", "cast", "half_kernels"]
+
+Kernel = Callable[..., Any]
+
+_HALF, _SINGLE = np.dtype(np.float16), np.dtype(np.float32)
+_INFINITE = 0x7C00  # the bits of an infinity; those of NaN are larger
+
+
+def _widen(out: Any, halves: Any) -> None:
+    """Moves the bits to where float32 has them, and multiplies by the ratio of the exponents' offsets, which is exact."""
+    bits, words = halves.view(np.int16), out.view(np.int32)
+    words[...] = bits
+    np.left_shift(words, 13, words)
+    np.bitwise_and(words, -0x70002000, words)  # the sign, which has been copied into the exponent, stays where it is
+    np.multiply(out, _SINGLE.type(2.0**112), out)
+    if bits.max() >= _INFINITE or bits.view(np.uint16).max() >= 0x8000 + _INFINITE:
+        np.bitwise_or(words, (bits & _INFINITE == _INFINITE) * np.int32(0x7F800000), words)
+
+
+def _round(out: Any, singles: Any) -> None:
+    """Adds a power of two in which the last digit of a half is the last of float32, so that the sum is rounded there.
+
+    The sum's exponent is that of the half, shifted, and its last digits count the half's units from there on; both are added up.
+    """
+    magnitude, is_nan = np.abs(singles), None
+    if not magnitude.max() < 65536:
+        is_nan = np.isnan(magnitude)
+        magnitude = np.fmin(magnitude, _SINGLE.type(65536))  # becomes infinite
+    total = np.full_like(magnitude, 2.0**-14)  # the smallest normal half; beside a number, `np.maximum` would be slow
+    np.maximum(magnitude, total, out=total)
+    bits, words = total.view(np.uint32), magnitude.view(np.uint32)
+    np.bitwise_and(bits, 0x7F800000, bits)
+    np.multiply(total, _SINGLE.type(8192 + 2), total)  # the 2 becomes the difference of the exponents' offsets
+    np.add(total, magnitude, total)
+    np.right_shift(bits, 13, words)
+    np.add(words, bits, words)
+    np.right_shift(singles.view(np.uint32), 16, bits)
+    np.bitwise_and(bits, 0x8000, bits)
+    np.bitwise_or(words, bits, words)
+    halves = out.view(np.uint16)
+    np.copyto(halves, words, casting="unsafe")  # the last 16 bits
+    if is_nan is not None:
+        np.bitwise_or(halves, is_nan * np.uint16(0x7E00), halves)
+
+
+# For pairs of dtypes, the number of elements from which on a conversion is faster than NumPy's, and the function of two vectors
+# that writes to the first. A kernel pack may have others.
+CONVERSIONS: dict[tuple[Any, Any], tuple[int, Callable[[Any, Any], None]]] = {
+    (_HALF, _SINGLE): (1 << 13, lambda out, halves: _by_pieces(_widen, out, halves)),
+    (_SINGLE, _HALF): (1 << 14, lambda out, singles: _by_pieces(_round, out, singles)),
+}
+_LEAST = 1 << 8  # elements below which no conversion is worth being looked for
+
+
+def _by_pieces(convert: Callable[[Any, Any], None], out: Any, vector: Any) -> None:
+    over_pieces(lambda piece: convert(out[piece], vector[piece]), len(vector))
+
+
+def cast(array: Any, dtype: Any) -> Any:
+    """`array.astype(dtype)`, faster between halves and float32."""
+    found = CONVERSIONS.get((array.dtype, dtype)) if array.size >= _LEAST else None
+    if found is None or array.size < found[0]:
+        return array.astype(dtype)
+    if not array.flags.forc:
+        array = array.copy(order="K")
+    result = np.empty_like(array, dtype)
+    found[1](result.ravel("K"), array.ravel("K"))
+    return result
+
+
+# --- operations ---------------------------------------------------------------------------------------------------
+
+_OF_NUMPY = (  # whose loops for halves compute in float32, too
+    "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "div", "exp", "exp2", "expm1",
+    "floor", "fmax", "fmin", "log", "log10", "log1p", "log2", "maximum", "minimum", "mul", "reciprocal", "relu", "relu_backward",
+    "round", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "trunc",
+)  # fmt: skip
+_COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+_ACTIVATIONS = (
+    "elu", "erf", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "hardsigmoid", "hardswish", "leaky_relu", "sigmoid",
+    "silu", "silu_backward", "softplus",
+)  # fmt: skip
+_WHOLE = (  # whose operands are converted as a whole
+    "amax", "amin", "cross_entropy_backward", "elman_backward", "fixed_norm_backward", "gru_backward", "log_softmax_backward",
+    "lstm_backward", "max_dim", "min_dim", "mse_loss_backward", "norm_backward", "softmax_backward",
+)  # fmt: skip
+_FEW = 1 << 12  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
+_BOOL = np.dtype(bool)
+
+
+# Kernels of halves that a kernel pack has, by name; they return None for arrays that are left to those below.
+LOOPS: dict[str, Kernel] = {}
+
+
+def half_kernels(kernels: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
+    """The kernels of halves for those operations that convert them."""
+    found = {
+        **{name: _for_many(_by_pieces_in_single(kernels[name]), kernels[name]) for name in _OF_NUMPY},
+        **{name: _for_many(_by_pieces_in_single(kernels[name], _BOOL), kernels[name]) for name in _COMPARISONS},
+        **{name: _by_pieces_in_single(kernels[name]) for name in _ACTIVATIONS},
+        **{name: _in_single(kernels[name]) for name in _WHOLE},
+    }
+    return found | {name: _either(loop, found[name]) for name, loop in LOOPS.items()}
+
+
+def _either(kernel: Kernel, other: Kernel) -> Kernel:
+    """A kernel, or another one where that returns None."""
+
+    def chosen(*arrays: Any) -> Any:
+        result = kernel(*arrays)
+        return other(*arrays) if result is None else result
+
+    return chosen
+
+
+def _for_many(kernel: Kernel, few: Kernel) -> Kernel:
+    """The kernel, or another one for few elements."""
+    return lambda *args: kernel(*args) if any(getattr(arg, "size", 0) > _FEW for arg in args) else few(*args)
+
+
+def _in_single(kernel: Kernel) -> Kernel:
+    """A kernel of halves from one that gets them in float32."""
+
+    def computed(*args: Any) -> Any:
+        dtype = next(arg.dtype for arg in args if hasattr(arg, "dtype"))
+        result = kernel(*_of_other_dtype(args, dtype, _SINGLE))
+        if isinstance(result, tuple):
+            return tuple(_of_other_dtype(result, _SINGLE, dtype))
+        return cast(np.asarray(result), dtype)
+
+    return computed
+
+
+def _of_other_dtype(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
+    """The values, with arrays of one dtype cast to another one."""
+    return [cast(np.asarray(value), new) if getattr(value, "dtype", None) == old else value for value in values]
+
+
+def _by_pieces_in_single(kernel: Kernel, result_dtype: Any = None) -> Kernel:
+    """A kernel of halves from an element-wise one, which gets pieces of them in float32."""
+
+    of_others = _in_single(kernel) if result_dtype is None else kernel
+
+    @quiet
+    def computed(*args: Any) -> Any:
+        arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
+        params = args[len(arrays) :]
+        if not arrays or arrays[0] is not args[0] or arrays[0].dtype != arrays[-1].dtype:  # a number first, or one of float32
+            return of_others(*args)
+
+        def compute(out: Any, *halves: Any) -> None:
+            _write(out, kernel(*[cast(half, _SINGLE) for half in halves], *params))
+
+        run = by_pieces if len(arrays) == 1 else by_pairs_of_pieces
+        return run(compute, *arrays, dtype=result_dtype)
+
+    return computed
+
+
+def _write(out: Any, vector: Any) -> None:
+    """`out[...] = vector`, converted."""
+    found = CONVERSIONS.get((vector.dtype, out.dtype))
+    if found is None or vector.size < found[0] or not out.flags.c_contiguous:
+        np.copyto(out, vector, casting="unsafe")
+    else:
+        found[1](out.reshape(-1), vector.reshape(-1))

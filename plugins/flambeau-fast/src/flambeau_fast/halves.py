@@ -1,0 +1,59 @@
+"""Half precision: casts, by way of which the NumPy backend computes all operations on halves, and element-wise loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from flambeau_backends.numpy.packs import halves
+
+from .choice import FLOAT, LEAST
+from .kernels import kernels
+
+HALF, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
+MANY = LEAST or 1 << 8  # elements from which on the call costs less than NumPy's conversion
+
+
+# --- casts --------------------------------------------------------------------------------------------------------
+
+
+def _between(half: Any, to_single: Callable[..., None], from_single: Callable[..., None]) -> None:
+    """Register the conversions of a dtype of two bytes."""
+    halves.CONVERSIONS[half, FLOAT] = MANY, lambda out, vector: to_single(out, vector.view(np.uint16))
+    halves.CONVERSIONS[FLOAT, half] = MANY, lambda out, vector: from_single(out.view(np.uint16), vector)
+
+
+_between(HALF, kernels.half_to_single, kernels.single_to_half)
+_between(BFLOAT16, kernels.bfloat16_to_single, kernels.single_to_bfloat16)
+
+
+# --- element-wise loops -------------------------------------------------------------------------------------------
+
+LOOPS = (
+    "add", "div", "exp", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "mul", "relu", "relu_backward", "sigmoid",
+    "silu", "silu_backward", "sqrt", "sub", "tanh",
+)  # fmt: skip
+
+
+def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
+    """A kernel of arrays of one dtype, shape and memory order; None for others."""
+
+    def kernel(input: Any, *others: Any) -> Any:
+        dtype, shape = input.dtype, input.shape
+        if input.size < MANY or not input.flags.c_contiguous:
+            return None
+        for other in others:
+            if getattr(other, "dtype", None) != dtype or other.shape != shape or not other.flags.c_contiguous:
+                return None
+        result = np.empty(shape, dtype)
+        arrays = [array.reshape(-1) for array in (result, input, *others)]
+        loop(*(arrays if dtype == HALF else [array.view(np.uint16) for array in arrays]))  # no buffer has a bfloat16
+        return result
+
+    return kernel
+
+
+halves.LOOPS.update({name: _of_halves(getattr(kernels, name)) for name in LOOPS})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
 from typing import Dict, List, Optional, Tuple  # noqa: UP035  # as scripted code writes them
 
@@ -84,6 +85,24 @@ def test_dropout_of_a_script_follows_its_mode():
     loaded = saved(torch.jit.script(nn.Sequential(nn.Dropout(0.5))))
     assert (loaded(torch.ones(1000)) == 0).any()
     torch.testing.assert_close(loaded.eval()(torch.ones(1000)), torch.ones(1000))
+
+
+class Warns(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[0] == 1:
+            warnings.warn("a single row", stacklevel=2)
+        if x.shape[0] == 2:
+            warnings.warn(f"{x.shape[0]} rows")  # the level's default is TorchScript's own
+        return x * 2
+
+
+@pytest.mark.parametrize(("rows", "said"), [(1, ["a single row"]), (2, ["2 rows"]), (3, [])])
+def test_scripts_that_warn(rows, said):
+    module = saved(torch.jit.script(Warns()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert module(torch.ones(rows)).tolist() == [2.0] * rows
+    assert [(str(each.message), each.category) for each in caught] == [(text, UserWarning) for text in said]
 
 
 def test_a_trace_warns_where_python_decides_by_a_value():

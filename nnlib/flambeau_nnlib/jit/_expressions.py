@@ -8,6 +8,7 @@ import inspect
 import math
 import sys
 import typing
+import warnings
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -599,8 +600,9 @@ class Expressions:
         if isinstance(target, MethodType) and isinstance(target.__self__, nn.Module):
             return self.module_call(Static(target.__self__, function.path), name, node)
         for family in ("linalg", "fft", "special"):
-            if getattr(getattr(torch, family), name, None) is target:
-                return self.call(f"torch.{family}_{name}", node)
+            short = name.removeprefix(f"{family}_")  # `linalg.inv` is called `linalg_inv` where this is `torch`
+            if getattr(getattr(torch, family), short, None) is target:
+                return self.call(f"torch.{family}_{short}", node)
         if isinstance(target, torch._ops.OpOverloadPacket):
             space = "torch" if target.namespace == "aten" else f"ops.{target.namespace}"
             return self.call(f"{space}.{target.__name__}", node)
@@ -672,6 +674,8 @@ class Expressions:
             return self.forked(node)
         if target is torch.jit.wait:
             return self.call("torch.wait", node)
+        if target is warnings.warn:
+            return self.call("torch.warn", node)
         if target is torch.jit.is_scripting:
             return Static(True)
         if target in (torch.jit.is_tracing, torch._C._get_tracing_state if hasattr(torch._C, "_get_tracing_state") else None):

@@ -105,6 +105,45 @@ def test_scripts_that_warn(rows, said):
     assert [(str(each.message), each.category) for each in caught] == [(text, UserWarning) for text in said]
 
 
+class Reduces(nn.Module):
+    def forward(self, x: Tensor) -> tuple[Tensor, list[list[float]]]:
+        axes: list[int] = torch.arange(1, len(x.shape)).tolist()
+        values: list[list[float]] = x.flatten(1).tolist()
+        return x.sum(dim=axes), values
+
+
+def test_lists_of_tensors_whose_types_are_annotated():
+    x = torch.randn(2, 3, 4)
+    (sums, values), (expected, listed) = saved(torch.jit.script(Reduces()))(x), Reduces()(x)
+    assert torch.equal(sums, expected) and values == listed
+
+
+class Visits(nn.Sequential):
+    def forward(self, x: Tensor) -> tuple[Tensor, list[str]]:
+        names: list[str] = []
+        for layer in self.children():
+            x = layer(x)
+        for name, layer in self.named_children():
+            names.append(name)
+            x = x + layer(x)
+        return x, names
+
+
+def test_loops_over_children():
+    module, x = Visits(nn.Linear(3, 3), nn.Tanh()), torch.randn(2, 3)
+    (output, names), (expected, _) = saved(torch.jit.script(module))(x), module(x)
+    assert torch.equal(output, expected) and names == ["0", "1"]
+
+
+def test_lists_of_tensors_need_a_type():
+    def function(x: Tensor):
+        values = x.tolist()
+        return values
+
+    with pytest.raises(RuntimeError, match=r"Expected type hint for result of tolist\(\)"):
+        saved(torch.jit.script(function))
+
+
 def test_a_trace_warns_where_python_decides_by_a_value():
     traced = torch.jit.trace(lambda x: x if x.sum() > 0 else -x, torch.ones(2))
     with pytest.warns(torch.jit.TracerWarning, match="Python boolean"):

@@ -48,6 +48,13 @@ class Suite:
     known: str = ""
 
 
+# For tests that hypothesis draws: the same few examples of each, and no limit of time.
+FEW_EXAMPLES = """
+from hypothesis import settings
+settings.register_profile("few", max_examples=4, deadline=None, derandomize=True)
+settings.load_profile("few")
+"""
+
 SUITES = {
     "accelerate": Suite(
         tests=tuple(
@@ -161,6 +168,28 @@ SUITES = {
     ),
     "linear_operator": Suite(tests=("test",), copied=("linear_operator",)),
     "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
+    "opacus": Suite(
+        tests=("opacus/tests",),
+        left_out={
+            **{
+                f"opacus/tests/multigpu_{name}_test.py": "for several GPUs"
+                for name in ("adaptive_clipping", "gradcheck", "precision")
+            },
+            "opacus/tests/multidevice_optimizer_test.py": "for several GPUs",
+            "opacus/tests/distributed_poisson_test.py": "minutes of processes",
+            "opacus/tests/accountants_test.py": "minutes of numerical integration, which is NumPy's",
+            "opacus/tests/accounting_noise_multiplier_test.py": "the same",
+            "opacus/tests/batch_memory_manager_test.py": "minutes of training",
+            "opacus/tests/gradient_accumulation_test.py": "minutes of training",
+            "opacus/tests/privacy_engine_test.py": "minutes of training",
+            "opacus/tests/privacy_engine_validation_test.py": "minutes of training",
+            "opacus/tests/dp_layers/dp_rnn_test.py": "minutes of recurrent layers",
+            "opacus/tests/grad_samples/dp_rnn_test.py": "the same",
+        },
+        options=("-o", "python_files=*_test.py"),
+        copied=("benchmarks",),
+        added={"conftest.py": FEW_EXAMPLES},
+    ),
     "safetensors": Suite(
         tests=("tests/test_pt_comparison.py", "tests/test_pt_model.py", "tests/test_simple.py"),
         repository="https://github.com/huggingface/safetensors",

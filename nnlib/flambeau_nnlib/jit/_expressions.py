@@ -528,9 +528,10 @@ class Expressions:
         module = owner.value
         if name in module._modules:
             return self.module_call(Static(module._modules[name], attribute_path(name, owner.path)), "forward", node)
-        if name in ("keys", "values", "items") and isinstance(module, nn.ModuleDict):
+        of_dict = name in ("keys", "values", "items") and isinstance(module, nn.ModuleDict)
+        if of_dict or name in ("children", "named_children"):
             children = [(Static(key), Static(child, attribute_path(key, owner.path))) for key, child in module._modules.items()]
-            return Static([pair if name == "items" else pair[name == "values"] for pair in children])
+            return Static([pair if name in ("items", "named_children") else pair[name != "keys"] for pair in children])
         if is_container(module):
             self.refuse(node, f"a {type(module).__name__} cannot be called")
         own: Any = vars(module).get(name)
@@ -552,7 +553,9 @@ class Expressions:
         args, kwargs = self.arguments(node)
         if name in _TO and not node.args and not node.keywords:
             return self.parse(f"torch.to({text}, {literal(_TO[name])})")
-        if name in ("cuda", "numpy", "backward", "tolist"):
+        if name == "tolist":
+            self.refuse(node, "Expected type hint for result of tolist()")
+        if name in ("cuda", "numpy", "backward"):
             self.refuse(node, f"Tensor.{name} isn't supported in a script that is saved")
         if name == "type" and node.args:
             return self.call("torch.to", node, text)
@@ -564,6 +567,13 @@ class Expressions:
             name = "split_with_sizes"
         name = TOP.get(name, name)
         return self.parse(f"torch.{name}({', '.join([text, *args, *(f'{key}={value}' for key, value in kwargs.items())])})")
+
+    def listed(self, node: ast.expr | None) -> ast.expr | None:
+        """`x.tolist()`, which is for a value whose type is annotated; None for any other expression."""
+        match node:
+            case ast.Call(ast.Attribute(owner, "tolist"), [], []):
+                return self.parse(f"({self.text(owner)}).tolist()")
+        return None
 
     def function_call(self, function: Static, node: ast.Call) -> Any:
         target: Any = function.value

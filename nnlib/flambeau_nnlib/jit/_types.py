@@ -22,7 +22,8 @@ __all__ = [
     "type_of_value",
 ]
 
-OF_TORCH = ("flambeau.", "flambeau_nnlib.")  # how the modules begin of what TorchScript knows as torch's own
+# How the modules begin of what TorchScript knows as torch's own; the last, where flambeau is `torch`.
+OF_TORCH = ("flambeau.", "flambeau_nnlib.", "torch.")
 
 
 class NoType(Exception):

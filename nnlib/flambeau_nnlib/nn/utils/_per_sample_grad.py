@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import flambeau as torch
 from flambeau import Tensor, func
 from flambeau.utils import _pytree as pytree
 
@@ -43,7 +42,9 @@ def call_for_per_sample_grads(
         samples = _batch_size(args, kwargs, dim) if batch_size is None else batch_size
         factor = samples if loss_reduction == "mean" else 1
         weights = {
-            name: _repeated(parameter, samples, factor) for name, parameter in module.named_parameters() if parameter.requires_grad
+            name: _repeated(parameter, samples, factor)
+            for name, parameter in module.named_parameters()
+            if parameter.requires_grad
         }
         leaves, spec = pytree.tree_flatten((args, kwargs))
         split = [dim if isinstance(leaf, Tensor) and leaf.dim() > dim and leaf.shape[dim] == samples else None for leaf in leaves]
@@ -51,7 +52,9 @@ def call_for_per_sample_grads(
         def of_sample(weights: dict[str, Tensor], leaves: list[Any]) -> Any:
             alone = [leaf if place is None else leaf.unsqueeze(dim) for leaf, place in zip(leaves, split, strict=True)]
             call_args, call_kwargs = pytree.tree_unflatten(alone, spec)
-            return pytree.tree_map(lambda output: output.squeeze(dim), func.functional_call(module, weights, call_args, call_kwargs))
+            return pytree.tree_map(
+                lambda output: output.squeeze(dim), func.functional_call(module, weights, call_args, call_kwargs)
+            )
 
         return func.vmap(of_sample, (0, split), dim, randomness="different")(weights, leaves)
 
@@ -77,7 +80,7 @@ def _check(module: Any, batch_size: Any, loss_reduction: str) -> None:
 
 def _batch_size(args: tuple[Any, ...], kwargs: dict[str, Any], dim: int) -> int:
     """The number of samples in the tensors among the arguments."""
-    sizes = [leaf.shape[dim] for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+    sizes: list[int] = [leaf.shape[dim] for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
     if not sizes:
         raise RuntimeError(
             "Unable to find a tensor in the passed args and kwargs. They may not be pytree-able and so ExpandedWeights cannot "

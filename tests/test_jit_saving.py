@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
+from collections import OrderedDict
 from typing import Dict, List, Optional, Tuple  # noqa: UP035  # as scripted code writes them
 
 import pytest
@@ -116,6 +117,33 @@ def test_lists_of_tensors_whose_types_are_annotated():
     x = torch.randn(2, 3, 4)
     (sums, values), (expected, listed) = saved(torch.jit.script(Reduces()))(x), Reduces()(x)
     assert torch.equal(sums, expected) and values == listed
+
+
+class Converts(nn.Module):
+    def forward(self, x: Tensor) -> Dict[str, Tensor]:  # noqa: UP006
+        double = torch.as_tensor(x, dtype=torch.float64, device=x.device)
+        return OrderedDict(list(zip(["same", "double"], [x, double])))  # noqa: B905  # scripts know no `strict`
+
+
+def test_ordered_dictionaries_and_as_tensor():
+    x = torch.ones(2, dtype=torch.float32)
+    found = saved(torch.jit.script(Converts()))(x)
+    assert {name: value.dtype for name, value in found.items()} == {"same": torch.float32, "double": torch.float64}
+
+
+class Selects(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.places = nn.ModuleList([nn.Linear(3, 2), nn.Linear(3, 2)]), (1, 0)
+
+    def forward(self, parts: List[Tensor]) -> Tensor:  # noqa: UP006
+        found = [layer(parts[place]) for layer, place in zip(self.layers, self.places)]  # noqa: B905
+        return torch.stack(found)
+
+
+def test_comprehensions_over_modules_and_values():
+    module, parts = Selects(), [torch.randn(4, 3), torch.randn(4, 3)]
+    assert torch.equal(saved(torch.jit.script(module))(parts), module(parts))
 
 
 class Visits(nn.Sequential):

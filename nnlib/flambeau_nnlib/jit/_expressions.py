@@ -9,6 +9,7 @@ import math
 import sys
 import typing
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -454,6 +455,11 @@ class Expressions:
         else:
             self.refuse(target, "a comprehension with targets of this kind isn't supported")
 
+    def bind_parts(self, target: ast.expr, item: Any, node: ast.AST) -> None:
+        """Let the names of a comprehension stand for one of the items that it goes through."""
+        for assignment in self.bind(target, item, node):
+            self.name_parts(assignment.targets[0], assignment.value)  # type: ignore[attr-defined]
+
     def value_ListComp(self, node: ast.ListComp) -> Any:
         items = self.iterated(node, "List")
         if isinstance(items, ast.comprehension):
@@ -465,9 +471,9 @@ class Expressions:
             return ast.ListComp(element, [items])
         values = []
         for item in items:
-            if self.bind(node.generators[0].target, item, node):
-                self.refuse(node, "a comprehension over modules with other values isn't supported")
+            self.bind_parts(node.generators[0].target, item, node)
             values.append(self.dynamic(node.elt))
+        self.parts = {}
         return ast.List(values, ast.Load())
 
     def value_DictComp(self, node: ast.DictComp) -> Any:
@@ -478,10 +484,10 @@ class Expressions:
             return ast.DictComp(key, value, [items])
         keys, values = [], []
         for item in items:
-            if self.bind(node.generators[0].target, item, node):
-                self.refuse(node, "a comprehension over modules with other values isn't supported")
+            self.bind_parts(node.generators[0].target, item, node)
             keys.append(self.dynamic(node.key))
             values.append(self.dynamic(node.value))
+        self.parts = {}
         return ast.Dict([*keys], values)
 
     def value_JoinedStr(self, node: ast.JoinedStr) -> Any:
@@ -684,6 +690,8 @@ class Expressions:
             return self.forked(node)
         if target is torch.jit.wait:
             return self.call("torch.wait", node)
+        if target is OrderedDict:
+            return self.call("dict", node)
         if target is warnings.warn:
             return self.call("torch.warn", node)
         if target is torch.jit.is_scripting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import io
 import warnings
 import zipfile
@@ -144,6 +145,34 @@ class Selects(nn.Module):
 def test_comprehensions_over_modules_and_values():
     module, parts = Selects(), [torch.randn(4, 3), torch.randn(4, 3)]
     assert torch.equal(saved(torch.jit.script(module))(parts), module(parts))
+
+
+class Kind(enum.Enum):
+    SUM, MEAN = 1, 2
+
+
+class Named(enum.StrEnum):
+    SUM, MEAN = "sum", "mean"
+
+
+class Reduced(nn.Module):
+    def __init__(self, kind, named):
+        super().__init__()
+        self.kind, self.named = kind, named
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.kind == Kind.SUM:
+            x = x.sum(0)
+        if self.named == str(Named.MEAN):
+            x = x.mean(-1)
+        return x
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("named", Named)
+def test_attributes_that_are_enumerations(kind, named):
+    module, x = Reduced(kind, named), torch.randn(2, 3)
+    assert torch.equal(saved(torch.jit.script(module))(x), module(x))
 
 
 class Visits(nn.Sequential):

@@ -168,6 +168,14 @@ SUITES = {
     ),
     "linear_operator": Suite(tests=("test",), copied=("linear_operator",)),
     "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
+    "monai": Suite(
+        tests=("tests/losses", "tests/networks/blocks", "tests/networks/layers", "tests/networks/nets"),
+        repository="https://github.com/Project-MONAI/MONAI",
+        tag="{version}",
+        options=("-k", "not cuda and not test_script_save and (losses or blocks or layers or test_script)"),
+        copied=("monai",),
+        known="scripts that are saved with einops' layers, or with a mode of `interpolate` that there is not",
+    ),
     "opacus": Suite(
         tests=("opacus/tests",),
         left_out={

@@ -11,6 +11,7 @@ import typing
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
+from enum import Enum
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -308,7 +309,7 @@ class Expressions:
             self.refuse(node, f"Module '{type(module).__name__}' has no attribute '{name}'")
         value = getattr(module, name)
         declared = annotations_of(type(module))
-        fixed = name not in vars(module) or name in constants_of(type(module)) or callable(value)
+        fixed = name not in vars(module) or name in constants_of(type(module)) or callable(value) or isinstance(value, Enum)
         if fixed or (value is None and name not in declared):
             if isinstance(value, torch.Tensor):
                 self.refuse(node, f"'{name}' is a tensor of the class; make it a buffer or an attribute of the module")

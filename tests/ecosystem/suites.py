@@ -238,6 +238,19 @@ SUITES = {
         tag="{version}",
         copied=("pyro",),
     ),
+    "pytorch_metric_learning": Suite(
+        tests=("tests/losses", "tests/miners", "tests/distances", "tests/reducers", "tests/regularizers"),
+        repository="https://github.com/KevinMusgrave/pytorch-metric-learning",
+        left_out={"tests/losses/test_cross_batch_memory.py": "minutes of training"},
+        copied=("src",),
+        environment={"TEST_DEVICE": "cpu", "TEST_DTYPES": "float32,float64"},
+    ),
+    "segmentation_models_pytorch": Suite(
+        tests=("tests/test_losses.py", "tests/test_preprocessing.py", "tests/test_base.py", "tests/base"),
+        repository="https://github.com/qubvel-org/segmentation_models.pytorch",
+        copied=("segmentation_models_pytorch",),
+        environment={"HF_HUB_OFFLINE": "1"},
+    ),
     "stable_baselines3": Suite(copied=("stable_baselines3",)),
     "transformers": Suite(
         tests=("tests/test_tiny_models.py",),

@@ -49,6 +49,34 @@ def test_under_its_own_name_flambeau_keeps_its_names() -> None:
                                        "flambeau.linalg", "flambeau"]  # fmt: skip
 
 
+SCRIPT = """
+import io, torch
+from torch.fft import fftn
+from torch.linalg import inv
+
+def function(x):
+    return inv(x) + torch.real(fftn(x, s=(2, 2), dim=(0, 1))) + torch.special.erf(x)
+
+file = io.BytesIO()
+torch.jit.save(torch.jit.script(function), file)
+file.seek(0)
+print(torch.equal(torch.jit.load(file)(2 * torch.eye(2)), function(2 * torch.eye(2))))
+
+nn = torch.nn
+layers = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ConvTranspose2d(2, 1, 2), nn.Flatten(2), nn.LSTM(16, 3, batch_first=True)).eval()
+file = io.BytesIO()
+torch.jit.save(torch.jit.script(layers), file)
+file.seek(0)
+x = torch.randn(1, 1, 5, 5)
+print(torch.equal(torch.jit.load(file)(x)[0], layers(x)[0]))
+"""
+
+
+def test_scripts_know_functions_and_layers_by_the_names_of_torch(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    assert run("-m", "flambeau", str(tmp_path / "script.py")).split() == ["True", "True"]
+
+
 def test_modules_are_loaded_once_by_whichever_name_comes_first() -> None:
     code = (
         "import torch.nn.utils.rnn as a, flambeau.nn.utils.rnn as b, flambeau_nnlib.nn.utils.rnn as c;"

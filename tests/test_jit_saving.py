@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 import io
+import warnings
 import zipfile
+from collections import OrderedDict
 from typing import Dict, List, Optional, Tuple  # noqa: UP035  # as scripted code writes them
 
 import pytest
@@ -84,6 +87,118 @@ def test_dropout_of_a_script_follows_its_mode():
     loaded = saved(torch.jit.script(nn.Sequential(nn.Dropout(0.5))))
     assert (loaded(torch.ones(1000)) == 0).any()
     torch.testing.assert_close(loaded.eval()(torch.ones(1000)), torch.ones(1000))
+
+
+class Warns(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[0] == 1:
+            warnings.warn("a single row", stacklevel=2)
+        if x.shape[0] == 2:
+            warnings.warn(f"{x.shape[0]} rows")  # the level's default is TorchScript's own
+        return x * 2
+
+
+@pytest.mark.parametrize(("rows", "said"), [(1, ["a single row"]), (2, ["2 rows"]), (3, [])])
+def test_scripts_that_warn(rows, said):
+    module = saved(torch.jit.script(Warns()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert module(torch.ones(rows)).tolist() == [2.0] * rows
+    assert [(str(each.message), each.category) for each in caught] == [(text, UserWarning) for text in said]
+
+
+class Reduces(nn.Module):
+    def forward(self, x: Tensor) -> tuple[Tensor, list[list[float]]]:
+        axes: list[int] = torch.arange(1, len(x.shape)).tolist()
+        values: list[list[float]] = x.flatten(1).tolist()
+        return x.sum(dim=axes), values
+
+
+def test_lists_of_tensors_whose_types_are_annotated():
+    x = torch.randn(2, 3, 4)
+    (sums, values), (expected, listed) = saved(torch.jit.script(Reduces()))(x), Reduces()(x)
+    assert torch.equal(sums, expected) and values == listed
+
+
+class Converts(nn.Module):
+    def forward(self, x: Tensor) -> Dict[str, Tensor]:  # noqa: UP006
+        double = torch.as_tensor(x, dtype=torch.float64, device=x.device)
+        return OrderedDict(list(zip(["same", "double"], [x, double])))  # noqa: B905  # scripts know no `strict`
+
+
+def test_ordered_dictionaries_and_as_tensor():
+    x = torch.ones(2, dtype=torch.float32)
+    found = saved(torch.jit.script(Converts()))(x)
+    assert {name: value.dtype for name, value in found.items()} == {"same": torch.float32, "double": torch.float64}
+
+
+class Selects(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.places = nn.ModuleList([nn.Linear(3, 2), nn.Linear(3, 2)]), (1, 0)
+
+    def forward(self, parts: List[Tensor]) -> Tensor:  # noqa: UP006
+        found = [layer(parts[place]) for layer, place in zip(self.layers, self.places)]  # noqa: B905
+        return torch.stack(found)
+
+
+def test_comprehensions_over_modules_and_values():
+    module, parts = Selects(), [torch.randn(4, 3), torch.randn(4, 3)]
+    assert torch.equal(saved(torch.jit.script(module))(parts), module(parts))
+
+
+class Kind(enum.Enum):
+    SUM, MEAN = 1, 2
+
+
+class Named(enum.StrEnum):
+    SUM, MEAN = "sum", "mean"
+
+
+class Reduced(nn.Module):
+    def __init__(self, kind, named):
+        super().__init__()
+        self.kind, self.named = kind, named
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.kind == Kind.SUM:
+            x = x.sum(0)
+        if self.named == str(Named.MEAN):
+            x = x.mean(-1)
+        return x
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("named", Named)
+def test_attributes_that_are_enumerations(kind, named):
+    module, x = Reduced(kind, named), torch.randn(2, 3)
+    assert torch.equal(saved(torch.jit.script(module))(x), module(x))
+
+
+class Visits(nn.Sequential):
+    def forward(self, x: Tensor) -> tuple[Tensor, list[str]]:
+        names: list[str] = []
+        for layer in self.children():
+            x = layer(x)
+        for name, layer in self.named_children():
+            names.append(name)
+            x = x + layer(x)
+        return x, names
+
+
+def test_loops_over_children():
+    module, x = Visits(nn.Linear(3, 3), nn.Tanh()), torch.randn(2, 3)
+    (output, names), (expected, _) = saved(torch.jit.script(module))(x), module(x)
+    assert torch.equal(output, expected) and names == ["0", "1"]
+
+
+def test_lists_of_tensors_need_a_type():
+    def function(x: Tensor):
+        values = x.tolist()
+        return values
+
+    with pytest.raises(RuntimeError, match=r"Expected type hint for result of tolist\(\)"):
+        saved(torch.jit.script(function))
 
 
 def test_a_trace_warns_where_python_decides_by_a_value():

@@ -393,3 +393,13 @@ def test_inverse_of_an_empty_tensor_and_condition_of_one_that_is_not_square():
     assert torch.linalg.tensorinv(torch.zeros(0, 0), 1).shape == (0, 0)
     with pytest.raises(RuntimeError, match="must be batches of square matrices"):
         torch.linalg.cond(torch.zeros(0, 3), "fro")
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_probability_of_a_class_with_all_of_it_is_1(dtype, dim):
+    scores = torch.randn(300, 5, dtype=dtype)
+    scores[:, 1:] = -1000.0
+    expected = torch.zeros(300, 5, dtype=dtype)
+    expected[:, 0] = 1.0
+    assert torch.equal(torch.softmax(scores if dim else scores.t().contiguous(), dim), expected if dim else expected.t())

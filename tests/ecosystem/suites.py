@@ -48,6 +48,13 @@ class Suite:
     known: str = ""
 
 
+# For tests that hypothesis draws: the same few examples of each, and no limit of time.
+FEW_EXAMPLES = """
+from hypothesis import settings
+settings.register_profile("few", max_examples=4, deadline=None, derandomize=True)
+settings.load_profile("few")
+"""
+
 SUITES = {
     "accelerate": Suite(
         tests=tuple(
@@ -161,6 +168,36 @@ SUITES = {
     ),
     "linear_operator": Suite(tests=("test",), copied=("linear_operator",)),
     "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
+    "monai": Suite(
+        tests=("tests/losses", "tests/networks/blocks", "tests/networks/layers", "tests/networks/nets"),
+        repository="https://github.com/Project-MONAI/MONAI",
+        tag="{version}",
+        options=("-k", "not cuda and not test_script_save and (losses or blocks or layers or test_script)"),
+        copied=("monai",),
+        known="scripts that are saved with einops' layers, or with a mode of `interpolate` that there is not",
+    ),
+    "opacus": Suite(
+        tests=("opacus/tests",),
+        left_out={
+            **{
+                f"opacus/tests/multigpu_{name}_test.py": "for several GPUs"
+                for name in ("adaptive_clipping", "gradcheck", "precision")
+            },
+            "opacus/tests/multidevice_optimizer_test.py": "for several GPUs",
+            "opacus/tests/distributed_poisson_test.py": "minutes of processes",
+            "opacus/tests/accountants_test.py": "minutes of numerical integration, which is NumPy's",
+            "opacus/tests/accounting_noise_multiplier_test.py": "the same",
+            "opacus/tests/batch_memory_manager_test.py": "minutes of training",
+            "opacus/tests/gradient_accumulation_test.py": "minutes of training",
+            "opacus/tests/privacy_engine_test.py": "minutes of training",
+            "opacus/tests/privacy_engine_validation_test.py": "minutes of training",
+            "opacus/tests/dp_layers/dp_rnn_test.py": "minutes of recurrent layers",
+            "opacus/tests/grad_samples/dp_rnn_test.py": "the same",
+        },
+        options=("-o", "python_files=*_test.py"),
+        copied=("benchmarks",),
+        added={"conftest.py": FEW_EXAMPLES},
+    ),
     "safetensors": Suite(
         tests=("tests/test_pt_comparison.py", "tests/test_pt_model.py", "tests/test_simple.py"),
         repository="https://github.com/huggingface/safetensors",
@@ -200,6 +237,19 @@ SUITES = {
         repository="https://github.com/pyro-ppl/pyro",
         tag="{version}",
         copied=("pyro",),
+    ),
+    "pytorch_metric_learning": Suite(
+        tests=("tests/losses", "tests/miners", "tests/distances", "tests/reducers", "tests/regularizers"),
+        repository="https://github.com/KevinMusgrave/pytorch-metric-learning",
+        left_out={"tests/losses/test_cross_batch_memory.py": "minutes of training"},
+        copied=("src",),
+        environment={"TEST_DEVICE": "cpu", "TEST_DTYPES": "float32,float64"},
+    ),
+    "segmentation_models_pytorch": Suite(
+        tests=("tests/test_losses.py", "tests/test_preprocessing.py", "tests/test_base.py", "tests/base"),
+        repository="https://github.com/qubvel-org/segmentation_models.pytorch",
+        copied=("segmentation_models_pytorch",),
+        environment={"HF_HUB_OFFLINE": "1"},
     ),
     "stable_baselines3": Suite(copied=("stable_baselines3",)),
     "transformers": Suite(

@@ -147,12 +147,12 @@ def softmax(input: Any, dim: int) -> Any:
 
 def _softmax_rows(out: Any, rows: Any) -> None:
     sums, _ = _exponentials(out, rows, _SAFE)
-    np.multiply(out, np.reciprocal(sums, sums), out)
+    np.divide(out, sums, out)  # by a reciprocal, a single class would not have the probability 1
 
 
 def _softmax_columns(out: Any, columns: Any) -> None:
     sums, _ = _exponentials_of_columns(out, columns, _SAFE)
-    np.multiply(out, np.reciprocal(sums, sums), out)
+    np.divide(out, sums, out)  # by a reciprocal, a single class would not have the probability 1
 
 
 @kernel

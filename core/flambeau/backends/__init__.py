@@ -13,6 +13,18 @@ False
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum
 
-__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum"]
+__all__ = ["cpu", "cuda", "cudnn", "flags_frozen", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum"]
+
+
+def flags_frozen() -> bool:
+    """False: the settings can always be assigned to, without a context."""
+    return False
+
+
+def __allow_nonbracketed_mutation() -> AbstractContextManager[None]:
+    """A context in which the settings can be assigned to."""
+    return nullcontext()

@@ -420,7 +420,8 @@ class _Compiler(Expressions):
         target = self.target(node.target)
         if isinstance(node.target, ast.Name):
             self.note_class(node.target.id, annotation if is_script_class(annotation) else None)
-        return [ast.Assign([target], self.annotated(kind, self.dynamic(node.value)))]
+        value = self.listed(node.value) or self.dynamic(node.value)
+        return [ast.Assign([target], self.annotated(kind, value))]
 
     def statement_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):

@@ -342,7 +342,7 @@ class ScriptObject:
 
 
 def attribute_of(owner: Any, name: str) -> Any:
-    """An attribute of an object of the archive.
+    """An attribute of an object of the archive, or a tensor's `tolist`, which is called as a method there.
 
     Raises:
         RuntimeError: of anything else.
@@ -350,7 +350,8 @@ def attribute_of(owner: Any, name: str) -> Any:
     known = isinstance(owner, ScriptObject) and owner.knows(name)
     if isinstance(owner, torch.device) and name in ("type", "index"):
         return getattr(owner, name)
-    if known or (isinstance(owner, tuple) and name in getattr(owner, "_fields", ())):
+    listed = isinstance(owner, torch.Tensor) and name == "tolist"
+    if known or listed or (isinstance(owner, tuple) and name in getattr(owner, "_fields", ())):
         return getattr(owner, name)
     raise RuntimeError(f"the code of the archive asks a {type(owner).__name__} for {name!r}: refused")
 

@@ -8,7 +8,10 @@ import inspect
 import math
 import sys
 import typing
+import warnings
+from collections import OrderedDict
 from collections.abc import Callable
+from enum import Enum
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -306,7 +309,7 @@ class Expressions:
             self.refuse(node, f"Module '{type(module).__name__}' has no attribute '{name}'")
         value = getattr(module, name)
         declared = annotations_of(type(module))
-        fixed = name not in vars(module) or name in constants_of(type(module)) or callable(value)
+        fixed = name not in vars(module) or name in constants_of(type(module)) or callable(value) or isinstance(value, Enum)
         if fixed or (value is None and name not in declared):
             if isinstance(value, torch.Tensor):
                 self.refuse(node, f"'{name}' is a tensor of the class; make it a buffer or an attribute of the module")
@@ -453,6 +456,11 @@ class Expressions:
         else:
             self.refuse(target, "a comprehension with targets of this kind isn't supported")
 
+    def bind_parts(self, target: ast.expr, item: Any, node: ast.AST) -> None:
+        """Let the names of a comprehension stand for one of the items that it goes through."""
+        for assignment in self.bind(target, item, node):
+            self.name_parts(assignment.targets[0], assignment.value)  # type: ignore[attr-defined]
+
     def value_ListComp(self, node: ast.ListComp) -> Any:
         items = self.iterated(node, "List")
         if isinstance(items, ast.comprehension):
@@ -464,9 +472,9 @@ class Expressions:
             return ast.ListComp(element, [items])
         values = []
         for item in items:
-            if self.bind(node.generators[0].target, item, node):
-                self.refuse(node, "a comprehension over modules with other values isn't supported")
+            self.bind_parts(node.generators[0].target, item, node)
             values.append(self.dynamic(node.elt))
+        self.parts = {}
         return ast.List(values, ast.Load())
 
     def value_DictComp(self, node: ast.DictComp) -> Any:
@@ -477,10 +485,10 @@ class Expressions:
             return ast.DictComp(key, value, [items])
         keys, values = [], []
         for item in items:
-            if self.bind(node.generators[0].target, item, node):
-                self.refuse(node, "a comprehension over modules with other values isn't supported")
+            self.bind_parts(node.generators[0].target, item, node)
             keys.append(self.dynamic(node.key))
             values.append(self.dynamic(node.value))
+        self.parts = {}
         return ast.Dict([*keys], values)
 
     def value_JoinedStr(self, node: ast.JoinedStr) -> Any:
@@ -527,9 +535,10 @@ class Expressions:
         module = owner.value
         if name in module._modules:
             return self.module_call(Static(module._modules[name], attribute_path(name, owner.path)), "forward", node)
-        if name in ("keys", "values", "items") and isinstance(module, nn.ModuleDict):
+        of_dict = name in ("keys", "values", "items") and isinstance(module, nn.ModuleDict)
+        if of_dict or name in ("children", "named_children"):
             children = [(Static(key), Static(child, attribute_path(key, owner.path))) for key, child in module._modules.items()]
-            return Static([pair if name == "items" else pair[name == "values"] for pair in children])
+            return Static([pair if name in ("items", "named_children") else pair[name != "keys"] for pair in children])
         if is_container(module):
             self.refuse(node, f"a {type(module).__name__} cannot be called")
         own: Any = vars(module).get(name)
@@ -551,7 +560,9 @@ class Expressions:
         args, kwargs = self.arguments(node)
         if name in _TO and not node.args and not node.keywords:
             return self.parse(f"torch.to({text}, {literal(_TO[name])})")
-        if name in ("cuda", "numpy", "backward", "tolist"):
+        if name == "tolist":
+            self.refuse(node, "Expected type hint for result of tolist()")
+        if name in ("cuda", "numpy", "backward"):
             self.refuse(node, f"Tensor.{name} isn't supported in a script that is saved")
         if name == "type" and node.args:
             return self.call("torch.to", node, text)
@@ -563,6 +574,13 @@ class Expressions:
             name = "split_with_sizes"
         name = TOP.get(name, name)
         return self.parse(f"torch.{name}({', '.join([text, *args, *(f'{key}={value}' for key, value in kwargs.items())])})")
+
+    def listed(self, node: ast.expr | None) -> ast.expr | None:
+        """`x.tolist()`, which is for a value whose type is annotated; None for any other expression."""
+        match node:
+            case ast.Call(ast.Attribute(owner, "tolist"), [], []):
+                return self.parse(f"({self.text(owner)}).tolist()")
+        return None
 
     def function_call(self, function: Static, node: ast.Call) -> Any:
         target: Any = function.value
@@ -599,8 +617,9 @@ class Expressions:
         if isinstance(target, MethodType) and isinstance(target.__self__, nn.Module):
             return self.module_call(Static(target.__self__, function.path), name, node)
         for family in ("linalg", "fft", "special"):
-            if getattr(getattr(torch, family), name, None) is target:
-                return self.call(f"torch.{family}_{name}", node)
+            short = name.removeprefix(f"{family}_")  # `linalg.inv` is called `linalg_inv` where this is `torch`
+            if getattr(getattr(torch, family), short, None) is target:
+                return self.call(f"torch.{family}_{short}", node)
         if isinstance(target, torch._ops.OpOverloadPacket):
             space = "torch" if target.namespace == "aten" else f"ops.{target.namespace}"
             return self.call(f"{space}.{target.__name__}", node)
@@ -672,6 +691,10 @@ class Expressions:
             return self.forked(node)
         if target is torch.jit.wait:
             return self.call("torch.wait", node)
+        if target is OrderedDict:
+            return self.call("dict", node)
+        if target is warnings.warn:
+            return self.call("torch.warn", node)
         if target is torch.jit.is_scripting:
             return Static(True)
         if target in (torch.jit.is_tracing, torch._C._get_tracing_state if hasattr(torch._C, "_get_tracing_state") else None):

@@ -316,8 +316,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "upsample_bilinear2d": _upsample("bilinear"),
     "upsample_bicubic2d": _upsample("bicubic"),
     "upsample_trilinear3d": _upsample("trilinear"),
-    **{name: _creation(name) for name in ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn",
-                                          "randperm", "zeros", "scalar_tensor", "tensor")},
+    **{name: _creation(name) for name in ("arange", "as_tensor", "empty", "eye", "full", "linspace", "ones", "rand", "randint",
+                                          "randn", "randperm", "zeros", "scalar_tensor", "tensor")},
     **{name: _like(name) for name in ("empty_like", "ones_like", "rand_like", "randn_like", "zeros_like")},
     "full_like": lambda value, fill, **kwargs: torch.full_like(value, fill, **_named(kwargs)),
 }  # fmt: skip

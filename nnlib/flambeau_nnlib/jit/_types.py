@@ -22,7 +22,8 @@ __all__ = [
     "type_of_value",
 ]
 
-OF_TORCH = ("flambeau.", "flambeau_nnlib.")  # how the modules begin of what TorchScript knows as torch's own
+# How the modules begin of what TorchScript knows as torch's own; the last, where flambeau is `torch`.
+OF_TORCH = ("flambeau.", "flambeau_nnlib.", "torch.")
 
 
 class NoType(Exception):
@@ -61,7 +62,7 @@ def is_named_tuple(cls: Any) -> bool:
 
 def is_script_class(cls: Any) -> bool:
     """Whether something is a class of a program's own whose methods can be compiled."""
-    library = not isinstance(cls, type) or cls.__module__.startswith((*OF_TORCH, "builtins", "typing"))
+    library = not isinstance(cls, type) or cls.__module__.startswith((*OF_TORCH, "builtins", "collections", "typing"))
     return not library and not issubclass(cls, (torch.nn.Module, torch.Tensor, BaseException, tuple, enum.Enum))
 
 

@@ -127,3 +127,15 @@ def test_methods_of_scripted_modules_are_scripted_code_whoever_calls_them():
             call(x - 1)
     written.define("def asked(self, x):\n    return x + 1 if torch.jit.is_scripting() else x")
     assert written.asked(x) == 1
+
+
+def test_whole_numbers_are_floats_where_scripted_functions_declare_them():
+    @torch.jit.script
+    def scaled(x, factor: float = 2, offset: float | None = None):
+        return x * factor if offset is None else x * factor + offset
+
+    whole = torch.tensor([3])
+    assert scaled(whole).dtype == scaled(whole, 1).dtype == scaled(whole, factor=1).dtype == torch.float32
+    assert scaled(whole, 2, 1).tolist() == [7.0]
+    with pytest.raises(RuntimeError, match="factors"):
+        scaled(whole, factors=1)

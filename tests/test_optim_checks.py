@@ -80,3 +80,8 @@ def test_a_wrapper_can_have_its_steps_hooked():
     wrapper = Wrapper(optim.SGD([torch.nn.Parameter(torch.ones(1))]))
     wrapper.register_step_post_hook(lambda optimizer, args, kwargs: seen.append(optimizer))
     assert wrapper.step(lambda: 7) == 7 and seen == [wrapper]
+
+
+def test_weight_decay_of_adam_is_declared_as_a_float():  # hydra-zen makes 0.0 of 0 by that
+    for optimizer in (torch.optim.Adam, torch.optim.AdamW):
+        assert inspect.signature(optimizer).parameters["weight_decay"].annotation in ("float", float)

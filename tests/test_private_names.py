@@ -653,3 +653,25 @@ def test_modules_with_other_parameters_for_a_while():
     assert layer.weight is own and own.grad is None and drawn["weight"].grad.tolist() == [[1.0, 1.0]]
     with pytest.raises(RuntimeError, match="Unexpected key"):
         torch.nn.utils.stateless._reparametrize_module(layer, {"other": own}, strict=True).__enter__()
+
+
+def test_code_knows_that_it_is_traced():
+    seen = []
+
+    def double(x):
+        seen.append(torch._C._is_tracing())
+        return 2 * x
+
+    double(torch.ones(1))
+    torch.jit.trace(double, torch.ones(1), check_trace=False)
+    assert not seen[0] and seen[1] and not torch._C._is_tracing()
+
+
+def test_classes_of_graphs():
+    graph = torch.jit.script(doubled).graph
+    assert isinstance(graph, torch._C.Graph) and all(isinstance(each, torch._C.Value) for each in graph.inputs())
+    assert all(isinstance(each, torch._C.Node) for each in graph.nodes())
+
+
+def doubled(x):
+    return 2 * x

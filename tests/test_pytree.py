@@ -124,3 +124,9 @@ def test_choosing_leaves():
     with pytest.raises(ValueError, match="missing key"):
         pytree.tree_map(max, {"a": 1}, {"b": 1})
     assert pytree.is_namedtuple(Point) and not pytree.is_structseq(Point) and pytree.is_structseq(torch.ones(1).max(0))
+
+
+def test_parts_of_named_tuples():
+    kind = collections.namedtuple("kind", ["left", "right"])
+    parts, context = pytree._namedtuple_flatten(kind(1, 2))
+    assert parts == [1, 2] and context is kind and pytree._namedtuple_unflatten(parts, context) == kind(1, 2)

@@ -149,11 +149,21 @@ def test_mnist_is_missing(tmp_path):
         datasets.MNIST(tmp_path)
 
 
-def test_mnist_from_no_mirror(tmp_path, mnist_mirror, monkeypatch, capsys):
-    monkeypatch.setattr(datasets.MNIST, "mirrors", [f"file://{tmp_path}/nowhere/"])
-    with pytest.raises(RuntimeError, match=r"Error downloading train-images-idx3-ubyte\.gz"):
+def test_mnist_from_no_mirror(tmp_path, mnist_mirror, monkeypatch):
+    monkeypatch.setattr(datasets.MNIST, "mirrors", [f"file://{tmp_path}/nowhere/", f"file://{tmp_path}/neither/"])
+    with pytest.raises(
+        RuntimeError, match=r"Error downloading train-images-idx3-ubyte\.gz:\nTried .*nowhere/, got:\n.*\nTried .*neither/"
+    ):
         datasets.MNIST(tmp_path / "data", download=True)
-    assert "nowhere" in capsys.readouterr().err
+
+
+def test_mnist_from_the_mirror_whose_files_are_whole(tmp_path, mnist_mirror, monkeypatch):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for name, _ in datasets.MNIST.resources:
+        (broken / name).write_bytes(b"half of it")
+    monkeypatch.setattr(datasets.MNIST, "mirrors", [f"file://{broken}/", *datasets.MNIST.mirrors])
+    assert len(datasets.MNIST(tmp_path / "data", download=True)) == len(mnist_mirror["train-images-idx3-ubyte"])
 
 
 def test_not_an_idx_file(tmp_path):

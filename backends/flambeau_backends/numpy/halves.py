@@ -94,12 +94,13 @@ _OF_NUMPY = (  # whose loops for halves compute in float32, too
 )  # fmt: skip
 _COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 _ACTIVATIONS = (
-    "elu", "erf", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "hardsigmoid", "hardswish", "leaky_relu", "sigmoid",
-    "silu", "silu_backward", "softplus",
+    "elu", "elu_backward", "erf", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "hardsigmoid",
+    "hardsigmoid_backward", "hardswish", "hardswish_backward", "leaky_relu", "log_sigmoid_backward", "mish_backward", "sigmoid",
+    "silu", "silu_backward", "softplus", "softplus_backward",
 )  # fmt: skip
 _WHOLE = (  # whose operands are converted as a whole
     "amax", "amin", "cross_entropy_backward", "elman_backward", "fixed_norm_backward", "gru_backward", "log_softmax_backward",
-    "lstm_backward", "max_dim", "min_dim", "mse_loss_backward", "norm_backward", "softmax_backward",
+    "lstm_backward", "max_dim", "min_dim", "mse_loss_backward", "norm_backward", "prod_backward", "softmax_backward",
 )  # fmt: skip
 _FEW = 1 << 12  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
 _BOOL = np.dtype(bool)

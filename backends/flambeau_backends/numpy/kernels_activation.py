@@ -87,7 +87,6 @@ def mish(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def mish_backward(g: Any, input: Any) -> Any:
     """`g (n + 4 x (n - e) / (n + 2)) / (n + 2)`."""
 

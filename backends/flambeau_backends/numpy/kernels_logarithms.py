@@ -11,7 +11,7 @@ from flambeau.calls.op import OPS
 from .constants import has_vectors, number
 from .kernels import clip, kernel
 from .namespace import namespace
-from .pieces import by_pairs_of_pieces, by_pieces, over_pieces, select, wide
+from .pieces import by_pairs_of_pieces, by_pieces, over_pieces, select
 from .polynomials import polynomial
 from .quiet import quiet
 
@@ -107,7 +107,6 @@ def softplus(input: Any, beta: float, threshold: float) -> Any:
 
 @kernel
 @quiet
-@wide
 def softplus_backward(g: Any, input: Any, beta: float, threshold: float) -> Any:
     dtype = input.dtype
 
@@ -135,7 +134,6 @@ def log_sigmoid(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def log_sigmoid_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         np.exp(x, out)

@@ -12,7 +12,7 @@ from flambeau.calls.op import OPS
 from .constants import has_vectors, number
 from .kernels import clip, kernel
 from .namespace import namespace
-from .pieces import by_pieces, over_pieces, select, wide
+from .pieces import by_pieces, over_pieces, select
 from .quiet import quiet
 
 __all__: list[str] = []
@@ -128,7 +128,6 @@ def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
 
 @kernel
 @quiet
-@wide
 def elu_backward(g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     dtype = input.dtype
     zero, slope = number(0, dtype), alpha * scale * input_scale
@@ -192,7 +191,6 @@ def hardsigmoid(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def hardsigmoid_backward(g: Any, input: Any) -> Any:
     low, high, six = (number(value, input.dtype) for value in (-3, 3, 6))
 
@@ -212,7 +210,6 @@ def hardswish(input: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def hardswish_backward(g: Any, input: Any) -> Any:
     dtype = input.dtype
     low, high, half, one = (number(value, dtype) for value in (-3, 3, 0.5, 1))

@@ -13,7 +13,6 @@ from flambeau.operations.reductions import axis_of
 
 from .kernels import KERNELS, kernel
 from .layout import in_rows
-from .pieces import wide
 from .quiet import quiet
 
 __all__: list[str] = []
@@ -56,7 +55,6 @@ def _others(rows: Any) -> Any:
 
 @kernel
 @quiet
-@wide
 def prod_backward(g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     """The product divided by the element, as PyTorch computes it; by running products where the product is 0, infinite or NaN,
     or lost digits to underflow."""

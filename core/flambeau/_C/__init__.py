@@ -28,7 +28,7 @@ __all__ = [
     "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_are_functorch_transforms_active", "_current_graph_task_id",
     "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_default_device", "_get_privateuse1_backend_name",
     "_get_tracing_state", "_has_xpu", "_is_alias_of", "_is_torch_function_mode_enabled",
-    "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
+    "_is_tracing", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor  # tensordict, fastai
@@ -60,6 +60,11 @@ def _is_torch_function_mode_enabled() -> bool:
     return bool(open_modes.get())
 
 
+def _is_tracing() -> bool:
+    """Whether `torch.jit.trace` is running a program on its examples.  For asteroid-filterbanks."""
+    return bool(torch.jit.is_tracing())
+
+
 def _is_alias_of(data: Tensor, other: Tensor) -> bool:
     """Whether two tensors share their memory.  For tensordict."""
     first, second = data.untyped_storage(), other.untyped_storage()
@@ -83,7 +88,7 @@ def _get_tracing_state() -> tracing.TracingState | None:
 
 
 def __getattr__(name: str) -> Any:
-    """The graphs of scripts and traces, which few programs need.  For fvcore."""
-    if name in ("Block", "Graph", "Node", "Value"):
+    """The classes of the graphs that `torch.jit` makes, which few programs need.  For fvcore, snntorch."""
+    if name in ("Block", "Graph", "Node", "TensorType", "Type", "Value"):
         return getattr(import_module("flambeau_nnlib.jit._graph"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -105,6 +105,15 @@ def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
     return list(values)
 
 
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
+    """The elements of a named tuple, and its class.  For norse, which registers its classes."""
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
+    return context(*values)
+
+
 def is_structseq(obj: Any) -> bool:
     """Whether it is a result with names, as of `torch.max`, or a class of such."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))

@@ -91,6 +91,25 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
         raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
 
 
+def _with_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which parameters that are declared as `float` turn whole numbers into floats, as compiled code does."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function
+    floats = [name for name, parameter in signature.parameters.items() if parameter.annotation in (float, "float", float | None)]
+    if not floats:
+        return function
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        bound.arguments.update({name: float(value) for name in floats if type(value := bound.arguments[name]) is int})
+        return function(*bound.args, **bound.kwargs)
+
+    return run
+
+
 def _code_of(code: Any, function: Any) -> str:
     """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
     try:
@@ -149,6 +168,7 @@ class ScriptFunction(_WithGraph):
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self._run = _with_floats(function)
         self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # if `trace` has made it
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
@@ -159,7 +179,7 @@ class ScriptFunction(_WithGraph):
         if recording is not None:
             return recording.called(self, args, kwargs)
         with _raising_errors(self.function, args, kwargs):
-            return self.function(*args, **kwargs)
+            return self._run(*args, **kwargs)
 
     @property
     def _traced(self) -> bool:

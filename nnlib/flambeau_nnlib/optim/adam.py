@@ -114,7 +114,7 @@ class Adam(FirstOrder):
         lr: Scalar = 1e-3,
         betas: tuple[Scalar, Scalar] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: Scalar = 0,
+        weight_decay: float = 0,
         amsgrad: bool = False,
         *,
         foreach: bool | None = None,

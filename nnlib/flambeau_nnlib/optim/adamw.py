@@ -51,7 +51,7 @@ class AdamW(Adam):
         lr: Scalar = 1e-3,
         betas: tuple[Scalar, Scalar] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: Scalar = 1e-2,
+        weight_decay: float = 1e-2,
         amsgrad: bool = False,
         *,
         maximize: bool = False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import string
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -151,14 +150,13 @@ class MNIST(VisionDataset):
                 self._download_from_mirrors(name, md5)
 
     def _download_from_mirrors(self, name: str, md5: str) -> None:
-        last: URLError | None = None
+        tried = ""
         for mirror in self.mirrors:
             try:
                 return download_and_extract_archive(mirror + name, self.raw_folder, md5=md5)
-            except URLError as error:
-                print(f"Failed to download {mirror + name}: {error}", file=sys.stderr)
-                last = error
-        raise RuntimeError(f"Error downloading {name}") from last
+            except (RuntimeError, URLError) as error:  # no answer, or not the file that was asked for
+                tried += f"Tried {mirror}, got:\n{error}\n"
+        raise RuntimeError(f"Error downloading {name}:\n{tried}")
 
     def __len__(self) -> int:
         return len(self.data)

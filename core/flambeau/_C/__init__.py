@@ -13,7 +13,6 @@ import flambeau as torch
 from ..calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_function_impl, open_modes
 from ..linalg.checks import _LinAlgError
 from ..random import Generator
-from ..runtime import tracing
 from ..runtime.devices import device
 from ..serialization.records import PyTorchFileReader, PyTorchFileWriter
 from ..tape.engine import current_task
@@ -21,7 +20,7 @@ from ..tape.transforming import in_transform
 from ..tensors.tensor import Tensor
 from ..values.dtypes import dtype, finfo, iinfo
 from ..values.sizes import Size
-from . import _functorch, _nn
+from . import _functorch, _nn, tracing
 
 __all__ = [
     "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",

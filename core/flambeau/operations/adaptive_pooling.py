@@ -147,7 +147,8 @@ def _max_indices_forward(xp: Any, input: Any, /, sizes: Sequence[int]) -> Any:
         for place in range(max((stop - start for start, stop in windows), default=1)):
             position = xp.asarray([min(start + place, stop - 1) for start, stop in windows], dtype=xp.int64)
             part = xp.take(values, position, axis=dim)
-            position = xp.broadcast_to(xp.reshape(position, [size if d == dim else 1 for d in range(input.ndim)]), part.shape)
+            across = tuple(size if d == dim else 1 for d in range(input.ndim))
+            position = xp.broadcast_to(xp.reshape(position, across), part.shape)
             if best is None:
                 best, chosen = part, position
             else:

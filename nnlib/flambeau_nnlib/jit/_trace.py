@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.runtime import tracing
+from flambeau._C import tracing
 
 from ._convolutions import as_one_operator
 from ._recording import TracerWarning, Tracing

@@ -26,7 +26,8 @@ static const Kernel *choose(const char **name) {
     bool any = asked == NULL || *asked == 0, avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
-    if (avx512 && (any || !strcmp(asked, "avx512"))) return *name = "avx512", kernels_avx512;
+    any = any || !strcmp(asked, "avx512"); /* the most that there is */
+    if (avx512 && any) return *name = "avx512", kernels_avx512;
     if (avx2 && (any || !strcmp(asked, "avx2"))) return *name = "avx2", kernels_avx2;
 #else
     (void)asked;

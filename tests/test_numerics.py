@@ -403,3 +403,11 @@ def test_the_probability_of_a_class_with_all_of_it_is_1(dtype, dim):
     expected = torch.zeros(300, 5, dtype=dtype)
     expected[:, 0] = 1.0
     assert torch.equal(torch.softmax(scores if dim else scores.t().contiguous(), dim), expected if dim else expected.t())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int64, torch.complex64])
+def test_evenly_spaced_numbers_may_be_none_or_one(dtype: torch.dtype) -> None:
+    for start, end in ((-2.0, -3), (0, 1), (1e300, 2e300)):
+        empty = torch.linspace(start, end, 0, dtype=dtype)
+        assert empty.shape == (0,) and empty.dtype is dtype
+    assert torch.linspace(5, 9, 1, dtype=dtype).tolist() == [5]

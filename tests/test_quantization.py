@@ -77,6 +77,7 @@ def test_halves_are_rounded_in_single_precision() -> None:
         (lambda x: torch.fake_quantize_per_channel_affine(x, torch.ones(2), torch.zeros(2), 1, 0, 15), RuntimeError),
         (lambda x: torch.fake_quantize_per_channel_affine(x, torch.ones(2), torch.zeros(2), -2, 0, 15), RuntimeError),
         (lambda x: torch.fake_quantize_per_channel_affine(x, torch.ones(2), torch.zeros(2), 5, 0, 15), IndexError),
+        (lambda x: torch.fake_quantize_per_channel_affine(x, torch.ones(2), torch.zeros(2), -3, 0, 15), IndexError),
         (lambda x: torch.fake_quantize_per_channel_affine(x, torch.ones(2), torch.ones(2).int() + 20, 0, 0, 15), RuntimeError),
     ],
 )

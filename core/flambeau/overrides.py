@@ -107,7 +107,7 @@ _IGNORED = """
     arange as_strided as_tensor asarray bartlett_window blackman_window device dtype empty empty_permuted
     empty_strided enable_grad eye fill finfo from_dlpack from_file from_numpy frombuffer full hamming_window hann_window
     iinfo inference_mode is_grad_enabled is_inference_mode_enabled kaiser_window layout linspace load logspace
-    memory_format no_grad normal ones promote_types rand rand_like randint randint_like randn randn_like randperm
+    memory_format no_grad normal ones promote_types qscheme rand rand_like randint randint_like randn randn_like randperm
     range result_type save scalar_tensor set_grad_enabled tensor tril_indices triu_indices vander vmap zeros
     Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.eig Tensor.lstsq
     Tensor.new Tensor.new_empty Tensor.new_empty_strided Tensor.new_full Tensor.new_ones Tensor.new_tensor

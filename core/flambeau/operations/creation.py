@@ -514,9 +514,9 @@ def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
     """The array of these numbers; without steps, an empty one."""
     backend, dtype = key.backend, key.dtype
     xp = backend.on(key.device.index or 0)
-    if steps == 1:
-        return xp.full((1,), start, dtype=key.raw_dtype)
-    gaps = max(steps - 1, 1)
+    if steps < 2:
+        return xp.full((steps,), start if steps else 0, dtype=key.raw_dtype)
+    gaps = steps - 1
     step = (end - start) / gaps
     if dtype is dtypes.float32:
         start, end, step = _singles(start, end, gaps)

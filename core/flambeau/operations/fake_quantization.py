@@ -104,10 +104,10 @@ def fake_quantize_per_channel_affine(
             raise RuntimeError(f"{argument} should be a 1-D tensor")
     if scale.shape != zero_point.shape:
         raise RuntimeError("scale and zero-point need to have the same dimensions")
-    if axis < 0:
-        raise RuntimeError("`axis` must be between 0 and number of dimensions of input")
     if len(scale) != input.shape[wrap_dim(axis, input.ndim)]:
         raise RuntimeError("dimensions of scale and zero-point are not consistent with input tensor")
+    if axis < 0:
+        raise RuntimeError("`axis` must be between 0 and number of dimensions of input")
     _check_range(quant_min, quant_max)
     if zero_point.dtype is dtypes.int32 and bool(((zero_point < quant_min) | (zero_point > quant_max)).any()):
         raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")

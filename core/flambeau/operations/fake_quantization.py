@@ -35,7 +35,7 @@ def _fake_quantized(name: str, input: Tensor, scale: Tensor, zero_point: Tensor,
 
 def _check_range(quant_min: int, quant_max: int) -> None:
     if quant_min > quant_max:
-        raise RuntimeError("`quant_min` should be less than or         equal to `quant_max`.")
+        raise RuntimeError("`quant_min` should be less than or equal to `quant_max`.")
 
 
 @composite(method=False, grad_fn="FakeQuantizePerTensorAffineCachemaskBackward0")

@@ -26,7 +26,7 @@ FACTS = """
 import json, sys
 from flambeau import backend
 from flambeau.conformance.record import last_runs
-from flambeau.launching.listing import facts
+from flambeau.cli.listing import facts
 name = sys.argv[1]
 print(json.dumps([backend.installed().get(name, ""), dict(facts(name)), last_runs(name)]))
 """

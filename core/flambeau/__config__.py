@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import flambeau as torch
 
-from .launching.env import report
+from .cli.env import report
 
 __all__ = ["parallel_info", "show"]
 

@@ -13,39 +13,26 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _tensor as _tensor
 from . import backend, operations, version
-from ._tensor_str import set_printoptions
-from ._utils import _assert as _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .calls import overriding, wrappers
-from .calls import tables as _tables
-from .calls import transform_hooks as _hooks
-from .calls.dispatch import broadcast_shapes
-from .operations.sampling import _sample_dirichlet as _sample_dirichlet
-from .operations.sampling import _standard_gamma as _standard_gamma
-from .operations.symbolic import *
-from .protocols import interchange as _interchange
-from .protocols import pickling as _pickling
-from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from .runtime import aliases, settings
-from .runtime.devices import device, get_default_device, set_default_device
-from .runtime.settings import *
-from .storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, is_storage
-from .subclasses import volatile as _volatile
-from .subclasses import wrappers as _wrappers
-from .subclasses.parameter import Parameter as _Parameter
-from .subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
-from .tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from .tensors import memory_format as _memory_format
-from .tensors.memory_format import *
-from .tensors.storage import StorageBase as StorageBase
-from .tensors.tensor import Tensor, attach
-from .transforms import conjugate_views as _conjugate_views
-from .transforms import forward_ad as _forward_ad
-from .values import dtypes
-from .values import qschemes as _qschemes
-from .values.dtypes import (
+from .compat import _tensor as _tensor
+from .compat import volatile as _volatile
+from .compat._utils import _assert as _assert
+from .engine.calls import overriding, wrappers
+from .engine.calls import tables as _tables
+from .engine.calls import transform_hooks as _hooks
+from .engine.calls.dispatch import broadcast_shapes
+from .engine.devices import aliases, settings
+from .engine.devices.devices import device, get_default_device, set_default_device
+from .engine.devices.settings import *
+from .engine.tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from .engine.tensors import memory_format as _memory_format
+from .engine.tensors.memory_format import *
+from .engine.tensors.storage import StorageBase as StorageBase
+from .engine.tensors.tensor import Tensor, attach
+from .engine.values import dtypes
+from .engine.values import qschemes as _qschemes
+from .engine.values.dtypes import (
     bfloat16,
     can_cast,
     cdouble,
@@ -85,9 +72,22 @@ from .values.dtypes import (
     uint32,
     uint64,
 )
-from .values.qschemes import *
-from .values.sizes import Size
-from .values.symbols import SymBool, SymFloat, SymInt
+from .engine.values.qschemes import *
+from .engine.values.sizes import Size
+from .engine.values.symbols import SymBool, SymFloat, SymInt
+from .layouts.subclasses import wrappers as _wrappers
+from .layouts.subclasses.parameter import Parameter as _Parameter
+from .layouts.subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
+from .operations.sampling import _sample_dirichlet as _sample_dirichlet
+from .operations.sampling import _standard_gamma as _standard_gamma
+from .operations.symbolic import *
+from .protocols import interchange as _interchange
+from .protocols import pickling as _pickling
+from .protocols.printing import set_printoptions
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, is_storage
+from .transforms import conjugate_views as _conjugate_views
+from .transforms import forward_ad as _forward_ad
 from .version import __version__
 
 __all__ = [
@@ -129,8 +129,26 @@ bool: dtype = dtypes.bool_
 float: dtype = dtypes.float_
 int: dtype = dtypes.int_
 
-# Packages outside the core, which are imported when they are first used.
+# Modules under PyTorch's names, which are imported when they are first used.
 _PACKAGES = {
+    "linalg": "flambeau.operations.linalg",
+    "fft": "flambeau.operations.fft",
+    "special": "flambeau.operations.special",
+    "signal": "flambeau.operations.signal",
+    "sparse": "flambeau.layouts.sparse",
+    "nested": "flambeau.layouts.nested",
+    "_C": "flambeau.compat._C",
+    "_VF": "flambeau.compat._VF",
+    "_functorch": "flambeau.compat._functorch",
+    "_guards": "flambeau.compat._guards",
+    "_operator": "flambeau.library.operators",
+    "_ops": "flambeau.library.ops",
+    "_schema": "flambeau.library.schema",
+    "_subclasses": "flambeau.compat._subclasses",
+    "_tensor": "flambeau.compat._tensor",
+    "_tensor_str": "flambeau.protocols.printing",
+    "_utils": "flambeau.compat._utils",
+    "_vmap_internals": "flambeau.compat._vmap_internals",
     "nn": "flambeau_nnlib.nn",
     "optim": "flambeau_nnlib.optim",
     "multiprocessing": "flambeau_nnlib.multiprocessing",
@@ -141,19 +159,19 @@ _PACKAGES = {
     "cpu.amp": "flambeau_nnlib.amp.cpu",
     "cuda.amp": "flambeau_nnlib.amp.cuda",
     "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
-    "fx": "flambeau_nnlib.fx",
-    "compiler": "flambeau_nnlib.compiler",
-    "_dynamo": "flambeau_nnlib._dynamo",
+    "fx": "flambeau_nnlib.compile.fx",
+    "compiler": "flambeau_nnlib.compile.compiler",
+    "_dynamo": "flambeau_nnlib.compat._dynamo",
     "_functorch.vmap": "flambeau.transforms.batching.vmap",
-    "jit": "flambeau_nnlib.jit",
-    "_jit_internal": "flambeau_nnlib.jit._internal",
-    "export": "flambeau_nnlib.export",
-    "onnx": "flambeau_nnlib.onnx",
-    "_higher_order_ops": "flambeau_nnlib._higher_order_ops",
+    "jit": "flambeau_nnlib.compile.jit",
+    "_jit_internal": "flambeau_nnlib.compile.jit._internal",
+    "export": "flambeau_nnlib.compile.export",
+    "onnx": "flambeau_nnlib.compile.onnx",
+    "_higher_order_ops": "flambeau_nnlib.compile.higher_order",
     "ao": "flambeau_nnlib.ao",
     "quantization": "flambeau_nnlib.ao.quantization",
     "hub": "flambeau_nnlib.hub",
-    "legacy": "flambeau_nnlib.legacy",
+    "legacy": "flambeau_nnlib.compat.legacy",
     "utils.data": "flambeau_nnlib.data",
     "utils.data._utils": "flambeau_nnlib.data",
     "utils.data.graph_settings": "flambeau_nnlib.data.datapipes.iter",
@@ -161,22 +179,25 @@ _PACKAGES = {
     "utils.benchmark": "flambeau_nnlib.benchmark",
     "utils.benchmark.utils": "flambeau_nnlib.benchmark",
     "utils.tensorboard": "flambeau_nnlib.tensorboard",
-    "utils.model_zoo": "flambeau_nnlib.model_zoo",
-    "utils.ffi": "flambeau_nnlib.ffi",
+    "utils.model_zoo": "flambeau_nnlib.compat.model_zoo",
+    "utils.ffi": "flambeau_nnlib.compat.ffi",
 }
 for _name, _target in _PACKAGES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
-    from flambeau_nnlib import amp, distributions, export, fx, hub, jit, legacy, multiprocessing, nn, onnx, optim
-    from flambeau_nnlib._higher_order_ops import cond, while_loop
-    from flambeau_nnlib.compiler import compile
+    from flambeau_nnlib import amp, distributions, hub, multiprocessing, nn, optim
+    from flambeau_nnlib.compat import legacy
+    from flambeau_nnlib.compile import export, fx, jit, onnx
+    from flambeau_nnlib.compile.compiler import compile
+    from flambeau_nnlib.compile.higher_order import cond, while_loop
 
-    from . import _functions, autograd, cpu, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
+    from . import _functions, autograd, cpu, cuda, masked, overrides, random, testing, utils
     from ._functions import *
+    from .cli.launcher import install_as_torch
     from .cuda.generic import AcceleratorError, Event, OutOfMemoryError, Stream, get_device_module
     from .func import vmap
-    from .launching.launcher import install_as_torch
+    from .operations import fft, linalg, signal, special
     from .serialization import load, save
     from .utils.dlpack import to_dlpack
 
@@ -215,7 +236,7 @@ _LATE = {
     "DeviceObjType": "jit._graph",
     "TensorType": "jit._graph",
     "to_dlpack": "utils.dlpack",
-    "install_as_torch": "launching.launcher",
+    "install_as_torch": "cli.launcher",
     "ops": "_ops",
     "Future": "futures",
     "torch": "_C",

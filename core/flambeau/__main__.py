@@ -1,8 +1,8 @@
-"""`python -m flambeau`: see `launching.launcher`."""
+"""`python -m flambeau`: see `cli.launcher`."""
 
 from __future__ import annotations
 
-from .launching.launcher import main
+from .cli.launcher import main
 
 if __name__ == "__main__":
     main()

@@ -2,7 +2,7 @@
 
 Editors read this file; nothing imports it.
 
-Written by `python -m flambeau.launching.stubs`.
+Written by `python -m flambeau.cli.stubs`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Written by `python -m flambeau.launching.stubs`."""
+"""Written by `python -m flambeau.cli.stubs`."""
 # ruff: noqa: E501
 
 from builtins import bool as _bool

@@ -17,7 +17,7 @@ from . import backend as backends
 from . import cuda
 from .backends import cuda as switches
 from .cuda.graphs import CUDAGraph
-from .runtime import devices
+from .engine.devices import devices
 
 __all__ = [
     "Graph", "current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count",

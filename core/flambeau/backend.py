@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 import pluggy
 
-from .runtime import hookspecs
-from .runtime.aliases import without_aliases
-from .runtime.hookspecs import FusionChain, FusionInput, FusionStep, Operand, hookimpl
-from .values import dtypes
-from .values.dtypes import dtype
+from .engine.devices import hookspecs
+from .engine.devices.aliases import without_aliases
+from .engine.devices.hookspecs import FusionChain, FusionInput, FusionStep, Operand, hookimpl
+from .engine.values import dtypes
+from .engine.values.dtypes import dtype
 
 __all__ = [
     "Backend", "Creating", "FusionChain", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type",

@@ -15,16 +15,16 @@ import flambeau as torch
 from . import autograd
 from .autograd.functional import standard_basis
 from .autograd.graph import disable_saved_tensors_hooks
-from .tape import engine
-from .tape.grad_mode import _grad, enable_grad
-from .tape.transforming import as_argument, differentiating, transforming
-from .tensors.tensor import Tensor
+from .engine.tape import engine
+from .engine.tape.grad_mode import _grad, enable_grad
+from .engine.tape.transforming import as_argument, differentiating, transforming
+from .engine.tensors.tensor import Tensor
+from .engine.values.trees import flatten, tree_map, unflatten
 from .transforms import forward_ad
 from .transforms.batching.keys import drop_level, lift
 from .transforms.batching.levels import active, levels_of
 from .transforms.batching.vmap import vmap
 from .transforms.rearrange import rearrange
-from .values.trees import flatten, tree_map, unflatten
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",

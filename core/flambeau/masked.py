@@ -16,12 +16,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .calls.overriding import DisableTorchFunctionSubclass, is_tensor_method_or_property
-from .calls.tables import OPS, PUBLIC
-from .linalg.norms import vector_norm
+from .engine.calls.overriding import DisableTorchFunctionSubclass, is_tensor_method_or_property
+from .engine.calls.tables import OPS, PUBLIC
+from .engine.tensors.tensor import Tensor
+from .engine.values import dtypes
 from .operations.creation import as_tensor
-from .tensors.tensor import Tensor
-from .values import dtypes
+from .operations.linalg.norms import vector_norm
 
 __all__ = [
     "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",

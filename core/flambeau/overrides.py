@@ -1,6 +1,6 @@
 """`torch.overrides`: which functions `__torch_function__` can override, and their names.
 
-How overrides are called is in `calls/overriding.py`.
+How overrides are called is in `engine/calls/overriding.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 import flambeau as torch
 
-from .calls.function_modes import TorchFunctionMode
-from .calls.overriding import (
+from .engine.calls.function_modes import TorchFunctionMode
+from .engine.calls.overriding import (
     NOT_OFFERED,
     PUBLISHED,
     DisableTorchFunctionSubclass,
@@ -28,8 +28,8 @@ from .calls.overriding import (
     redispatch_function,
     wrap_torch_function,
 )
-from .calls.tables import PUBLIC
-from .tensors.tensor import Tensor
+from .engine.calls.tables import PUBLIC
+from .engine.tensors.tensor import Tensor
 
 __all__ = [
     "DisableTorchFunctionSubclass", "TorchFunctionMode", "enable_reentrant_dispatch", "get_ignored_functions",

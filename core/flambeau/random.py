@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from . import backend as backends
-from .calls.transform_hooks import hooks
-from .runtime.devices import canonical, device, dispatch_key
-from .tape.transforming import open_batches
-from .tensors.tensor import Tensor, wrap
-from .values import dtypes
+from .engine.calls.transform_hooks import hooks
+from .engine.devices.devices import canonical, device, dispatch_key
+from .engine.tape.transforming import open_batches
+from .engine.tensors.tensor import Tensor, wrap
+from .engine.values import dtypes
 
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 

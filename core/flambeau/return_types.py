@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .calls.named_results import CLASSES
-from .calls.named_results import rebuild as _rebuild  # noqa: F401 (for older pickles)
-from .calls.results import result_type
-from .calls.tables import OPS
+from .engine.calls.named_results import CLASSES
+from .engine.calls.named_results import rebuild as _rebuild  # noqa: F401 (for older pickles)
+from .engine.calls.results import result_type
+from .engine.calls.tables import OPS
 
 __all__: list[str] = []
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any, ClassVar
 
+from .engine.devices.devices import dispatch_key
+from .engine.devices.mapping import map_file
+from .engine.tensors.storage import StorageBase, how_viewed, memory_root, source_of
+from .engine.tensors.tensor import Tensor, wrap
+from .engine.values import dtypes
 from .operations.creation import arange, empty, tensor
 from .operations.from_data import frombuffer
-from .runtime.devices import dispatch_key
-from .runtime.mapping import map_file
-from .tensors.storage import StorageBase, how_viewed, memory_root, source_of
-from .tensors.tensor import Tensor, wrap
-from .values import dtypes
 
 __all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "placed", "storage_of"]
 

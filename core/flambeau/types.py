@@ -13,12 +13,12 @@ import os
 from collections.abc import Sequence
 from typing import IO, TypeAlias
 
-from .runtime.devices import device as _device
+from .engine.devices.devices import device as _device
+from .engine.tensors.memory_format import layout as _layout  # noqa: F401
+from .engine.tensors.tensor import Tensor
+from .engine.values.dtypes import dtype as _dtype  # noqa: F401 (a name of this module, as the others)
+from .engine.values.sizes import Size
 from .storage import TypedStorage, UntypedStorage
-from .tensors.memory_format import layout as _layout  # noqa: F401
-from .tensors.tensor import Tensor
-from .values.dtypes import dtype as _dtype  # noqa: F401 (a name of this module, as the others)
-from .values.sizes import Size
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import flambeau as torch
-from flambeau.calls.tables import OPS
+from flambeau.engine.calls.tables import OPS
 
 ROOT = Path(__file__).parents[2]
 
@@ -216,7 +216,7 @@ SECTIONS: dict[str, list[Page]] = {
         _of("flambeau.onnx", "Models for other runtimes."),
         _of("flambeau.fx", "Programs as graphs that other programs change."),
         _of("flambeau.jit", "`torch.jit`, and archives that it has written."),
-        _of("flambeau.graphs", "The record of a call at the level of kernels."),
+        _of("flambeau.transforms.capture", "The record of a call at the level of kernels."),
         _of("flambeau.library", "Operators of one's own by name."),
         _of("flambeau.overrides", "Classes and modes that change what functions do."),
     ],

@@ -332,7 +332,7 @@ def _notes(name: str, member: Any) -> str:
 
 def source_file(name: str, member: Any) -> str | None:
     """The file in which a name is defined: of an operation, that of its record."""
-    from flambeau.calls.tables import OPS
+    from flambeau.engine.calls.tables import OPS
 
     record = OPS.get(name.rpartition(".")[2]) if name.count(".") == 0 else None
     function: Callable[..., Any] | Any = (

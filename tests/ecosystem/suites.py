@@ -279,7 +279,7 @@ SUITES = {
     "timm": Suite(
         left_out={
             "tests/test_models.py": "thousands of models",
-            "tests/test_optim.py": "many minutes: each optimizer, compiled and not",
+            "tests/optim/test_optim.py": "many minutes: each optimizer, compiled and not",
             "tests/test_sweep.py": "a script that the sdist lacks",
             "tests/test_sweep_fuzz.py": "a script that the sdist lacks",
             "tests/test_train_resume.py": "a script that the sdist lacks",

@@ -88,7 +88,7 @@ PROTOCOLS = {  # what Python's own functions and statements call, as test_rest.p
     "__reduce_ex__", "__setstate__", "__getnewargs__", "__class_getitem__", "__array__", "__dlpack__", "__new__", "__init__",
 }  # fmt: skip
 NOT_COMPARED = {
-    "Event Stream record_stream": "need a device with streams: tests/test_cuda.py",
+    "Event Stream record_stream": "need a device with streams: tests/devices/test_cuda.py",
     "__torch_dispatch__ __array_wrap__ redispatch_function enable_reentrant_dispatch": "are PyTorch's own machinery, or NumPy's",
     "symeig graphsafe_set_state": "PyTorch removed the one, and has the other for CUDA alone",
     "__getattr__ __torch_function__ RemovableHandle": "are not called by name: test_overrides.py, test_autograd.py",

@@ -1,6 +1,6 @@
 """Nested tensors: the same items, sizes, texts, gradients and exceptions as PyTorch's.
 
-What PyTorch refuses and flambeau computes is in `tests/test_nested.py` only (gradients of sums over the ragged dimension, causal
+What PyTorch refuses and flambeau computes is in `tests/layouts/test_nested.py` only (gradients of sums over the ragged dimension, causal
 attention of any width), and so is the gradient of a softmax over it, which PyTorch takes over all items at once.
 """
 

@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 
 from flambeau.backend import Backend, hookimpl
-from flambeau.values import dtypes
+from flambeau.engine.values import dtypes
 
 from ..numpy.float8 import raw_dtypes
 from . import attention, convolution, kernels, matrix, movement, normalization, optimizers

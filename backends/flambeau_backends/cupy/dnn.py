@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from flambeau import backends
-from flambeau.runtime import settings
+from flambeau.engine.devices import settings
 
 __all__ = ["library", "run"]
 

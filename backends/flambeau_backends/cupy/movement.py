@@ -9,8 +9,8 @@ import cupy
 import cupyx
 import numpy as np
 
-from flambeau.calls.op import OPS
-from flambeau.tensors.memory_format import preserve_format
+from flambeau.engine.calls.op import OPS
+from flambeau.engine.tensors.memory_format import preserve_format
 
 from .kernels import KERNELS, dense, kernel
 from .namespace import xp

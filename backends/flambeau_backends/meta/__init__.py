@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import Backend, contiguous_strides, hookimpl
-from flambeau.values import dtypes
+from flambeau.engine.values import dtypes
 
 from ..numpy import NumpyBackend, without_new_axes
 from ..numpy.memory import as_strided

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from flambeau.backend import memory_order
+from flambeau.engine.tensors.memory_format import preserve_format
 from flambeau.extension import forward_of
-from flambeau.tensors.memory_format import preserve_format
 
 from ..numpy.kernels_fourier import transform_order
 from .arrays import MetaArray, described, in_order, like

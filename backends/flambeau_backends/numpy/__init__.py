@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import Backend, contiguous_strides, hookimpl
-from flambeau.values import dtypes
+from flambeau.engine.values import dtypes
 
 from . import (  # noqa: F401
     kernels,
@@ -107,7 +107,7 @@ class NumpyBackend(Backend):
         return raw_dtypes()
 
     def device_count(self) -> int:
-        from flambeau.runtime.devices import CPU_DEVICES
+        from flambeau.engine.devices.devices import CPU_DEVICES
 
         return CPU_DEVICES
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.values import dtypes
+from flambeau.engine.values import dtypes
 
 __all__ = ["converted", "is_complex32", "is_float8", "raw_dtypes"]
 

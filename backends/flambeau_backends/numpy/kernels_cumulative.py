@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from .constants import WIDER
 from .kernels import KERNELS

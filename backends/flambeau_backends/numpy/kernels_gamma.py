@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from .kernels import KERNELS
 from .pieces import by_pieces, select

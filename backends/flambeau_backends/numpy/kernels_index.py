@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import contiguous_strides
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from .kernels import KERNELS, kernel, summing
 from .layout import in_rows

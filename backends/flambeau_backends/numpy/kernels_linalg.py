@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 from flambeau.operations.distance import pair_distances_forward
 
 from .kernels import kernel

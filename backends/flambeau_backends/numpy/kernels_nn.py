@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import memory_order
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from . import conv_columns
 from .constants import number

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from .kernels import kernel
 from .namespace import namespace

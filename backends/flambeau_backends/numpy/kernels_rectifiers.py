@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from .constants import has_vectors, number
 from .kernels import clip, kernel

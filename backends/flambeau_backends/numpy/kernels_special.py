@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from .float8 import is_complex32
 from .kernels import KERNELS, kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 
 from . import kernels_cumulative, kernels_index, kernels_nn, kernels_resample, sums  # noqa: F401  (registers their kernels first)
 from .kernels import KERNELS, kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.calls.op import OPS
+from flambeau.engine.calls.op import OPS
 from flambeau.operations.reductions import axis_of
 
 from . import few

@@ -17,7 +17,7 @@ import sys
 from types import ModuleType
 
 from .. import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
-from ..values.dtypes import bool_ as bool
+from ..engine.values.dtypes import bool_ as bool
 from . import creation as _creation
 from . import data_types as _data_types
 from . import elementwise as _elementwise

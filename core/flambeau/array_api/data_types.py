@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..runtime import devices
-from ..runtime.devices import device
-from ..tensors.tensor import Tensor
-from ..values import dtypes
-from ..values.dtypes import dtype
+from ..engine.devices import devices
+from ..engine.devices.devices import device
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from ..engine.values.dtypes import dtype
 
 __all__ = ["__array_namespace_info__", "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 

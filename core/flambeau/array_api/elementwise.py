@@ -8,8 +8,8 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tensors.tensor import Tensor
-from ..values.dtypes import COMPLEX, FLOATING
+from ..engine.tensors.tensor import Tensor
+from ..engine.values.dtypes import COMPLEX, FLOATING
 from .data_types import promoted, with_scalar
 
 __all__ = ["clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "tanh", "where"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tensors.tensor import Tensor
-from ..values.dtypes import dtype
+from ..engine.tensors.tensor import Tensor
+from ..engine.values.dtypes import dtype
 
 __all__ = [
     "fft",

@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tensors.tensor import Tensor
+from ..engine.tensors.tensor import Tensor
 from .data_types import result_type
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tensors.tensor import Tensor
-from ..values.dtypes import INTEGER, dtype
+from ..engine.tensors.tensor import Tensor
+from ..engine.values.dtypes import INTEGER, dtype
 from .data_types import isdtype
 from .manipulation import Axes, axes_of
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
-from ..tensors.tensor import Tensor
-from ..values.dtypes import COMPLEX
+from ..engine.tensors.tensor import Tensor
+from ..engine.values.dtypes import COMPLEX
 from .elementwise import together
 from .reductions import over
 

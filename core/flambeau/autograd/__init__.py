@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tape.anomaly import detect_anomaly, set_detect_anomaly
-from ..tape.grad_mode import (
+from ..engine.tape.anomaly import detect_anomaly, set_detect_anomaly
+from ..engine.tape.grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -16,7 +16,7 @@ from ..tape.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from . import anomaly_mode, forward_ad, grad_mode, graph  # noqa: F401  # modules of PyTorch
+from . import forward_ad, graph  # noqa: F401  # modules of PyTorch
 from .backward import backward, grad
 from .function import Function, NestedIOFunction
 from .gradcheck import gradcheck, gradgradcheck
@@ -38,7 +38,7 @@ variable.Variable = Variable  # type: ignore[attr-defined]  # defined in the mod
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("functional", "profiler", "profiler_util"):  # few programs need them
+    if name in ("anomaly_mode", "functional", "grad_mode", "profiler", "profiler_util"):  # few programs need them
         from importlib import import_module
 
         return import_module(f"flambeau.autograd.{name}")

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from ..calls import overriding
-from ..runtime.devices import DispatchKey
-from ..runtime.state import state
-from ..runtime.warning import warn
-from ..tape import engine
-from ..tape.node import Node
-from ..tape.tensor_class import RECORDED, tensor_class
-from ..tape.transforming import refuse_backward
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
-from ..values.sizes import Size
+from ..engine.calls import overriding
+from ..engine.devices.devices import DispatchKey
+from ..engine.devices.state import state
+from ..engine.devices.warning import warn
+from ..engine.tape import engine
+from ..engine.tape.node import Node
+from ..engine.tape.tensor_class import RECORDED, tensor_class
+from ..engine.tape.transforming import refuse_backward
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
+from ..engine.values.sizes import Size
 from . import graph
 
 __all__ = ["backward", "grad"]

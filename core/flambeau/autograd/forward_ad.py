@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..runtime.state import state
+from ..engine.devices.state import state
 from ..transforms.forward_ad import (
     UnpackedDualTensor,
     dual_level,

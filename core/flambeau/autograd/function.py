@@ -14,18 +14,18 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..runtime.state import state
-from ..tape import engine
-from ..tape.grad_mode import _grad, is_grad_enabled, no_grad
-from ..tape.node import RELEASED, Error, Node, Output, next_seq, remember_trace
-from ..tape.saved import SavedTensor, check_saved, unpack_tensor
-from ..tape.transforming import in_transform
-from ..tape.transforming import open_batches as active
+from ..engine.devices.state import state
+from ..engine.tape import engine
+from ..engine.tape.grad_mode import _grad, is_grad_enabled, no_grad
+from ..engine.tape.node import RELEASED, Error, Node, Output, next_seq, remember_trace
+from ..engine.tape.saved import SavedTensor, check_saved, unpack_tensor
+from ..engine.tape.transforming import in_transform
+from ..engine.tape.transforming import open_batches as active
+from ..engine.values.handles import RemovableHandle
 from ..transforms import forward_ad
-from ..values.handles import RemovableHandle
 
 if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -332,7 +332,7 @@ def _bound(ctx: Function, name: str) -> Callable[..., Any]:
 
 
 def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
     if not isinstance(gradient, Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(gradient).__name__})")
@@ -373,7 +373,7 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], result: Any) -> Sequence[Any]:
     """The tangents of the outputs, computed by the user's `jvp` from those of the arguments."""
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
     if ctx.materialize_grads:
         tangents = [
@@ -397,7 +397,7 @@ def _tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], result:
 
 
 def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
     cls = type(ctx)
     separate = cls.setup_context is not Function.setup_context
@@ -436,7 +436,7 @@ def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, 
 
 def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], outputs: Sequence[Any]) -> list[Any]:
     """Connect the outputs to the graph: each gets an edge to `node`, unless it has no gradient."""
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
     dirty = ctx.dirty_tensors or ()
     for tensor in dirty:
@@ -485,7 +485,7 @@ def _is_among(value: Any, values: Sequence[Any]) -> bool:
 
 def _modified(tensor: Tensor, edge: Output | None) -> None:
     """Rebase the history of an input that was modified in place."""
-    from ..calls import inplace
+    from ..engine.calls import inplace
 
     if edge is not None:
         inplace.check_writable(tensor, used="has been used")
@@ -495,8 +495,8 @@ def _modified(tensor: Tensor, edge: Output | None) -> None:
 
 
 def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: int, constant: bool) -> Tensor:
-    from ..tensors.storage import IN_CUSTOM_FUNCTION
-    from ..tensors.tensor import alias
+    from ..engine.tensors.storage import IN_CUSTOM_FUNCTION
+    from ..engine.tensors.tensor import alias
 
     if is_input:  # return a view of the input, because the input itself must keep its history
         parent, tensor = tensor, alias(tensor)
@@ -515,8 +515,8 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
 
 def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
     """Turn the tensors given to `save_for_backward` into saved tensors of the node."""
-    from ..calls.nodes import save, save_output
-    from ..tensors.tensor import Tensor
+    from ..engine.calls.nodes import save, save_output
+    from ..engine.tensors.tensor import Tensor
 
     saved: list[Any] = []
     for index, value in enumerate(ctx.to_save or ()):
@@ -541,7 +541,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def backward(ctx: Any, *args: Any) -> Any:
-        from ..tensors.tensor import Tensor
+        from ..engine.tensors.tensor import Tensor
 
         with no_grad():
             outputs = function(ctx, *args)
@@ -621,7 +621,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
     """The tensors in nested sequences and dicts, in order."""
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
     if isinstance(value, Tensor) or (value is None and keep_none):
         yield value
@@ -639,7 +639,7 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
 
 def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:
     """The nested structure `pattern`, with its tensors replaced by the values of `flat` in order."""
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
     if isinstance(pattern, Tensor):
         return next(flat)

@@ -10,7 +10,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tape.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from ..engine.tape.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from ..transforms import forward_ad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..engine.tape.tensor_class import RECORDED as F
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from ..operations.creation import zeros, zeros_like
 from ..operations.sampling import rand, randn
-from ..tape.tensor_class import RECORDED as F
-from ..tensors.tensor import Tensor
 from ..transforms import forward_ad
 from ..transforms.batching.vmap import vmap
-from ..values import dtypes
 from .backward import grad
 from .function import Function
 

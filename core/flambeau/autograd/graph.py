@@ -10,14 +10,14 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..runtime.state import state
-from ..tape.engine import current_task
-from ..tape.node import Node, accumulator
-from ..tape.saved import SAVE_HOOKS, pack
-from ..values.handles import RemovableHandle
+from ..engine.devices.state import state
+from ..engine.tape.engine import current_task
+from ..engine.tape.node import Node, accumulator
+from ..engine.tape.saved import SAVE_HOOKS, pack
+from ..engine.values.handles import RemovableHandle
 
 if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
@@ -63,7 +63,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     >>> torch.autograd.graph.increment_version(x); x._version
     1
     """
-    from ..tensors.tensor import Tensor
+    from ..engine.tensors.tensor import Tensor
 
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not t.is_inference():

@@ -19,9 +19,9 @@ from typing import Any, NoReturn
 
 import flambeau as torch
 
-from ..calls.nodes import observe_nodes
+from ..engine.calls.nodes import observe_nodes
+from ..engine.values.trees import flatten
 from ..overrides import TorchFunctionMode, redispatch_function
-from ..values.trees import flatten
 from .profiler_util import EventList, FunctionEvent, MemRecordsAcc
 
 __all__ = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.tape.engine import queue_callback
+from ..engine.tensors.tensor import Tensor
 from ..operations.creation import empty
-from ..tape.engine import queue_callback
-from ..tensors.tensor import Tensor
 
 __all__ = ["Variable", "VariableMeta"]
 

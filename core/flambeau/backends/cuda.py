@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from ..runtime.settings import get_float32_matmul_precision, set_float32_matmul_precision
+from ..engine.devices.settings import get_float32_matmul_precision, set_float32_matmul_precision
 from .switches import changed
 
 __all__ = [
@@ -46,7 +46,7 @@ def is_available() -> bool:
 
 def is_built() -> bool:
     """Whether a backend for CUDA is installed."""
-    from ..runtime import cuda as runtime
+    from ..engine.devices import cuda as runtime
 
     try:
         return runtime.backend() is not None
@@ -122,7 +122,7 @@ def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> AbstractContextManager[None]:
     """Deprecated: context in which only these implementations of attention may be used."""
-    from ..runtime.warning import warn_once
+    from ..engine.devices.warning import warn_once
 
     warn_once(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. "

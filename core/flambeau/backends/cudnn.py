@@ -29,7 +29,7 @@ def version() -> int | None:
 
 
 def _backend_version() -> int | None:
-    from ..runtime import cuda as runtime
+    from ..engine.devices import cuda as runtime
 
     number: int | None = getattr(runtime.backend(), "cudnn_version", lambda: None)()
     return number

@@ -14,7 +14,7 @@ from functools import partial
 from queue import Empty, Queue
 from typing import Any, NamedTuple
 
-from ..runtime.host import COMPUTED_ON_HOST
+from ..engine.devices.host import COMPUTED_ON_HOST
 from .kit import Result, attempt, checks_of
 
 __all__ = ["Done", "Options", "results_of"]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime import cuda as runtime
-from ..runtime.cuda import *
-from ..runtime.cuda import _is_in_bad_fork as _is_in_bad_fork
+from ..engine.devices import cuda as runtime
+from ..engine.devices.cuda import *
+from ..engine.devices.cuda import _is_in_bad_fork as _is_in_bad_fork
 from . import graphs, memory, monitoring, random, streams
 from .graphs import *
 from .memory import *
@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Any:
         return random.default_generators()
     if name in _MODULES:
         return import_module(_MODULES[name])
-    from ..subclasses.tensor_types import TENSOR_TYPES
+    from ..layouts.subclasses.tensor_types import TENSOR_TYPES
 
     attribute = TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
     if attribute is None:

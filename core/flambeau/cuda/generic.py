@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from .. import backend as backends
-from ..runtime import devices
+from ..engine.devices import devices
 
 __all__ = ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module"]
 

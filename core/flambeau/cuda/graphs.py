@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Any, Final
 
 from .. import autograd
-from ..runtime import cuda as runtime
-from ..runtime.cuda_capabilities import RawGraph
-from ..tensors.tensor import Tensor
+from ..engine.devices import cuda as runtime
+from ..engine.devices.cuda_capabilities import RawGraph
+from ..engine.tensors.tensor import Tensor
 from . import streams
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]

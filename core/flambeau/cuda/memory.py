@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ..runtime import cuda as runtime
+from ..engine.devices import cuda as runtime
 from .generic import OutOfMemoryError
 
 __all__ = [

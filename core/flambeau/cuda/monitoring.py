@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from ..runtime import cuda as runtime
+from ..engine.devices import cuda as runtime
 
 __all__ = ["clock_rate", "device_memory_used", "list_gpu_processes", "memory_usage", "power_draw", "temperature", "utilization"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import random as generators
-from ..runtime import cuda as runtime
-from ..runtime import devices
-from ..tensors.tensor import Tensor
+from ..engine.devices import cuda as runtime
+from ..engine.devices import devices
+from ..engine.tensors.tensor import Tensor
 
 __all__ = [
     "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",

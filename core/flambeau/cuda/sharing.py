@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime import cuda as runtime
-from ..runtime.devices import device, dispatch_key
-from ..tensors.tensor import Tensor, wrap
-from ..values import dtypes
+from ..engine.devices import cuda as runtime
+from ..engine.devices.devices import device, dispatch_key
+from ..engine.tensors.tensor import Tensor, wrap
+from ..engine.values import dtypes
 from . import streams
 
 __all__ = ["borrow", "collect", "ipc_collect", "lend"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from ..runtime import cuda as runtime
-from ..runtime import devices
-from ..runtime.cuda_capabilities import RawEvent, RawStream
+from ..engine.devices import cuda as runtime
+from ..engine.devices import devices
+from ..engine.devices.cuda_capabilities import RawEvent, RawStream
 from . import generic
 
 __all__ = [

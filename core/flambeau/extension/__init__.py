@@ -20,15 +20,15 @@ Everything else is internal and may change in any version.
 
 from __future__ import annotations
 
-from ..calls.arguments import Dims, Number, as_float, as_int
-from ..calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
-from ..calls.node_names import gathered
-from ..calls.op import source
-from ..calls.wrappers import open_to_overrides
+from ..engine.calls.arguments import Dims, Number, as_float, as_int
+from ..engine.calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import source
+from ..engine.calls.wrappers import open_to_overrides
+from ..engine.devices.warning import warn
+from ..engine.tape.node import shown_as
+from ..layouts.subclasses.parameter import Buffer, Parameter
 from ..operations.relocation import relocate
-from ..runtime.warning import warn
-from ..subclasses.parameter import Buffer, Parameter
-from ..tape.node import shown_as
 from . import functions
 from .aten import LOSSES, REDUCTIONS
 from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_count

@@ -11,7 +11,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tensors.tensor import Tensor
+from ..engine.tensors.tensor import Tensor
 
 __all__ = ["ATEN"]
 
@@ -106,7 +106,7 @@ def _pin_memory(input: Tensor, device: Any = None) -> Tensor:
 @_operator
 def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2` of a sparse `mat1`."""
-    from ..sparse import addmm
+    from ..layouts.sparse import addmm
 
     result: Tensor = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     return result
@@ -115,7 +115,7 @@ def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, a
 @_operator
 def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
     """The product of a CSR tensor and a dense one by a reduction; and, as outside of training, no places of the extremes."""
-    from ..sparse import mm
+    from ..layouts.sparse import mm
 
     return mm(input, other, reduce), torch.empty(0, dtype=torch.int64, device=other.device)
 

@@ -11,10 +11,10 @@ from functools import cache, partial
 from typing import Any
 
 from ..backend import Backend
-from ..tape.fast_path import FAST
-from ..tape.grad_mode import is_grad_enabled
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.tape.fast_path import FAST
+from ..engine.tape.grad_mode import is_grad_enabled
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 
 __all__ = ["evaluate", "fused_step", "has_step", "is_mutable", "step_count"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.tables import OPS
-from ..tensors.tensor import Tensor
+from ..engine.calls.tables import OPS
+from ..engine.tensors.tensor import Tensor
 
 __all__ = ["Kernels", "array_of", "forward_of", "has_data", "kernel_of"]
 

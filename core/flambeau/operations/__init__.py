@@ -1,4 +1,4 @@
-"""All operations, by family.  Importing this package fills the tables of `flambeau.calls.tables`."""
+"""All operations, by family.  Importing this package fills the tables of `flambeau.engine.calls.tables`."""
 
 from __future__ import annotations
 

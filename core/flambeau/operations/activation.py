@@ -7,17 +7,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.arguments import as_float, as_number
-from ..calls.dispatch import require_dtype, require_flags
-from ..calls.inplace import in_place
-from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..calls.tables import PUBLIC
-from ..calls.wrappers import with_out
-from ..tensors.tensor import Tensor
-from ..values import dtypes
-from ..values.scalars import converted
+from ..engine.calls.arguments import as_float, as_number
+from ..engine.calls.dispatch import require_dtype, require_flags
+from ..engine.calls.inplace import in_place
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.calls.tables import PUBLIC
+from ..engine.calls.wrappers import with_out
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from ..engine.values.scalars import converted
 from .conversion import in_format_of
 from .creation import tensor
 from .error_function import erf_forward

@@ -7,12 +7,12 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from ..calls.dispatch import require_dtype, whole_numbers
-from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..tape.grad_mode import no_grad
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor
+from ..engine.calls.dispatch import require_dtype, whole_numbers
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite, op
+from ..engine.tape.grad_mode import no_grad
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor
 from .comparison import where
 from .conversion import in_format_of
 from .creation import tensor

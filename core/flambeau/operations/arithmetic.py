@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.arguments import Number
-from ..calls.dispatch import require_dtype, require_factor, require_tensors, result_dtype
-from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..calls.operands import can_operate
-from ..calls.overriding import may_override, offer_operator
-from ..calls.record import Out
-from ..calls.wrappers import checked
-from ..runtime.warning import warn_of_old
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.arguments import Number
+from ..engine.calls.dispatch import require_dtype, require_factor, require_tensors, result_dtype
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite, op
+from ..engine.calls.operands import can_operate
+from ..engine.calls.overriding import may_override, offer_operator
+from ..engine.calls.record import Out
+from ..engine.calls.wrappers import checked
+from ..engine.devices.warning import warn_of_old
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .formula import no_slope
 
 _add = op(

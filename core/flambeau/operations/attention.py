@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from ..calls import overriding
-from ..calls.op import op
-from ..calls.tables import FUSED
-from ..runtime.devices import DispatchKey
-from ..runtime.state import state
-from ..tape.grad_mode import _grad
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls import overriding
+from ..engine.calls.op import op
+from ..engine.calls.tables import FUSED
+from ..engine.devices.devices import DispatchKey
+from ..engine.devices.state import state
+from ..engine.tape.grad_mode import _grad
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .creation import full
 from .formula import formula
 

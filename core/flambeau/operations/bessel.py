@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..calls.op import op
-from ..calls.record import Out
-from ..tensors.tensor import Tensor
+from ..engine.calls.op import op
+from ..engine.calls.record import Out
+from ..engine.tensors.tensor import Tensor
 from .precision import chebyshev, in_double, product_and_rest
 from .standard_indexing import any_element, mapped
 

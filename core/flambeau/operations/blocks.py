@@ -7,16 +7,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.arguments import Dims, as_int, as_python
-from ..calls.dispatch import require_dtype, whole_numbers
-from ..calls.node_names import gathered
-from ..calls.op import composite
-from ..calls.operands import filler
-from ..calls.record import Out
-from ..calls.tables import PUBLIC
-from ..runtime.warning import warn_once
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.arguments import Dims, as_int, as_python
+from ..engine.calls.dispatch import require_dtype, whole_numbers
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite
+from ..engine.calls.operands import filler
+from ..engine.calls.record import Out
+from ..engine.calls.tables import PUBLIC
+from ..engine.devices.warning import warn_once
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .creation import arange, tensor, zeros
 from .factory import _finish
 from .joining import cat, stack

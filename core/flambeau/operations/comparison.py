@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.codegen import NAMESPACE
-from ..calls.dispatch import refusing, require_data, require_operands, require_tensors, result_dtype
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..calls.wrappers import as_method
-from ..runtime.devices import DispatchKey
-from ..runtime.warning import warn_once
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
-from ..values.scalars import LARGEST_SINGLE, converted
+from ..engine.calls.codegen import NAMESPACE
+from ..engine.calls.dispatch import refusing, require_data, require_operands, require_tensors, result_dtype
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.calls.wrappers import as_method
+from ..engine.devices.devices import DispatchKey
+from ..engine.devices.warning import warn_once
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
+from ..engine.values.scalars import LARGEST_SINGLE, converted
 
 
 def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:

@@ -6,12 +6,12 @@ import cmath
 import math
 from typing import Any
 
-from ..calls.arguments import Number
-from ..calls.dispatch import require_tensors, result_dtype
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.arguments import Number
+from ..engine.calls.dispatch import require_tensors, result_dtype
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .formula import no_slope
 
 __all__: list[str] = []

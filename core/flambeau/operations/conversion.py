@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend import contiguous_strides
-from ..calls import overriding
-from ..calls.dispatch import require_flags, require_tensors
-from ..calls.inplace import assign, check_writable, is_plain, snapshot
-from ..calls.node_names import gathered
-from ..calls.op import op
-from ..calls.tables import OPS
-from ..calls.transform_hooks import hooks
-from ..calls.wrappers import as_method
-from ..runtime import cuda as cuda_runtime
-from ..runtime.devices import DispatchKey, device, dispatch_key
-from ..runtime.state import state
-from ..runtime.warning import warn_once
-from ..tape.fast_path import FAST
-from ..tape.node import shown_as
-from ..tensors.memory_format import channels_last, channels_last_3d, memory_format, preserve_format
-from ..tensors.tensor import Tensor, attach, wrap
-from ..values import dtypes
+from ..engine.calls import overriding
+from ..engine.calls.dispatch import require_flags, require_tensors
+from ..engine.calls.inplace import assign, check_writable, is_plain, snapshot
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import op
+from ..engine.calls.tables import OPS
+from ..engine.calls.transform_hooks import hooks
+from ..engine.calls.wrappers import as_method
+from ..engine.devices import cuda as cuda_runtime
+from ..engine.devices.devices import DispatchKey, device, dispatch_key
+from ..engine.devices.state import state
+from ..engine.devices.warning import warn_once
+from ..engine.tape.fast_path import FAST
+from ..engine.tape.node import shown_as
+from ..engine.tensors.memory_format import channels_last, channels_last_3d, memory_format, preserve_format
+from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.values import dtypes
 
 _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,

@@ -13,13 +13,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from ..calls import overriding
-from ..calls.dispatch import _c_name as c_name
-from ..calls.dispatch import whole_numbers
-from ..calls.op import composite, op
-from ..runtime.warning import warn_once
-from ..tape.grad_mode import _grad
-from ..tensors.tensor import Tensor
+from ..engine.calls import overriding
+from ..engine.calls.dispatch import _c_name as c_name
+from ..engine.calls.dispatch import whole_numbers
+from ..engine.calls.op import composite, op
+from ..engine.devices.warning import warn_once
+from ..engine.tape.grad_mode import _grad
+from ..engine.tensors.tensor import Tensor
 from .padding import constant_pad
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolve"]

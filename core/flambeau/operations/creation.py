@@ -10,20 +10,20 @@ from functools import wraps
 from itertools import pairwise
 from typing import Any
 
-from ..calls import overriding
-from ..calls.arguments import Number, as_int
-from ..calls.dispatch import _c_name as c_name
-from ..calls.tables import PUBLIC
-from ..calls.transform_hooks import hooks
-from ..calls.wrappers import as_method
-from ..runtime.devices import DispatchKey, dispatch_key
-from ..runtime.warning import warn
-from ..tape.fast_path import FAST
-from ..tensors.memory_format import memory_order, strided
-from ..tensors.tensor import Tensor, attach, wrap
-from ..values import dtypes
-from ..values.dtypes import dtype as Dtype
-from ..values.scalars import converted, is_library_scalar, single
+from ..engine.calls import overriding
+from ..engine.calls.arguments import Number, as_int
+from ..engine.calls.dispatch import _c_name as c_name
+from ..engine.calls.tables import PUBLIC
+from ..engine.calls.transform_hooks import hooks
+from ..engine.calls.wrappers import as_method
+from ..engine.devices.devices import DispatchKey, dispatch_key
+from ..engine.devices.warning import warn
+from ..engine.tape.fast_path import FAST
+from ..engine.tensors.memory_format import memory_order, strided
+from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.values import dtypes
+from ..engine.values.dtypes import dtype as Dtype
+from ..engine.values.scalars import converted, is_library_scalar, single
 from .factory import _as_device, _dtype_of, _finish, _key, _with_dtype, plain_shape
 from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .views import as_shape

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.dispatch import require_flags, whole_numbers
-from ..calls.op import op
-from ..calls.tables import PUBLIC
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.dispatch import require_flags, whole_numbers
+from ..engine.calls.op import op
+from ..engine.calls.tables import PUBLIC
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .creation import tensor
 from .loss import check_reduction
 

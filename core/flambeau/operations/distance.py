@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls.dispatch import common_shape
-from ..calls.op import composite, op
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.dispatch import common_shape
+from ..engine.calls.op import composite, op
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .creation import arange
 from .joining import repeated_positions
 from .reductions import _vector_norm as vector_norm

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..calls.inplace import in_place
-from ..calls.op import op
-from ..calls.tables import FUSED, PUBLIC
+from ..engine.calls.inplace import in_place
+from ..engine.calls.op import op
+from ..engine.calls.tables import FUSED, PUBLIC
+from ..engine.devices.devices import DispatchKey
+from ..engine.tape.grad_mode import no_grad
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor
 from ..random import raw_generator
-from ..runtime.devices import DispatchKey
-from ..tape.grad_mode import no_grad
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor
 from .creation import empty_like
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]

@@ -11,9 +11,9 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from ..calls.op import composite
-from ..calls.overriding import may_override, offered_as
-from ..tensors.tensor import Tensor
+from ..engine.calls.op import composite
+from ..engine.calls.overriding import may_override, offered_as
+from ..engine.tensors.tensor import Tensor
 from .matrix import _bmm, _mm
 
 __all__ = ["einsum"]

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..calls import overriding
-from ..calls.dispatch import require_tensors
-from ..calls.named_results import make
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls import overriding
+from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.named_results import make
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .comparison import refuse_complex
 from .formula import no_slope
 from .precision import in_double

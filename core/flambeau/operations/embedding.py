@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls.arguments import as_float, as_int
-from ..calls.node_names import gathered
-from ..calls.op import op
-from ..calls.tables import PUBLIC
-from ..calls.transform_hooks import hooks, one_by_one
-from ..tape.grad_mode import is_grad_enabled, no_grad
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.arguments import as_float, as_int
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import op
+from ..engine.calls.tables import PUBLIC
+from ..engine.calls.transform_hooks import hooks, one_by_one
+from ..engine.tape.grad_mode import is_grad_enabled, no_grad
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .creation import arange, ones_like, tensor, zeros
 from .sorting import searchsorted
 from .standard_indexing import extremes

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.op import op
+from ..engine.calls.op import op
 from .precision import in_double
 
 __all__ = ["erf", "erf_forward", "erfc", "erfc_forward", "polynomial", "scaled_tail"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls.op import composite, op
-from ..tape.grad_mode import no_grad
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.op import composite, op
+from ..engine.tape.grad_mode import no_grad
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .from_data import tensor
 from .views import wrap_dim
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
-from ..calls.dispatch import whole_numbers
-from ..calls.op import op
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.dispatch import whole_numbers
+from ..engine.calls.op import op
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .convolution import kernel_places, output_size, pad_space, spread_out, window
 
 __all__ = ["fold", "unfold"]

@@ -19,15 +19,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from ..calls.dispatch import result_dtype
-from ..calls.inplace import in_place
-from ..calls.overriding import handle_torch_function, relevant, wanted
-from ..calls.tables import PUBLIC
-from ..linalg.norms import vector_norm
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.dispatch import result_dtype
+from ..engine.calls.inplace import in_place
+from ..engine.calls.overriding import handle_torch_function, relevant, wanted
+from ..engine.calls.tables import PUBLIC
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .from_data import tensor
+from .linalg.norms import vector_norm
 from .matrix import mm
 
 __all__: list[str] = []  # `torch._foreach_add` and so on are private names

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.tables import FORMULAS
-from ..tape.tensor_class import RECORDED
+from ..engine.calls.tables import FORMULAS
+from ..engine.tape.tensor_class import RECORDED
 
 __all__ = ["formula", "no_slope"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.op import composite, op
-from ..runtime.warning import warn_once
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.op import composite, op
+from ..engine.devices.warning import warn_once
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .views import wrap_dim
 
 __all__ = [
@@ -86,7 +86,7 @@ op(
 
 def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
     """The tensor cut, or extended with zeros, to these sizes; -1 keeps one."""
-    from ..calls.tables import OPS
+    from ..engine.calls.tables import OPS
 
     shape = list(input.shape)
     for dim, size in zip(dims, sizes, strict=True):

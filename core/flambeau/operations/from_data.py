@@ -8,14 +8,14 @@ from functools import reduce
 from typing import Any
 
 from ..backend import Backend
-from ..runtime.devices import DispatchKey, canonical, dispatch_key
-from ..runtime.devices import device as Device
-from ..runtime.warning import warn, warn_once
-from ..tensors.storage import StorageBase
-from ..tensors.tensor import Tensor, wrap
-from ..values import dtypes
-from ..values.dtypes import dtype as Dtype
-from ..values.scalars import converted, is_library_scalar
+from ..engine.devices.devices import DispatchKey, canonical, dispatch_key
+from ..engine.devices.devices import device as Device
+from ..engine.devices.warning import warn, warn_once
+from ..engine.tensors.storage import StorageBase
+from ..engine.tensors.tensor import Tensor, wrap
+from ..engine.values import dtypes
+from ..engine.values.dtypes import dtype as Dtype
+from ..engine.values.scalars import converted, is_library_scalar
 from .factory import _as_device, _finish, _key
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
@@ -410,7 +410,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
     from .. import backend as backends
-    from ..values.dlpack import Capsule
+    from ..engine.values.dlpack import Capsule
 
     if isinstance(ext_tensor, Tensor):
         if ext_tensor._requires_grad:

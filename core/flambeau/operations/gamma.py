@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..calls.inplace import in_place
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.inplace import in_place
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .error_function import polynomial
 from .precision import chebyshev, in_double, quadrature
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
-from ..calls import overriding
-from ..calls.dispatch import common_shape, require_data
-from ..calls.op import composite, op
-from ..calls.operands import filler
-from ..calls.overriding import DIRECT
-from ..calls.record import Out
-from ..calls.tables import OPS
-from ..calls.transform_hooks import hooks
-from ..runtime.devices import DispatchKey, dispatch_key
-from ..runtime.state import state
-from ..runtime.warning import warn_once
-from ..tape.fast_path import FAST
-from ..tape.grad_mode import is_grad_enabled
-from ..tape.node import shown_as
-from ..tape.tensor_class import RECORDED
-from ..tape.transforming import VMAP_WRITES_TO_ALL
-from ..tensors.tensor import Tensor, attach, wrap
-from ..values import dtypes
-from ..values.scalars import converted
+from ..engine.calls import overriding
+from ..engine.calls.dispatch import common_shape, require_data
+from ..engine.calls.op import composite, op
+from ..engine.calls.operands import filler
+from ..engine.calls.overriding import DIRECT
+from ..engine.calls.record import Out
+from ..engine.calls.tables import OPS
+from ..engine.calls.transform_hooks import hooks
+from ..engine.devices.devices import DispatchKey, dispatch_key
+from ..engine.devices.state import state
+from ..engine.devices.warning import warn_once
+from ..engine.tape.fast_path import FAST
+from ..engine.tape.grad_mode import is_grad_enabled
+from ..engine.tape.node import shown_as
+from ..engine.tape.tensor_class import RECORDED
+from ..engine.tape.transforming import VMAP_WRITES_TO_ALL
+from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.values import dtypes
+from ..engine.values.scalars import converted
 from .standard_indexing import getitem, put
 from .standard_indexing import nonzero as coordinates
 from .views import wrap_dim
@@ -334,8 +334,8 @@ def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple
 
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
-    from ..calls.inplace import assign, check_batch, check_writable, give_history, may_overlap, snapshot
-    from ..tape.grad_mode import is_grad_enabled
+    from ..engine.calls.inplace import assign, check_batch, check_writable, give_history, may_overlap, snapshot
+    from ..engine.tape.grad_mode import is_grad_enabled
 
     if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
         relevant = overriding.relevant((self, index, value))

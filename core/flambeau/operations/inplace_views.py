@@ -7,18 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backend import contiguous_strides
-from ..calls.arguments import as_int
-from ..calls.dispatch import _c_name as c_name
-from ..calls.dispatch import require_tensors
-from ..calls.inplace import check_writable
-from ..calls.signatures import UNSET
-from ..calls.transform_hooks import hooks
-from ..calls.wrappers import as_method
-from ..runtime.state import state
-from ..runtime.warning import warn_once
-from ..tape.grad_mode import is_grad_enabled
-from ..tape.node import Error, shown_as
-from ..tensors.tensor import Tensor, alias, attach
+from ..engine.calls.arguments import as_int
+from ..engine.calls.dispatch import _c_name as c_name
+from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.inplace import check_writable
+from ..engine.calls.signatures import UNSET
+from ..engine.calls.transform_hooks import hooks
+from ..engine.calls.wrappers import as_method
+from ..engine.devices.state import state
+from ..engine.devices.warning import warn_once
+from ..engine.tape.grad_mode import is_grad_enabled
+from ..engine.tape.node import Error, shown_as
+from ..engine.tensors.tensor import Tensor, alias, attach
 from .memory import Place, as_strided
 from .relocation import relocate, resized
 from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze

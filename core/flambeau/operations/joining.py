@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.arguments import Dims
-from ..calls.dispatch import result_dtype, whole_numbers
-from ..calls.node_names import gathered
-from ..calls.op import at_once, composite, op
-from ..calls.record import Out
-from ..calls.transform_hooks import one_by_one
-from ..tensors.memory_format import contiguous_format
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.arguments import Dims
+from ..engine.calls.dispatch import result_dtype, whole_numbers
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import at_once, composite, op
+from ..engine.calls.record import Out
+from ..engine.calls.transform_hooks import one_by_one
+from ..engine.tensors.memory_format import contiguous_format
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 

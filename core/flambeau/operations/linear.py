@@ -5,15 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..calls import overriding
-from ..calls.node_names import become, step
-from ..calls.op import composite, op
-from ..calls.outputs import check
-from ..calls.record import Out
-from ..calls.wrappers import write_result
-from ..tape.engine import key_of_edge, shape_of
-from ..tape.node import Node, shown_as
-from ..tensors.tensor import Tensor
+from ..engine.calls import overriding
+from ..engine.calls.node_names import become, step
+from ..engine.calls.op import composite, op
+from ..engine.calls.outputs import check
+from ..engine.calls.record import Out
+from ..engine.calls.wrappers import write_result
+from ..engine.tape.engine import key_of_edge, shape_of
+from ..engine.tape.node import Node, shown_as
+from ..engine.tensors.tensor import Tensor
 from .matrix import matmul
 from .views import t
 

@@ -9,14 +9,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.dispatch import require_dtype, require_tensors
-from ..calls.named_results import make
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..runtime.warning import warn_once
-from ..tensors.memory_format import contiguous_format
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.dispatch import require_dtype, require_tensors
+from ..engine.calls.named_results import make
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.devices.warning import warn_once
+from ..engine.tensors.memory_format import contiguous_format
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .matrix import _mm
 from .reductions import _vector_norm
 
@@ -127,7 +127,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED)
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
-    from ..linalg import multi_dot
+    from .linalg import multi_dot
 
     _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
     factors = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
@@ -151,7 +151,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
     """
-    from ..linalg import cross as product
+    from .linalg import cross as product
 
     if dim is None:
         warn_once(
@@ -218,7 +218,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
     tensor([[5., 0.]])
     """
-    from ..linalg.checks import broadcast_matrices
+    from .linalg.checks import broadcast_matrices
 
     _check_points(x1, x2, p, compute_mode)
     x1, x2 = broadcast_matrices(x1, x2)
@@ -236,8 +236,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
 @composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskyBackward0")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor: `torch.linalg.cholesky`."""
-    from ..linalg.checks import check_square
-    from ..linalg.decompositions import cholesky_of, refuse_indefinite
+    from .linalg.checks import check_square
+    from .linalg.decompositions import cholesky_of, refuse_indefinite
 
     _deprecate("cholesky(A)", "cholesky(A)")
     check_square("cholesky", input)
@@ -256,7 +256,7 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
 @composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution of `A X = input`, where `input2` is the Cholesky factor of `A`."""
-    from ..linalg.factors import cholesky_solve
+    from .linalg.factors import cholesky_solve
 
     _check_system(input, input2, "u")
     _refuse_dtype("cholesky_solve_cpu", input)
@@ -284,8 +284,8 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
 @composite(out=Out.UNCHECKED, grad_fn="CholeskyInverseBackward0")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
-    from ..linalg.checks import check_square
-    from ..linalg.solves import refuse_singular
+    from .linalg.checks import check_square
+    from .linalg.solves import refuse_singular
 
     check_square("cholesky_inverse", input)
     _refuse_dtype("cholesky_inverse_out_cpu", input)
@@ -300,7 +300,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 @composite(out=Out.OWN_DTYPE)
 def qr(input: Tensor, some: bool = True) -> Any:
     """`torch.linalg.qr`, reduced if `some`, else complete."""
-    from .. import linalg
+    from . import linalg
 
     _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
     return _QR(linalg.qr(input, "reduced" if some else "complete"))
@@ -309,7 +309,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 @composite(out=Out.OWN_DTYPE)
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Singular values as `(U, S, V)`: the factors of `U diag(S) V^H`, with zeros for U and V unless `compute_uv`."""
-    from .. import linalg
+    from . import linalg
 
     if input.ndim < 2:
         raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead")
@@ -328,7 +328,7 @@ def geqrf(input: Tensor) -> Any:
 
     `torch.linalg.householder_product` makes Q of them.
     """
-    from ..linalg.decompositions import geqrf
+    from .linalg.decompositions import geqrf
 
     return geqrf(input)
 
@@ -336,7 +336,7 @@ def geqrf(input: Tensor) -> Any:
 @composite(out=Out.UNCHECKED)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """`torch.linalg.householder_product`."""
-    from ..linalg import householder_product
+    from .linalg import householder_product
 
     return householder_product(input, input2)
 
@@ -347,8 +347,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
     That is `Q input3` or `input3 Q`; with `transpose`, `Q^H` takes the place of Q.
     """
-    from ..linalg.checks import check_floating
-    from ..linalg.decompositions import reflect
+    from .linalg.checks import check_floating
+    from .linalg.decompositions import reflect
 
     tau, other = input2, input3
     for name, matrix in (("input", input), ("other", other)):
@@ -384,14 +384,14 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 @composite
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
     """`(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, they are named and `info` is with them."""
-    from .. import linalg
+    from . import linalg
 
     _deprecate("lu(A)", "lu_factor(A)")
     factors = linalg.lu_factor_ex(A, pivot=pivot)
     result = tuple(factors) if get_infos else tuple(factors[:2])
     if out is None:
         return _LUWithInfo(result) if get_infos else result
-    from ..calls import outputs
+    from ..engine.calls import outputs
 
     outputs.write("lu", Out(0), out, result)
     return out
@@ -400,7 +400,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of `A X = input` from the LU factorization of `A`."""
-    from .. import linalg
+    from . import linalg
 
     _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
     return linalg.lu_solve(LU_data, LU_pivots, input)
@@ -409,8 +409,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 @composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """`P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty ones for what is not asked for."""
-    from ..linalg.checks import anywhere
-    from ..linalg.factors import unpacked
+    from .linalg.checks import anywhere
+    from .linalg.factors import unpacked
 
     if LU_data.ndim < 2:
         raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead")
@@ -433,7 +433,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 @composite(out=Out.OWN_DTYPE, grad_fn="TriangularSolveBackward0")
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, with a copy of `A`."""
-    from ..linalg import solve_triangular
+    from .linalg import solve_triangular
 
     _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
     for name, matrix in (("b", input), ("A", A)):
@@ -455,7 +455,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def inverse(input: Tensor) -> Tensor:
     """The inverses of square matrices: `torch.linalg.inv`."""
-    from ..linalg import inv
+    from .linalg import inv
 
     return inv(input)
 
@@ -463,7 +463,7 @@ def inverse(input: Tensor) -> Tensor:
 @composite
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse: `torch.linalg.pinv`, with another default."""
-    from ..linalg import pinv
+    from .linalg import pinv
 
     return pinv(input, rcond)
 
@@ -471,7 +471,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @composite
 def det(input: Tensor) -> Tensor:
     """The determinants of square matrices: `torch.linalg.det`."""
-    from .. import linalg
+    from . import linalg
 
     return linalg.det(input)
 
@@ -479,8 +479,8 @@ def det(input: Tensor) -> Tensor:
 @composite
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants: NaN for negative ones, `-inf` for 0."""
-    from .. import linalg
-    from ..linalg.checks import promote_square
+    from . import linalg
+    from .linalg.checks import promote_square
 
     promote_square("logdet", input)
     sign: Tensor
@@ -494,7 +494,7 @@ def logdet(input: Tensor) -> Tensor:
 @composite(out=Out.OWN_DTYPE)
 def slogdet(input: Tensor) -> Any:
     """The sign and the logarithm of the absolute value of the determinants: `torch.linalg.slogdet`."""
-    from .. import linalg
+    from . import linalg
 
     return _SLogDet(linalg.slogdet(input))
 
@@ -502,7 +502,7 @@ def slogdet(input: Tensor) -> Any:
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices: `torch.linalg.matrix_power`."""
-    from .. import linalg
+    from . import linalg
 
     return linalg.matrix_power(input, n)
 
@@ -510,7 +510,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 @composite
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices: `torch.linalg.matrix_exp`."""
-    from .. import linalg
+    from . import linalg
 
     return linalg.matrix_exp(input)
 
@@ -520,7 +520,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Orthonormal columns that nearly span the range of `A`: Halko, Martinsson, Tropp (2009), algorithm 4.4."""
-    from ..linalg import qr
+    from .linalg import qr
     from .sampling import randn
 
     dtype = A.dtype if A.is_complex() or A.dtype in (dtypes.float16, dtypes.float64) else dtypes.float32
@@ -535,7 +535,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """About the `q` largest singular values of `A` (of `A - M`) with their vectors, as `(U, S, V)`, found from a
     random start.
     """
-    from ..linalg import svd
+    from .linalg import svd
 
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M.expand(A.shape)
@@ -583,8 +583,8 @@ def lobpcg(
     Matrices are dense here, so they are found at once, by `torch.linalg.eigh`, to full accuracy: a start `X`, a
     preconditioner, limits on iterations and a tracker make no difference, except that `X` gives `k` its default.
     """
-    from .. import linalg
-    from ..linalg.checks import check_square
+    from . import linalg
+    from .linalg.checks import check_square
 
     check_square("lobpcg", A)
     k = (1 if X is None else X.shape[-1]) if k is None else k
@@ -613,7 +613,7 @@ def lobpcg(
 @composite(out=True)
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
     """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; legacy, now `linalg.eigh`."""
-    from .. import linalg
+    from . import linalg
 
     half = "U" if upper else "L"
     if eigenvectors:
@@ -628,7 +628,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     Legacy, now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
     add up to the residual.
     """
-    from .. import linalg
+    from . import linalg
 
     rows, columns = A.shape
     if rows < columns:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..calls.arguments import as_float, as_int
-from ..calls.dispatch import common_shape, require_constant
-from ..calls.node_names import become, gathered, step
-from ..calls.op import op
-from ..calls.overriding import wanted
-from ..tape.engine import key_of_edge, shape_of
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor, alias
-from ..values import dtypes
+from ..engine.calls.arguments import as_float, as_int
+from ..engine.calls.dispatch import common_shape, require_constant
+from ..engine.calls.node_names import become, gathered, step
+from ..engine.calls.op import op
+from ..engine.calls.overriding import wanted
+from ..engine.tape.engine import key_of_edge, shape_of
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor, alias
+from ..engine.values import dtypes
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
 from .standard_indexing import extremes, has_data

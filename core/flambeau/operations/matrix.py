@@ -6,19 +6,19 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..calls.arguments import Number
-from ..calls.dispatch import require_factor, result_dtype
-from ..calls.inplace import assign, check_writable, snapshot
-from ..calls.op import composite, op
-from ..calls.overriding import DIRECT, may_override, offer_operand
-from ..calls.record import Out
-from ..calls.wrappers import checked
-from ..runtime.warning import warn_of_old
-from ..tape.node import shown_as
-from ..tape.tensor_class import RECORDED
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
-from ..values.scalars import converted
+from ..engine.calls.arguments import Number
+from ..engine.calls.dispatch import require_factor, result_dtype
+from ..engine.calls.inplace import assign, check_writable, snapshot
+from ..engine.calls.op import composite, op
+from ..engine.calls.overriding import DIRECT, may_override, offer_operand
+from ..engine.calls.record import Out
+from ..engine.calls.wrappers import checked
+from ..engine.devices.warning import warn_of_old
+from ..engine.tape.node import shown_as
+from ..engine.tape.tensor_class import RECORDED
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
+from ..engine.values.scalars import converted
 from .joining import cat, stack
 from .views import reshaped_copy
 
@@ -166,7 +166,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _batched(input: Tensor, other: Tensor) -> Tensor:
-    from ..calls.dispatch import common_shape
+    from ..engine.calls.dispatch import common_shape
 
     batch = common_shape(input._array.shape[:-2], other._array.shape[:-2])
     if input._array.shape[:-2] != batch:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..calls.arguments import as_int
-from ..calls.dispatch import require_tensors
-from ..calls.op import composite, op
-from ..calls.wrappers import as_method
+from ..engine.calls.arguments import as_int
+from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.op import composite, op
+from ..engine.calls.wrappers import as_method
+from ..engine.tape.tensor_class import RECORDED
+from ..engine.tensors.tensor import Tensor, attach
 from ..storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, storage_of
-from ..tape.tensor_class import RECORDED
-from ..tensors.tensor import Tensor, attach
 from .views import as_shape
 
 
@@ -141,7 +141,7 @@ def _is_same_size(self: Tensor, other: Tensor) -> bool:
 
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the memory is the host's and page-locked."""
-    from ..runtime import cuda as runtime
+    from ..engine.devices import cuda as runtime
 
     return self.device.type == "cpu" and runtime.is_initialized() and runtime.init().is_pinned(self.data_ptr())
 
@@ -152,7 +152,7 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
     Raises:
         RuntimeError: the tensor is not on the CPU, or there is no device.
     """
-    from ..runtime import cuda as runtime
+    from ..engine.devices import cuda as runtime
     from .creation import frombuffer
 
     if self.device.type != "cpu":

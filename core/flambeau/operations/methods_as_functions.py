@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
-from ..calls.dispatch import require_tensors
-from ..calls.tables import PUBLIC
-from ..tensors.tensor import Tensor
+from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.tables import PUBLIC
+from ..engine.tensors.tensor import Tensor
 
 __all__ = ["NAMES", "publish"]
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..calls.arguments import Dims
-from ..calls.dispatch import require_dtype, whole_numbers
-from ..calls.op import composite
-from ..calls.record import Out
-from ..calls.tables import PUBLIC
-from ..runtime.mapping import map_file
-from ..tensors.memory_format import memory_format
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.arguments import Dims
+from ..engine.calls.dispatch import require_dtype, whole_numbers
+from ..engine.calls.op import composite
+from ..engine.calls.record import Out
+from ..engine.calls.tables import PUBLIC
+from ..engine.devices.mapping import map_file
+from ..engine.tensors.memory_format import memory_format
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .creation import empty, frombuffer
 from .joining import cat
 from .views import as_shape, wrap_dim

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..calls.arguments import Dims, as_int
-from ..calls.dispatch import common_shape, require_flags
-from ..calls.node_names import gathered
-from ..calls.tables import PUBLIC
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.arguments import Dims, as_int
+from ..engine.calls.dispatch import common_shape, require_flags
+from ..engine.calls.node_names import gathered
+from ..engine.calls.tables import PUBLIC
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from . import adaptive_pooling, embedding, loss, pooling
 from . import convolution as conv
 from .creation import arange, zeros

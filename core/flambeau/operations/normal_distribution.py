@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..calls.op import op
-from ..calls.record import Out
+from ..engine.calls.op import op
+from ..engine.calls.record import Out
 from .error_function import erf_forward, erfc_forward, polynomial, scaled_tail
 from .precision import in_double
 

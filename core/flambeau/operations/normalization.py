@@ -10,18 +10,18 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from ..calls.arguments import as_float
-from ..calls.dispatch import require_constant, require_dtype
-from ..calls.node_names import gathered
-from ..calls.op import op
-from ..calls.overriding import wanted
-from ..calls.tables import PUBLIC
-from ..runtime.devices import DispatchKey
-from ..tape.fast_path import FAST
-from ..tape.grad_mode import _grad
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor, alias, wrap
-from ..values import dtypes
+from ..engine.calls.arguments import as_float
+from ..engine.calls.dispatch import require_constant, require_dtype
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import op
+from ..engine.calls.overriding import wanted
+from ..engine.calls.tables import PUBLIC
+from ..engine.devices.devices import DispatchKey
+from ..engine.tape.fast_path import FAST
+from ..engine.tape.grad_mode import _grad
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor, alias, wrap
+from ..engine.values import dtypes
 from .conversion import in_format_of
 from .formula import formula
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.arguments import as_float, as_python
-from ..calls.dispatch import require_dtype, require_operands, whole_numbers
-from ..calls.node_names import gathered
-from ..calls.op import op
-from ..calls.tables import PUBLIC
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor
-from ..values.scalars import converted
+from ..engine.calls.arguments import as_float, as_python
+from ..engine.calls.dispatch import require_dtype, require_operands, whole_numbers
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import op
+from ..engine.calls.tables import PUBLIC
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor
+from ..engine.values.scalars import converted
 from .views import with_tied_gradient
 
 __all__ = ["constant_pad", "pad"]

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.dispatch import refusing, require_dtype
-from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.dispatch import refusing, require_dtype
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .formula import formula, no_slope
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.op import op
-from ..calls.record import Out
+from ..engine.calls.op import op
+from ..engine.calls.record import Out
 from .precision import in_double
 from .standard_indexing import highest
 

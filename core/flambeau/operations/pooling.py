@@ -8,13 +8,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from ..calls.dispatch import require_flags, whole_numbers
-from ..calls.node_names import become, gathered, step
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..calls.wrappers import with_out
-from ..tape.engine import key_of_edge, shape_of
-from ..tensors.tensor import Tensor
+from ..engine.calls.dispatch import require_flags, whole_numbers
+from ..engine.calls.node_names import become, gathered, step
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.calls.wrappers import with_out
+from ..engine.tape.engine import key_of_edge, shape_of
+from ..engine.tensors.tensor import Tensor
 from .convolution import kernel_places, pad_space, spread_out, window
 from .formula import formula
 

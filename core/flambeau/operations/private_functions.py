@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.tables import PUBLIC
-from ..tape.grad_mode import no_grad
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.tables import PUBLIC
+from ..engine.tape.grad_mode import no_grad
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .creation import arange, tensor
 from .joining import stack
 from .neural import norm_except_dim

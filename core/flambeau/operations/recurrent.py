@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls import overriding
-from ..calls.op import op
-from ..tape.grad_mode import _grad
-from ..tensors.tensor import Tensor
+from ..engine.calls import overriding
+from ..engine.calls.op import op
+from ..engine.tape.grad_mode import _grad
+from ..engine.tensors.tensor import Tensor
 from .formula import formula
 
 __all__ = ["elman_layer", "gru_layer", "lstm_layer"]

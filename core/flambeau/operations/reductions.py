@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..calls.arguments import Dims, Number
-from ..calls.dispatch import refusing
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..calls.results import result_type
-from ..calls.tables import OPS
-from ..runtime.warning import warn
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.arguments import Dims, Number
+from ..engine.calls.dispatch import refusing
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.calls.results import result_type
+from ..engine.calls.tables import OPS
+from ..engine.devices.warning import warn
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .formula import formula, no_slope
 from .standard_indexing import getitem
 from .views import wrap_dim

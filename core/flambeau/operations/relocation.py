@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from ..backend import contiguous_strides
-from ..runtime.devices import DispatchKey, Kernels, device
+from ..engine.devices.devices import DispatchKey, Kernels, device
+from ..engine.tensors.storage import memory_root
+from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.values import dtypes
 from ..storage import UntypedStorage, forget, remembered, storage_of
-from ..tensors.storage import memory_root
-from ..tensors.tensor import Tensor, attach, wrap
-from ..values import dtypes
 from .memory import Place
 
 __all__ = ["move", "reach", "relocate", "resized"]

@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..calls.node_names import gathered
-from ..calls.op import op
-from ..tensors.tensor import Tensor
-from ..values import dtypes
-from ..values.scalars import single
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import op
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from ..engine.values.scalars import single
 
 __all__ = [
     "METHODS", "Taps", "in_fixed_point", "resample", "resample_forward", "unit_for_bytes", "weighted_pixels",

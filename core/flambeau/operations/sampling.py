@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from operator import index as whole
 from typing import Any
 
-from ..calls.arguments import Number, as_float, as_int, as_python, check, types_of
-from ..calls.dispatch import require_dtype
-from ..calls.inplace import is_plain
-from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..calls.operands import constant, filler
-from ..calls.overriding import handle_torch_function, may_override, offer_method, relevant
-from ..calls.record import Out
-from ..calls.tables import PUBLIC
-from ..calls.transform_hooks import hooks
+from ..engine.calls.arguments import Number, as_float, as_int, as_python, check, types_of
+from ..engine.calls.dispatch import require_dtype
+from ..engine.calls.inplace import is_plain
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite, op
+from ..engine.calls.operands import constant, filler
+from ..engine.calls.overriding import handle_torch_function, may_override, offer_method, relevant
+from ..engine.calls.record import Out
+from ..engine.calls.tables import PUBLIC
+from ..engine.calls.transform_hooks import hooks
+from ..engine.devices.devices import DispatchKey, dispatch_key
+from ..engine.tape.fast_path import FAST
+from ..engine.tape.node import shown_as
+from ..engine.tape.transforming import open_batches
+from ..engine.tensors.memory_format import memory_order
+from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.values import dtypes
+from ..engine.values.dtypes import dtype as Dtype
+from ..engine.values.promotion import DTYPES
 from ..random import Generator, raw_generator
-from ..runtime.devices import DispatchKey, dispatch_key
-from ..tape.fast_path import FAST
-from ..tape.node import shown_as
-from ..tape.transforming import open_batches
-from ..tensors.memory_format import memory_order
-from ..tensors.tensor import Tensor, attach, wrap
-from ..values import dtypes
-from ..values.dtypes import dtype as Dtype
-from ..values.promotion import DTYPES
 from .conversion import write_over
 from .creation import _checked_shape, _publish, empty_like
 from .factory import _dtype_of, _finish, _key
@@ -240,7 +240,7 @@ def normal(
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
     like = mean if isinstance(mean, Tensor) else std
-    from ..calls.dispatch import common_shape
+    from ..engine.calls.dispatch import common_shape
 
     shape = common_shape(*(parameter.shape for parameter in (mean, std) if isinstance(parameter, Tensor)))
     unit = raw_generator(generator, like.device).normal(shape, like._key.raw_dtype)
@@ -376,7 +376,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
     """`tensor.name_(parameters)`: overwrite the elements with samples."""
 
     def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
-        from ..calls.inplace import check_writable
+        from ..engine.calls.inplace import check_writable
 
         try:
             check_writable(self)

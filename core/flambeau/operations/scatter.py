@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.arguments import Number
-from ..calls.dispatch import require_dtype
-from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..calls.operands import filler
-from ..calls.record import Out
-from ..calls.wrappers import as_method
-from ..runtime.warning import warn_once
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor, attach
-from ..values import dtypes
+from ..engine.calls.arguments import Number
+from ..engine.calls.dispatch import require_dtype
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite, op
+from ..engine.calls.operands import filler
+from ..engine.calls.record import Out
+from ..engine.calls.wrappers import as_method
+from ..engine.devices.warning import warn_once
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
 from .joining import cat
 from .standard_indexing import getitem, overwrite
@@ -183,7 +183,7 @@ def _join(first: Tensor, rows: Tensor) -> Tensor:
 
 
 def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
-    from ..tensors.tensor import wrap
+    from ..engine.tensors.tensor import wrap
 
     backend = index._key.backend
     with backend.guard(index._key.device.index or 0):
@@ -312,7 +312,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         return index_put(need.lifted(input), indices, values, accumulate)
     if accumulate:
         return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)
-    from ..calls.tables import OPS
+    from ..engine.calls.tables import OPS
 
     return shown_as(OPS["setitem"].function(input, values, raw), "IndexPutBackward0")
 
@@ -377,7 +377,7 @@ def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)
 
 
 def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    from ..calls.inplace import in_place
+    from ..engine.calls.inplace import in_place
 
     return in_place("put", put)(self, index, source, accumulate)
 
@@ -411,7 +411,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    from ..calls.dispatch import common_shape
+    from ..engine.calls.dispatch import common_shape
 
     dim = wrap_dim(dim, input.ndim)
     shape = list(input.shape)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..calls.dispatch import require_dtype
-from ..calls.op import composite, op
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.dispatch import require_dtype
+from ..engine.calls.op import composite, op
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .comparison import where
 from .creation import arange
 from .embedding import _embedding, _sum_rows

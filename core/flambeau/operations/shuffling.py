@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls.op import composite
-from ..tensors.memory_format import contiguous_format
-from ..tensors.tensor import Tensor
+from ..engine.calls.op import composite
+from ..engine.tensors.memory_format import contiguous_format
+from ..engine.tensors.tensor import Tensor
 from .conversion import in_format_of
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.node_names import gathered
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.node_names import gathered
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .formula import formula
 from .views import wrap_dim
 

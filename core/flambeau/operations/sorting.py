@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.dispatch import require_data, require_dtype, require_operands, require_tensors, result_dtype
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..calls.results import result_type
-from ..calls.tables import OPS
-from ..tape.node import shown_as
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.dispatch import require_data, require_dtype, require_operands, require_tensors, result_dtype
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.calls.results import result_type
+from ..engine.calls.tables import OPS
+from ..engine.tape.node import shown_as
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .padding import constant_pad
 from .reductions import one_of, select_backward
 from .views import wrap_dim

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.transform_hooks import hooks
-from ..tensors.tensor import Tensor, attach
+from ..engine.calls.transform_hooks import hooks
+from ..engine.tensors.tensor import Tensor, attach
 
 __all__: list[str] = []
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..calls.arguments import Dims, Number, as_python
-from ..calls.dispatch import require_data, require_dtype, require_tensors
-from ..calls.named_results import make
-from ..calls.op import composite, op
-from ..calls.record import Out
-from ..calls.tables import PUBLIC
-from ..calls.transform_hooks import one_by_one
-from ..tensors.tensor import Tensor
-from ..values import dtypes
-from ..values.scalars import converted, too_large
+from ..engine.calls.arguments import Dims, Number, as_python
+from ..engine.calls.dispatch import require_data, require_dtype, require_tensors
+from ..engine.calls.named_results import make
+from ..engine.calls.op import composite, op
+from ..engine.calls.record import Out
+from ..engine.calls.tables import PUBLIC
+from ..engine.calls.transform_hooks import one_by_one
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from ..engine.values.scalars import converted, too_large
 from .blocks import unravel_index
 from .elementary import logaddexp_forward
 from .indexing import _sum_at
@@ -394,7 +394,7 @@ def norm(
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        from ..linalg import matrix_norm
+        from .linalg import matrix_norm
 
         pair = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
         return matrix_norm(input, "nuc", tuple(pair), keepdim)
@@ -435,7 +435,7 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
     tensor(3.)
     """
-    from ..linalg import matrix_norm
+    from .linalg import matrix_norm
 
     options = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
     if len(options) < len(args) + len(kwargs) or options.keys() - {"dim", "keepdim"}:

@@ -12,10 +12,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.arguments import as_number
-from ..calls.overriding import handle_torch_function, has_torch_function
-from ..values import dtypes
-from ..values.symbols import SymFloat, SymInt, is_symbolic, plain
+from ..engine.calls.arguments import as_number
+from ..engine.calls.overriding import handle_torch_function, has_torch_function
+from ..engine.values import dtypes
+from ..engine.values.symbols import SymFloat, SymInt, is_symbolic, plain
 
 __all__ = [
     "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..calls.op import op
-from ..calls.tables import OPS
-from ..tape.tensor_class import RECORDED
-from ..tensors.storage import Storage
+from ..engine.calls.op import op
+from ..engine.calls.tables import OPS
+from ..engine.tape.tensor_class import RECORDED
+from ..engine.tensors.storage import Storage
 from .memory import Place, replaced_forward
 from .standard_indexing import overwrite
 

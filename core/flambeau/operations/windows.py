@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.tables import PUBLIC
-from ..signal import windows as shapes
-from ..tensors.tensor import Tensor
-from ..values import dtypes
+from ..engine.calls.tables import PUBLIC
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from .factory import _finish, _with_dtype
+from .signal import windows as shapes
 
 
 def _window(

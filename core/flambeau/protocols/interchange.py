@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values.dlpack import DLDeviceType
 from ..operations.creation import from_numpy
-from ..tensors.tensor import Tensor, attach
-from ..values.dlpack import DLDeviceType
 
 __all__: list[str] = []
 

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from ..engine.devices import devices
+from ..engine.tape.grad_mode import no_grad
+from ..engine.tensors.storage import StorageBase
+from ..engine.tensors.tensor import Tensor, attach
+from ..engine.values import dtypes
+from ..layouts.subclasses.parameter import Parameter
 from ..operations.creation import empty, empty_strided, frombuffer
-from ..runtime import devices
 from ..storage import TypedStorage, UntypedStorage, placed
-from ..subclasses.parameter import Parameter
-from ..tape.grad_mode import no_grad
-from ..tensors.storage import StorageBase
-from ..tensors.tensor import Tensor, attach
 from ..transforms.conjugate_views import show
-from ..values import dtypes
 
 __all__ = [
     "NOT_STATE",

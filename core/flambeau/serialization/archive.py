@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final
 from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
-from ..values.dtypes import dtype
+from ..engine.values.dtypes import dtype
 from .damage import described, is_failure_of_system
 from .options import get_crc32_options
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from ..layouts.subclasses.parameter import Parameter
 from ..protocols import pickling as rebuild
-from ..subclasses.parameter import Parameter
-from ..tensors.tensor import Tensor
-from ..values import dtypes
 from . import npz, safetensors
 from .archive import ArchiveReader, is_archive
 from .damage import RefusalError, described, reading

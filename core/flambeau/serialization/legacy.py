@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
+from ..engine.values import dtypes
 from ..operations.creation import empty
 from ..protocols.pickling import on_storage, storage_over
 from ..storage import TypedStorage, UntypedStorage
-from ..values import dtypes
 from .archive import swap_bytes
 from .damage import described, reading
 from .options import is_skipping_data

@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..runtime import devices
+from ..engine.devices import devices
 
 __all__ = [
     "UnknownLocationError",

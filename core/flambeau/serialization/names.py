@@ -9,15 +9,15 @@ from typing import Any
 
 import flambeau as torch
 
-from .._utils import _rebuild_nested_tensor, _rebuild_sparse_tensor
+from ..compat._utils import _rebuild_nested_tensor, _rebuild_sparse_tensor
+from ..engine.devices import devices
+from ..engine.devices.aliases import face, resolve
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from ..engine.values.sizes import Size
+from ..layouts.subclasses.parameter import Parameter
 from ..protocols import pickling as rebuild
-from ..runtime import devices
-from ..runtime.aliases import face, resolve
 from ..storage import TypedStorage, UntypedStorage
-from ..subclasses.parameter import Parameter
-from ..tensors.tensor import Tensor
-from ..values import dtypes
-from ..values.sizes import Size
 
 __all__ = ["StorageType", "known", "may_be_called", "public", "storage_type", "torch_name"]
 
@@ -90,7 +90,7 @@ def get_layout(name: str) -> Any:
 @cache
 def known() -> dict[str, Any]:
     """All classes, functions and constants that `load(weights_only=True)` allows, by name."""
-    from ..nested.tensors import NestedTensor, _rebuild_njt  # imported here because few programs need it
+    from ..layouts.nested.tensors import NestedTensor, _rebuild_njt  # imported here because few programs need it
 
     named: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,

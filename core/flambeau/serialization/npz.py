@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from ..backend import contiguous_strides
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from ..protocols.pickling import on_storage, storage_over
-from ..tensors.tensor import Tensor
-from ..values import dtypes
 from .archive import swap_bytes
 from .damage import described, reading
 from .replacing import replaced

@@ -13,12 +13,12 @@ from typing import IO, Any
 
 import flambeau as torch
 
-from ..calls.wrappers import is_native
+from ..engine.calls.wrappers import is_native
+from ..engine.tensors.tensor import Tensor
+from ..layouts.subclasses.parameter import Parameter
 from ..protocols import pickling as rebuild
 from ..protocols.pickling import on_storage
 from ..storage import UntypedStorage
-from ..subclasses.parameter import Parameter
-from ..tensors.tensor import Tensor
 from . import names
 from .damage import RefusalError, called_back
 from .options import safe_globals_by_name

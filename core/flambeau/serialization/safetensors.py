@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from ..backend import contiguous_strides
+from ..engine.devices import devices
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from ..protocols.pickling import on_storage, storage_over
-from ..runtime import devices
-from ..tensors.tensor import Tensor
-from ..values import dtypes
 from .archive import swap_bytes
 from .damage import described, reading
 from .replacing import replaced

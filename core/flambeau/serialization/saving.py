@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from ..engine.values import dtypes
 from ..storage import TypedStorage, UntypedStorage
-from ..values import dtypes
 from .archive import ArchiveWriter
 from .locations import location_tag
 from .names import storage_type

@@ -6,9 +6,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+from ..engine.values import dtypes
 from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
-from ..values import dtypes
 from .damage import called_back
 from .locations import Restorer, UnknownLocationError, restorer
 from .names import StorageType

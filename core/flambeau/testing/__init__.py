@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
 from ..serialization.filecheck import FileCheck
-from ..tensors.tensor import Tensor
-from ..values import dtypes
 
 __all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..calls.record import Operation
-from ..calls.results import view_of
-from ..calls.tables import OPS, PUBLIC
-from ..calls.transform_hooks import hooks
-from ..runtime.devices import DispatchKey, Kernels, device
-from ..runtime.state import state
-from ..tape.fast_path import FAST
-from ..tensors.tensor import Tensor, attach, wrap
-from ..values import dtypes
+from ..engine.calls.record import Operation
+from ..engine.calls.results import view_of
+from ..engine.calls.tables import OPS, PUBLIC
+from ..engine.calls.transform_hooks import hooks
+from ..engine.devices.devices import DispatchKey, Kernels, device
+from ..engine.devices.state import state
+from ..engine.tape.fast_path import FAST
+from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.values import dtypes
 
 __all__ = ["LazyKey", "conj", "lazy_keys", "show"]
 

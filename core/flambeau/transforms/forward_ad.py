@@ -16,19 +16,19 @@ from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, NamedTuple
 
-from ..calls.dispatch import for_rules
-from ..calls.record import Operation
-from ..calls.tables import OPS
-from ..calls.transform_hooks import ForwardHooks, hooks
+from ..engine.calls.dispatch import for_rules
+from ..engine.calls.record import Operation
+from ..engine.calls.tables import OPS
+from ..engine.calls.transform_hooks import ForwardHooks, hooks
+from ..engine.devices.state import state
+from ..engine.tape import engine
+from ..engine.tape.fast_path import leave_fast_path, return_to_fast_path
+from ..engine.tape.grad_mode import Mode, _grad, enable_grad, is_inference_mode_enabled
+from ..engine.tape.node import Output
+from ..engine.tape.saved import SAVE_HOOKS, saved_outputs, unpack_tensor
+from ..engine.tape.tensor_class import RECORDED
+from ..engine.tensors.tensor import Tensor, wrap
 from ..operations.view_writes import seen_of
-from ..runtime.state import state
-from ..tape import engine
-from ..tape.fast_path import leave_fast_path, return_to_fast_path
-from ..tape.grad_mode import Mode, _grad, enable_grad, is_inference_mode_enabled
-from ..tape.node import Output
-from ..tape.saved import SAVE_HOOKS, saved_outputs, unpack_tensor
-from ..tape.tensor_class import RECORDED
-from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -6,7 +6,7 @@ import re
 from math import prod
 from typing import Any
 
-from ..tensors.tensor import Tensor
+from ..engine.tensors.tensor import Tensor
 
 __all__ = ["rearrange"]
 

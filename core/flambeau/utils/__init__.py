@@ -6,7 +6,7 @@ import copyreg
 import weakref
 from typing import Any
 
-from ..tensors.tensor import Tensor
+from ..engine.tensors.tensor import Tensor
 from . import dlpack, hooks
 
 __all__ = ["dlpack", "hooks", "set_module", "swap_tensors"]

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.devices import device as Device
+from ..engine.devices.devices import device as Device
 
 __all__ = ["DeviceContext", "set_device"]
 

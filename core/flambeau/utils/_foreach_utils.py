@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from ..runtime.devices import device as Device
-from ..tensors.tensor import Tensor
+from ..engine.devices.devices import device as Device
+from ..engine.tensors.tensor import Tensor
 
 __all__: list[str] = []
 

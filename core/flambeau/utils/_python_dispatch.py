@@ -8,8 +8,8 @@ from typing import Any
 
 import flambeau as torch
 
-from .._ops import OpOverload, operator_of
-from ..calls.overriding import _without_innermost_mode, open_modes, watch_calls
+from ..engine.calls.overriding import _without_innermost_mode, open_modes, watch_calls
+from ..library.ops import OpOverload, operator_of
 from ..overrides import TorchFunctionMode
 
 __all__ = [

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
 from typing import Any
 
-from ..values.trees import (
+from ..engine.values.trees import (
     LeafSpec,
     broadcast_prefix,
     flatten,
@@ -23,7 +23,7 @@ from ..values.trees import (
     node_parts,
     unflatten,
 )
-from ..values.trees import Spec as TreeSpec
+from ..engine.values.trees import Spec as TreeSpec
 from . import _pytree_registry
 from ._pytree_registry import (  # noqa: F401 (names with an underscore, which libraries use)
     GetAttrKey,

@@ -9,8 +9,8 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
-from ..values.sizes import Size
-from ..values.trees import LEAF, REGISTERED, Entry, Spec, is_namedtuple_class, node_parts
+from ..engine.values.sizes import Size
+from ..engine.values.trees import LEAF, REGISTERED, Entry, Spec, is_namedtuple_class, node_parts
 
 __all__ = [
     "NODES", "GetAttrKey", "KeyEntry", "MappingKey", "SequenceKey", "keys_and_children", "register_constant",

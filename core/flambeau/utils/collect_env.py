@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
-from ..launching.env import report
+from ..cli.env import report
 
 __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "run"]
 

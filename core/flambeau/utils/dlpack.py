@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.tensors.tensor import Tensor
+from ..engine.values.dlpack import DLDeviceType
 from ..operations.creation import from_dlpack
-from ..tensors.tensor import Tensor
-from ..values.dlpack import DLDeviceType
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

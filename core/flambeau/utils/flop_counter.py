@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import flambeau as torch
 
-from .._ops import OpOverload, OpOverloadPacket, ops
-from ..calls.tables import OPS
+from ..engine.calls.tables import OPS
+from ..library.ops import OpOverload, OpOverloadPacket, ops
 from ..overrides import TorchFunctionMode, redispatch_function
 from ._pytree import tree_map
 from .module_tracker import ModuleTracker

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..tensors.tensor import Tensor
-from ..values.handles import RemovableHandle
+from ..engine.tensors.tensor import Tensor
+from ..engine.values.handles import RemovableHandle
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 

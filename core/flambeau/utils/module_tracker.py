@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tape.engine import current_task
+from ..engine.tape.engine import current_task
 
 __all__ = ["ModuleTracker"]
 

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..tensors.tensor import Tensor
+from ..engine.tensors.tensor import Tensor
 from .drawing import draw
 
 __all__ = ["Picture", "picture"]

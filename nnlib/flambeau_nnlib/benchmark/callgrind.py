@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import flambeau as torch
-from flambeau._tensor_str import get_printoptions
 
 from .common import TaskSpec
 
@@ -75,7 +74,7 @@ class FunctionCounts:
 
     def __repr__(self) -> str:
         width = max((len(str(count)) + (count < 0) for count, _ in self), default=0)
-        linewidth = self._linewidth or get_printoptions()["linewidth"]
+        linewidth = self._linewidth or torch._tensor_str.get_printoptions()["linewidth"]
         lines = [f"  {count:>{width}}  {_shortened(name, max(linewidth - width - 4, 40))}" for count, name in self]
         if self.truncate_rows and len(lines) > _SHOWN:
             lines[_SHOWN // 2 : -_SHOWN // 2] = ["...".rjust(width + 2)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...tensors.tensor import Tensor
-from ...values.trees import broadcast_prefix, flatten, unflatten
+from ...engine.tensors.tensor import Tensor
+from ...engine.values.trees import broadcast_prefix, flatten, unflatten
 from .keys import add_level, drop_level
 from .levels import Level, active, levels_of
 

@@ -15,13 +15,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...backend import Backend
-from ...calls.op import op
-from ...calls.tables import OPS
-from ...runtime.devices import DispatchKey, Kernels, device
-from ...runtime.state import state
-from ...tape.tensor_class import RECORDED
-from ...tensors.tensor import Tensor, wrap
-from ...values import dtypes
+from ...engine.calls.op import op
+from ...engine.calls.tables import OPS
+from ...engine.devices.devices import DispatchKey, Kernels, device
+from ...engine.devices.state import state
+from ...engine.tape.tensor_class import RECORDED
+from ...engine.tensors.tensor import Tensor, wrap
+from ...engine.values import dtypes
 from .. import forward_ad
 from .arrays import BatchedArray, Namespace, _namespaces, namespace
 from .levels import BatchDevice, Level, levels_of

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from ...runtime.devices import DispatchKey, device, dispatch_key
-from ...tape.transforming import batches, transforming
-from ...tape.transforming import open_batches as active
-from ...values.dtypes import dtype
+from ...engine.devices.devices import DispatchKey, device, dispatch_key
+from ...engine.tape.transforming import batches, transforming
+from ...engine.tape.transforming import open_batches as active
+from ...engine.values.dtypes import dtype
 
 __all__ = ["BatchDevice", "Level", "active", "going_on", "levels_of"]
 

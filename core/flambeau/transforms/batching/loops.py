@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.tensors.tensor import Tensor
+from ...engine.values.trees import flatten, unflatten
 from ...operations.joining import stack
-from ...tensors.tensor import Tensor
-from ...values.trees import flatten, unflatten
 from .keys import add_level, drop_level
 from .levels import levels_of
 

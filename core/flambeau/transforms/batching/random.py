@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.devices import DispatchKey, device, dispatch_key
-from ...tensors.tensor import Tensor, wrap
-from ...values.dtypes import float32
+from ...engine.devices.devices import DispatchKey, device, dispatch_key
+from ...engine.tensors.tensor import Tensor, wrap
+from ...engine.values.dtypes import float32
 from .arrays import BatchedArray, namespace
 from .keys import plain_of, with_levels
 from .levels import active

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...calls.transform_hooks import BatchHooks, hooks
-from ...runtime.devices import DispatchKey, device
-from ...tensors.tensor import Tensor
+from ...engine.calls.transform_hooks import BatchHooks, hooks
+from ...engine.devices.devices import DispatchKey, device
+from ...engine.tensors.tensor import Tensor
 from . import indexing  # noqa: F401 (gives batched arrays their indexing)
 from .keys import align, lift
 from .loops import loop

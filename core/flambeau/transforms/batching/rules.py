@@ -11,9 +11,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...backend import Backend
-from ...calls.tables import OPS
-from ...runtime.devices import device, dispatch_key
-from ...runtime.host import kernel_on_host
+from ...engine.calls.tables import OPS
+from ...engine.devices.devices import device, dispatch_key
+from ...engine.devices.host import kernel_on_host
 from .arrays import BatchedArray
 
 if TYPE_CHECKING:

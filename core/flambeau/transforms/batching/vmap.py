@@ -7,13 +7,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...calls.tables import PUBLIC
+from ...engine.calls.tables import PUBLIC
+from ...engine.tensors.tensor import Tensor
+from ...engine.values.trees import Spec, broadcast_prefix, flatten, unflatten
+from ...engine.values.trees import broadcast_prefix as _broadcast_to_and_flatten  # noqa: F401 (under PyTorch's names, for tensordict)
+from ...engine.values.trees import flatten as tree_flatten  # noqa: F401
+from ...engine.values.trees import unflatten as tree_unflatten  # noqa: F401
 from ...random import get_rng_state, set_rng_state
-from ...tensors.tensor import Tensor
-from ...values.trees import Spec, broadcast_prefix, flatten, unflatten
-from ...values.trees import broadcast_prefix as _broadcast_to_and_flatten  # noqa: F401 (under PyTorch's names, for tensordict)
-from ...values.trees import flatten as tree_flatten  # noqa: F401
-from ...values.trees import unflatten as tree_unflatten  # noqa: F401
 from . import registration  # noqa: F401 (registers the batch hooks that calls use)
 from .keys import add_level, drop_level
 from .levels import Level, going_on, levels_of

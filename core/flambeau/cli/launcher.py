@@ -1,0 +1,269 @@
+"""Runs PyTorch programs on flambeau: `python -m flambeau prog.py`, or `install_as_torch()` in Python."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import pkgutil
+import runpy
+import sys
+from collections.abc import Callable
+from importlib.machinery import BuiltinImporter, SourceFileLoader
+from types import ModuleType, TracebackType
+from typing import Any, NoReturn
+
+from .. import version
+from ..compat.distributions import provide_distributions
+from ..compat.naming import name_as_torch
+from ..engine.devices.aliases import alias
+
+__all__ = ["install_as_torch", "main"]
+
+USAGE = """\
+usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau as its torch and torchvision
+       python -m flambeau -m module [arg] ...     run a module or package
+       python -m flambeau -c code [arg] ...       run code given here
+       python -m flambeau - [arg] ...             run a program read from standard input
+       python -m flambeau env                     print versions, backends, devices and threads
+       python -m flambeau backends                print the backends that can be selected, and what each has and lacks
+       python -m flambeau conformance NAME [FAMILY] ... [--quick] [--resume] [--help]
+                                                  check that all of flambeau works on a backend
+       python -m flambeau inspect FILE ... | --diff A B
+                                                  list the tensors of files, or how two files differ
+       python -m flambeau convert IN OUT          write a file of tensors in another format
+       python -m flambeau export FILE.py:MODEL --input SIZES ... OUT.onnx | OUT.pt2 | OUT/ --numpy
+                                                  write a model in another format
+       python -m flambeau summary FILE.py:MODEL --input SIZES ...
+                                                  print the layers of a model: shapes, parameters, memory
+       python -m flambeau --version | --help
+
+FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
+FLAMBEAU_PLUGINS=name,... leaves out all installed plugins but these; empty, all of them.
+"""
+
+
+def install_as_torch() -> None:
+    """Make `import torch` and `import torchvision` import flambeau, even if PyTorch is installed.
+
+    For notebooks and `conftest.py`; call it before anything imports `torch`.  It also applies to child processes of
+    `multiprocessing`, whatever their start method.
+
+    Raises:
+        ImportError: PyTorch itself has been imported already.
+
+    As in ::
+
+        import flambeau
+        flambeau.install_as_torch()
+        import torch, torchvision
+    """
+    alias("torch", "flambeau")
+    alias("torchvision", "flambeau_vision")
+    alias("functorch", "flambeau_nnlib.compat.functorch")
+    name_as_torch()
+    provide_distributions()
+    _install_in_children()
+
+
+# The code that multiprocessing's children run; the code that it would pass to `python -c` follows as an argument.
+# The resource tracker, which is started too, runs no code of the program.
+_CHILD = """\
+import sys
+if "resource_tracker" in sys.argv[2]:
+    exec(sys.argv[2])
+else:
+    sys.path.append({root!r})
+    from flambeau.cli.launcher import main
+    main()
+"""
+
+
+def _install_in_children() -> None:
+    """Insert the launcher after the interpreter's flags in the command lines of multiprocessing's children."""
+    import multiprocessing.util
+
+    util: Any = multiprocessing.util
+    interpreter_flags = util._args_from_interpreter_flags
+    if interpreter_flags.__module__ == __name__:
+        return
+    child = _CHILD.format(root=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+    def flags_and_launcher() -> list[str]:
+        return [*interpreter_flags(), "-c", child]
+
+    util._args_from_interpreter_flags = flags_and_launcher
+
+
+# --- the command line ---
+
+
+def main() -> None:
+    """Execute the command line; a program runs and exits as it does under `python`."""
+    first, *rest = sys.argv[1:] or ["--help"]
+    option = first[:2]
+    if first in _COMMANDS:
+        if rest:
+            _fail(f"{first} takes no arguments")
+        _COMMANDS[first]()
+    elif first == "conformance":
+        sys.exit(_conformance(rest))
+    elif first in ("inspect", "convert"):
+        sys.exit(_checkpoints(first, *rest))
+    elif first == "export":
+        sys.exit(_export(rest))
+    elif first == "summary":
+        sys.exit(_summary(rest))
+    elif option in _PROGRAMS:
+        arguments = ([first[2:]] if first[2:] else []) + rest
+        if not arguments:
+            _fail(f"argument expected for the {option} option")
+        _run(_PROGRAMS[option], arguments)
+    elif first == "-":
+        _run(_run_stdin, [first, *rest])
+    elif option.startswith("-"):
+        _fail(f"unknown option {first}")
+    else:
+        _run(_run_path, [first, *rest])
+
+
+def _fail(message: str) -> NoReturn:
+    sys.stderr.write(f"{message}\n{USAGE}")
+    sys.exit(2)
+
+
+def _print_version() -> None:
+    print(f"flambeau {version.flambeau_version} (PyTorch API {version.api_version})")
+
+
+def _print_env() -> None:
+    from .env import report
+
+    print(report())
+
+
+def _print_backends() -> None:
+    from ..backend import SELECTED_NAME, installed
+    from .listing import listing
+
+    for line in listing():
+        print(line, flush=True)  # what takes long is the import of a library
+    if SELECTED_NAME not in installed():
+        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these: pip install flambeau-{SELECTED_NAME}")
+
+
+def _conformance(arguments: list[str]) -> int:
+    from ..conformance import main as run_kit
+
+    return run_kit(arguments)
+
+
+def _checkpoints(*arguments: str) -> int:
+    from .checkpoints import main as run_checkpoints
+
+    return run_checkpoints(arguments)
+
+
+def _export(arguments: list[str]) -> int:
+    from .exporting import main as run_export
+
+    return run_export(arguments)
+
+
+def _summary(arguments: list[str]) -> int:
+    from .summary import main as run_summary
+
+    return run_summary(arguments)
+
+
+_COMMANDS: dict[str, Callable[[], None]] = {
+    "env": _print_env,
+    "backends": _print_backends,
+    "--version": _print_version,
+    "--help": lambda: print(USAGE, end=""),
+    "-h": lambda: print(USAGE, end=""),
+}
+
+
+# --- programs ---
+
+
+def _run(program: Callable[[dict[str, Any], list[str]], None], args: list[str]) -> None:
+    install_as_torch()
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    namespace = vars(module)
+    namespace.update(__annotations__={}, __builtins__=builtins, __loader__=BuiltinImporter)
+    try:
+        program(namespace, args)
+    except BaseException:
+        _hide_launcher_in_tracebacks()
+        raise
+
+
+def _run_code(namespace: dict[str, Any], args: list[str]) -> None:
+    code, *rest = args
+    _set_argv(["-c", *rest], path0="")
+    exec(compile(code, "<string>", "exec", dont_inherit=True), namespace)
+
+
+def _run_module(namespace: dict[str, Any], args: list[str]) -> None:
+    name, *rest = args
+    _set_argv(["-m", *rest], path0=os.getcwd())
+    runpy._run_module_as_main(name)  # type: ignore[attr-defined]  # what `python -m` itself calls
+
+
+def _run_stdin(namespace: dict[str, Any], args: list[str]) -> None:
+    _set_argv(args, path0="")
+    if sys.stdin.isatty():
+        import code
+
+        code.interact(local=namespace, exitmsg="")
+        return
+    namespace.update(__file__="<stdin>", __cached__=None)
+    exec(compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), namespace)
+
+
+def _run_path(namespace: dict[str, Any], args: list[str]) -> None:
+    path = os.path.join(os.getcwd(), args[0])
+    if pkgutil.get_importer(path):  # a folder or archive with a __main__ in it
+        _set_argv(args, path0=path)
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # what `python -m` itself calls
+        return
+    _set_argv(args, path0=os.path.dirname(os.path.realpath(path)))
+    try:
+        with io.open_code(path) as file:
+            source = file.read()
+    except OSError as error:
+        reason = f"[Errno {error.errno}] {error.strerror}"
+        sys.stderr.write(f"{sys.executable}: can't open file {path!r}: {reason}\n")
+        sys.exit(2)
+    namespace.update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    exec(compile(source, path, "exec", dont_inherit=True), namespace)
+
+
+_PROGRAMS = {"-c": _run_code, "-m": _run_module}
+
+
+def _set_argv(argv: list[str], path0: str) -> None:
+    sys.argv[:] = argv
+    if not sys.flags.safe_path:
+        sys.path[0] = path0  # replaces the entry for `-m flambeau`
+
+
+def _hide_launcher_in_tracebacks() -> None:
+    """Remove the launcher's frames from the traceback of the exception that ends the program."""
+    show = sys.excepthook
+
+    def show_program_frames(kind: Any, error: BaseException, trace: TracebackType | None) -> None:
+        trace = _below_launcher(trace)
+        show(kind, error.with_traceback(trace), trace)
+
+    sys.excepthook = show_program_frames
+
+
+def _below_launcher(trace: TracebackType | None) -> TracebackType | None:
+    while trace and trace.tb_frame.f_globals is not globals():
+        trace = trace.tb_next
+    while trace and trace.tb_frame.f_globals is globals():
+        trace = trace.tb_next
+    return trace

@@ -1,0 +1,81 @@
+"""The list that `python -m flambeau backends` prints: what each backend is, has and lacks."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+from .. import backend as backends
+from ..backend import Backend
+from ..conformance.record import last_runs, said_of
+from ..engine.calls.resolve import is_on_host
+from ..engine.calls.tables import OPS
+from ..engine.devices.devices import CPU_DEVICES
+from ..engine.devices.host import COMPUTED_ON_HOST
+from ..engine.values import dtypes
+
+__all__ = ["facts", "listing"]
+
+_WIDTH, _INDENT = 130, " " * 13
+
+
+def listing() -> Iterator[str]:
+    """The lines on all backends: the name and module of each (`*` before the selected one), and below them what it has.
+
+    >>> import flambeau.cli.listing
+    >>> next(line.split() for line in flambeau.cli.listing.listing() if " numpy " in line)
+    ['*', 'numpy', 'flambeau_backends.numpy']
+    """
+    for name, source in sorted(backends.installed().items()):
+        yield f"{'*' if name == backends.SELECTED_NAME else ' '} {name:<10} {source}"
+        for title, text in facts(name):
+            rest = _INDENT + " " * 13
+            yield textwrap.fill(
+                f"{title:<12} {text}", _WIDTH, initial_indent=_INDENT, subsequent_indent=rest, break_on_hyphens=False
+            )
+    yield "Other backends are packages of their own: pip install flambeau-NAME; docs/backends.md lists them."
+
+
+def facts(name: str) -> Iterator[tuple[str, str]]:
+    """Titles and texts: what a backend has and lacks, or why it cannot be used."""
+    try:
+        backend = backends.find(name)
+        backend.prepare()
+        yield "library", backend.report()
+    except (AssertionError, RuntimeError, ImportError) as error:
+        yield "not usable", " ".join(str(error).split())
+        return
+    yield "devices", _or_error(lambda: _devices(backend))
+    yield "dtypes", ", ".join(dtype.name for dtype in backend.dtypes)
+    lacking = [dtype.name for dtype in dtypes.ALL if dtype not in backend.dtypes]
+    if lacking:
+        yield "lacking", ", ".join(lacking)
+    yield "on the CPU", ", ".join(on_host(backend)) or "nothing"
+    runs = list(said_of(last_runs(name)))
+    yield "conformance", "; ".join(runs) or f"not run yet: python -m flambeau conformance {name}"
+
+
+def on_host(backend: Backend) -> list[str]:
+    """What the CPU computes for a backend: what its library is known to lack, and what a run of the conformance kit has found."""
+    if backend.device_type == "cpu":
+        return []
+    for part in ("fft", "linalg", "special"):  # which define operations when they are first used
+        import_module(f"flambeau.{part}")
+    parts = [("random numbers", "generator"), ("bytes as another dtype", "reinterpret")]
+    general = [said for said, method in parts if getattr(type(backend), method) is getattr(Backend, method)]
+    lacking = {name for name, record in OPS.items() if is_on_host(record, backend)}
+    return general + sorted(lacking | COMPUTED_ON_HOST.get(backend.name, set()) | {*last_runs(backend.name).get("on_host", ())})
+
+
+def _devices(backend: Backend) -> str:
+    kind, count = backend.device_type, CPU_DEVICES if backend.device_type == "cpu" else backend.device_count()
+    return kind if kind == "cpu" and count == 1 else ", ".join(f"{kind}:{index}" for index in range(count))
+
+
+def _or_error(value: Callable[[], str]) -> str:
+    """The value, or the error, so that a broken library is listed too."""
+    try:
+        return value()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"

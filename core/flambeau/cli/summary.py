@@ -1,0 +1,157 @@
+"""`python -m flambeau summary`: the layers of a model, with the shapes of what they return, their parameters, and memory."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import flambeau as torch
+
+from .models import INPUTS, example, find_model
+
+__all__ = ["main", "summary"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Execute `summary` with its arguments; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        "python -m flambeau summary", description="Print the layers of a model: shapes, parameters, memory.", epilog=INPUTS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument(
+        "model", metavar="FILE.py:NAME", help="a file, or a module, and a module or a function that makes one in it"
+    )
+    parser.add_argument("--input", action="append", default=[], metavar="SIZES", help="the shape of an input; once for each")
+    parser.add_argument("--depth", type=int, metavar="N", help="show layers in layers down to this depth only")
+    parser.add_argument("--train", action="store_true", help="leave the model in training mode")
+    options = parser.parse_args(arguments)
+    try:
+        inputs = [example(text)[0] for text in options.input]
+        model = find_model(options.model)
+        if not options.train:
+            model.eval()
+        print(summary(model, *inputs, depth=options.depth))
+    except (ImportError, OSError, RuntimeError, ValueError, AttributeError, TypeError, LookupError) as error:
+        print(f"summary: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+@dataclass
+class _Layer:
+    """A module in the tree of a model, and what its calls returned."""
+
+    name: str
+    module: Any
+    depth: int
+    shapes: list[str] = field(default_factory=list)
+    memory: int = 0
+
+
+def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
+    """The layers of a model as a table: the shapes of what they return, their parameters, and memory.
+
+    The model runs once, without gradients. Without inputs it does not run, and shapes are not known. What layers return counts
+    as memory, but not where a layer returns memory that it was given, as `Flatten` does; training keeps about as much until
+    `backward`.
+
+    Args:
+        model: a module.
+        *inputs: what it is called with.
+        depth: how deep layers in layers are shown; None for all.
+
+    >>> import flambeau as torch
+    >>> from flambeau.cli.summary import summary
+    >>> print(summary(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.ones(2, 4)))
+    layer          returns  parameters  memory
+    Sequential     [2, 3]           15
+      0  Linear    [2, 3]           15    24 B
+      1  ReLU      [2, 3]            0    24 B
+    <BLANKLINE>
+    parameters     15, all of them trained: 60 B
+    inputs         32 B
+    layers return  48 B
+    """
+    layers = list(_tree(model))
+    hooks = [layer.module.register_forward_hook(_note(layer)) for layer in layers]
+    try:
+        if inputs:
+            with torch.no_grad():
+                model(*inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    shown = [layer for layer in layers if depth is None or layer.depth <= depth]
+    return "\n".join([*_table(shown, bool(inputs)), "", *_totals(model, layers, inputs)])
+
+
+def _tree(module: Any, name: str = "", depth: int = 0) -> Iterator[_Layer]:
+    yield _Layer(name, module, depth)
+    for child_name, child in module.named_children():
+        yield from _tree(child, child_name, depth + 1)
+
+
+def _note(layer: _Layer) -> Any:
+    def hook(module: Any, arguments: Any, result: Any) -> None:
+        given = {tensor.untyped_storage().data_ptr() for tensor in _tensors(arguments)}
+        tensors = _tensors(result)
+        layer.shapes.append(", ".join(str(list(tensor.shape)) for tensor in tensors))
+        if not any(True for _ in module.children()):
+            layer.memory += sum(_bytes(tensor) for tensor in tensors if tensor.untyped_storage().data_ptr() not in given)
+
+    return hook
+
+
+def _tensors(value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return []
+    return [tensor for part in value for tensor in _tensors(part)]
+
+
+def _bytes(tensor: Any) -> int:
+    return int(tensor.numel() * tensor.element_size())
+
+
+def _table(layers: list[_Layer], ran: bool) -> list[str]:
+    names = [f"{'  ' * layer.depth}{layer.name}".rstrip() for layer in layers]
+    rows = [("layer", "returns", "parameters", "memory")]
+    for name, layer in zip(names, layers, strict=True):
+        calls = len(layer.shapes)
+        returned = (layer.shapes[-1] + (f", {calls} calls" if calls > 1 else "")) if calls else "not called" if ran else ""
+        own = f"{sum(p.numel() for p in layer.module.parameters()):,}"
+        kind = type(layer.module).__name__
+        rows.append((f"{name}  {kind}" if name else kind, returned, own, amount(layer.memory) if layer.memory else ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    widths[0] = max(widths[0], len("layers return"))
+    return [
+        f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}".rstrip() for row in rows
+    ]
+
+
+def _totals(model: Any, layers: list[_Layer], inputs: tuple[Any, ...]) -> Iterator[str]:
+    parameters, buffers = list(model.parameters()), list(model.buffers())
+    count, trained = (sum(p.numel() for p in chosen) for chosen in (parameters, [p for p in parameters if p.requires_grad]))
+    share = "all of them trained" if count == trained else f"{trained:,} of them trained"
+    yield f"parameters     {count:,}, {share}: {amount(sum(map(_bytes, parameters)))}"
+    if buffers:
+        yield f"buffers        {sum(b.numel() for b in buffers):,}: {amount(sum(map(_bytes, buffers)))}"
+    if inputs:
+        yield f"inputs         {amount(sum(map(_bytes, _tensors(inputs))))}"
+        yield f"layers return  {amount(sum(layer.memory for layer in layers))}"
+
+
+def amount(count: int) -> str:
+    """A number of bytes, with a unit."""
+    size = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            break
+        size /= 1000
+    return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"

@@ -1,0 +1,368 @@
+"""Fake tensors: tensors on the device `meta` that say they are on another one, which need not be there.
+
+While a function computes, fake tensors are what they are, tensors on `meta`. What is put around each call: which device the
+results say, and what is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import flambeau as torch
+
+from ...engine.calls.overriding import disabled
+from ...engine.devices.devices import chosen_device
+from ...overrides import DisableTorchFunctionSubclass, TorchFunctionMode, resolve_name
+from ...utils._python_dispatch import _disable_current_modes
+from ...utils._pytree import tree_iter, tree_map
+from ...utils.weak import WeakTensorKeyDictionary
+
+__all__ = [
+    "DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode",
+    "UnsupportedFakeTensorException", "UnsupportedOperatorException", "fake_tensor_mode_of", "is_fake", "unset_fake_temporarily",
+]  # fmt: skip
+
+Tensor = torch.Tensor
+Device = torch.device
+
+# Functions whose tensors may be on several devices.
+_ACROSS_DEVICES = frozenset({
+    "__get__", "__getitem__", "__set__", "__setitem__", "backward", "copy_", "grad", "index_put", "index_put_", "set_", "to",
+    "type_as",
+})  # fmt: skip
+_FEW = 16  # elements up to which it is known what numbers a program has written
+_FROM_NUMBERS = frozenset({"tensor", "as_tensor", "scalar_tensor"})
+_WITH_VALUES = frozenset({"item", "tolist", "__bool__", "__float__", "__int__", "__complex__", "__index__"})
+
+
+class UnsupportedFakeTensorException(RuntimeError):
+    """A tensor of this kind cannot be faked."""
+
+
+class UnsupportedOperatorException(RuntimeError):
+    """The operator has no form for fake tensors."""
+
+
+class DataDependentOutputException(RuntimeError):
+    """A number was asked for that depends on values, which fake tensors do not have."""
+
+
+class DynamicOutputShapeException(RuntimeError):
+    """The shape of the result depends on values, which fake tensors do not have."""
+
+
+class FakeTensor(Tensor):
+    """A tensor of a shape, strides, a dtype and a device, without memory.  It is made by a `FakeTensorMode`.
+
+    Args:
+        fake_mode: the mode that it belongs to.
+        elem: a tensor on `meta`.
+        device: the device that it says to be on.
+
+    Raises:
+        AssertionError: `elem` is not on `meta`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.compat._subclasses import FakeTensorMode
+        >>> x = FakeTensorMode().from_tensor(torch.ones(2, 3))
+        >>> x.t() @ x
+        FakeTensor(..., size=(3, 3))
+    """
+
+    fake_device: Device
+    fake_mode: FakeTensorMode
+    constant: Tensor | None = None  # a real tensor of the same value, where that is known
+
+    def __new__(cls, fake_mode: FakeTensorMode, elem: Tensor, device: Any, constant: Any = None, **_: Any) -> Any:
+        if elem.device.type != "meta":
+            raise AssertionError(f"elem.device.type must be 'meta', got {elem.device.type}")
+        return _faked(elem.detach(), fake_mode, Device(device)).requires_grad_(elem.requires_grad)
+
+    @staticmethod
+    def from_tensor(t: Tensor, fake_mode: FakeTensorMode) -> FakeTensor:
+        """The fake of a tensor in a mode."""
+        return fake_mode.from_tensor(t)
+
+    @property
+    def device(self) -> Device:
+        return self._key.device if disabled.get() else self.fake_device
+
+    @property
+    def is_meta(self) -> bool:
+        return self.device.type == "meta"
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    @property
+    def grad(self) -> Any:
+        with DisableTorchFunctionSubclass():
+            gradient = Tensor.grad.__get__(self)
+        return gradient if gradient is None or is_fake(gradient) else _faked(gradient, self.fake_mode, self.fake_device)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        with DisableTorchFunctionSubclass():
+            Tensor.grad.__set__(self, value)  # type: ignore[attr-defined]  # a property
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def data(self) -> Any:
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        with DisableTorchFunctionSubclass():
+            Tensor.data.__set__(self, value)  # type: ignore[attr-defined]  # a property
+        self.fake_device = value.fake_device
+
+    def get_device(self) -> int:
+        return -1 if self.device.type in ("cpu", "meta") else self.device.index or 0
+
+    def numpy(self, *, force: bool = False) -> Any:
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]  # takes what Tensor takes
+        details = ["..."]
+        if self.fake_device.type != "cpu":
+            details.append(f"device='{self.fake_device}'")
+        details.append(f"size={tuple(self.shape)}")
+        if self.dtype is not torch.get_default_dtype():
+            details.append(f"dtype={self.dtype}")
+        if self.grad_fn is not None:
+            details.append(f"grad_fn=<{self.grad_fn.name()}>")
+        elif self.requires_grad:
+            details.append("requires_grad=True")
+        text = f"FakeTensor({', '.join(details)})"
+        return f"Parameter({text})" if isinstance(self, torch.nn.Parameter) else text
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = self.fake_mode._like(self, self.fake_device)
+        return memo[id(self)]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        mode = next((leaf.fake_mode for leaf in tree_iter((args, kwargs)) if isinstance(leaf, FakeTensor)), None)
+        if mode is None:  # a function of the class
+            with DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+        return mode.compute(func, args, kwargs or {})
+
+
+def _faked(tensor: Tensor, mode: FakeTensorMode, device: Device) -> FakeTensor:
+    """A tensor on `meta`, turned into a fake one: the same object, for the graph and its views know it."""
+    tensor.__class__ = FakeTensor
+    fake: FakeTensor = tensor  # type: ignore[assignment]  # it has become one
+    fake.fake_mode, fake.fake_device = mode, _exact(device)
+    return fake
+
+
+def _exact(device: Any) -> Device:
+    device = Device(device)
+    return device if device.index is not None or device.type in ("cpu", "meta") else Device(device.type, 0)
+
+
+def is_fake(x: object) -> bool:
+    """Whether it is a fake tensor."""
+    return isinstance(x, FakeTensor)
+
+
+class FakeTensorMode(TorchFunctionMode):
+    """A context in which all tensors that are made are fake.  No memory is taken, and the devices need not be there.
+
+    Args:
+        allow_fallback_kernels: no effect: all operations have a form for fake tensors.
+        allow_non_fake_inputs: whether tensors made elsewhere are faked where they meet fake ones, rather than being an error.
+        shape_env, static_shapes, export: no effect: shapes are always numbers.
+
+    Raises:
+        AssertionError: a tensor of another kind, or mode, meets fake ones.
+        DataDependentOutputException, DynamicOutputShapeException: values are asked for, or a shape that depends on them.
+    """
+
+    sees_methods = False
+
+    def __init__(
+        self,
+        *,
+        allow_fallback_kernels: bool = True,
+        allow_non_fake_inputs: bool = False,
+        shape_env: Any = None,
+        static_shapes: bool | None = None,
+        export: bool = False,
+    ) -> None:
+        self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
+        self.shape_env, self.static_shapes, self.export = shape_env, static_shapes, export
+        self.fake_tensor_converter = self
+        self._known: Any = WeakTensorKeyDictionary()
+
+    def from_tensor(self, tensor: Tensor, *, static_shapes: Any = None, source: Any = None, **_: Any) -> FakeTensor:
+        """The fake of a tensor: of its shape, strides, dtype and device.  It is the same whenever it is asked for.
+
+        Raises:
+            AssertionError: it is fake, of another mode.
+        """
+        if isinstance(tensor, FakeTensor):
+            if tensor.fake_mode is not self:
+                raise AssertionError(f"Mixing fake modes NYI x.fake_mode={tensor.fake_mode} vs self={self}")
+            return tensor
+        found: FakeTensor | None = self._known.get(tensor)
+        if found is None:
+            found = self._known[tensor] = self._like(tensor, tensor.device)
+        return found
+
+    def _like(self, tensor: Tensor, device: Any) -> FakeTensor:
+        with _disable_current_modes(), DisableTorchFunctionSubclass():
+            empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+            fake = _faked(empty, self, device)
+            fake.requires_grad_(tensor.requires_grad)
+        if isinstance(tensor, torch.nn.Parameter):
+            fake.__dict__["_is_param"] = True
+        return fake
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.compute(func, args, kwargs or {})
+
+    def compute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The result of a function of fake tensors."""
+        name = getattr(func, "__name__", "")
+        args, kwargs = tree_map(lambda leaf: self._admitted(leaf, func, args, kwargs), (args, kwargs))
+        known = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, FakeTensor)]
+        args, kwargs, target = _without_device(name, args, kwargs)
+        if name in ("__get__", "__set__") and target is None:
+            target = known[0].fake_device
+        elif target is None:
+            target = _common_device(known, name) or chosen_device() or Device("cpu")
+        constant = self._constant(func, name, known, args, kwargs)
+        if name in _WITH_VALUES and constant is not None:
+            return constant
+        try:
+            with _disable_current_modes(), DisableTorchFunctionSubclass(), Device("meta"):
+                result = args[0] if name in ("cpu", "cuda") else func(*args, **kwargs)
+        except (NotImplementedError, RuntimeError) as error:
+            _explain(error, name)
+        if name in ("to", "cpu", "cuda") and result is args[0] and _exact(target) != result.fake_device:
+            with DisableTorchFunctionSubclass():
+                result = result.clone()
+        result = self._made_fake(result, target)
+        if isinstance(result, FakeTensor) and name not in ("__get__", "detach"):
+            result.constant = constant if isinstance(constant, Tensor) else None
+        return result
+
+    def _made_fake(self, result: Any, device: Device) -> Any:
+        """What a function returned, with its tensors turned into fake ones."""
+        if type(result) in _PLAIN:
+            return _faked(result, self, device) if result.is_meta else result
+        if isinstance(result, (tuple, list, dict)) and not isinstance(result, torch.Size):
+            return tree_map(lambda leaf: self._made_fake(leaf, device), result)
+        return result
+
+    def _constant(self, func: Any, name: str, known: list[FakeTensor], args: Any, kwargs: Any) -> Any:
+        """The real result where it is a few numbers that follow from the program alone, as a count of steps; else None."""
+        if any(tensor.constant is None for tensor in known) or not (known or name in _FROM_NUMBERS):
+            return None
+        real_args, real_kwargs = tree_map(lambda leaf: leaf.constant if isinstance(leaf, FakeTensor) else leaf, (args, kwargs))
+        with _disable_current_modes(), DisableTorchFunctionSubclass(), Device("cpu"):
+            try:
+                result = func(*real_args, **real_kwargs)
+            except Exception:  # the call on fake tensors says what is wrong
+                return None
+        return None if isinstance(result, Tensor) and result.numel() > _FEW else result
+
+    def _admitted(self, leaf: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        if not isinstance(leaf, Tensor):
+            return leaf
+        if not isinstance(leaf, FakeTensor) and not self.allow_non_fake_inputs:
+            raise AssertionError(
+                "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. "
+                f"Found in {resolve_name(func) or func}, called with {tuple(map(type, args))}"
+            )
+        return self.from_tensor(leaf)
+
+
+_PLAIN = (Tensor, torch.nn.Parameter)
+
+
+def _without_device(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Device | None]:
+    """The arguments without a device, and the device that was given."""
+    target = kwargs.get("device")
+    kwargs = {key: value for key, value in kwargs.items() if key != "device"}
+    if name in ("cpu", "cuda"):
+        given = target if len(args) < 2 else args[1]
+        return (
+            args[:1],
+            {"memory_format": kwargs.get("memory_format")} if "memory_format" in kwargs else {},
+            (Device(name) if given is None else Device("cuda", given) if isinstance(given, int) else Device(given)),
+        )
+    if name == "to" and len(args) > 1:
+        given = args[1]
+        if isinstance(given, FakeTensor):
+            return (args[0], given.dtype, *args[2:]), kwargs, given.fake_device
+        if isinstance(given, (str, Device)) or type(given) is int:
+            target, args = Device(given), (args[0], *args[2:])
+        elif given is None:
+            args = (args[0], *args[2:])
+    if name == "to" and isinstance(kwargs.get("other"), FakeTensor):
+        other = kwargs.pop("other")
+        kwargs, target = kwargs | {"dtype": other.dtype}, other.fake_device
+    return args, kwargs, None if target is None else Device(target)
+
+
+def _common_device(tensors: Iterable[FakeTensor], name: str) -> Device | None:
+    """The one device of the arguments; a 0-d CPU tensor may join any other."""
+    common: FakeTensor | None = None
+    for tensor in tensors:
+        if common is None or _joins(common, tensor):
+            common = tensor
+        elif tensor.fake_device != common.fake_device and not _joins(tensor, common) and name not in _ACROSS_DEVICES:
+            raise RuntimeError(
+                f"Unhandled FakeTensor Device Propagation for aten.{name}, found two different devices {common.fake_device}, "
+                f"{tensor.fake_device}"
+            )
+    return None if common is None else common.fake_device
+
+
+def _joins(tensor: FakeTensor, other: FakeTensor) -> bool:
+    return tensor.fake_device.type == "cpu" and not tensor._array.ndim and other.fake_device.type != "cpu"
+
+
+def _explain(error: Exception, name: str) -> NoReturn:
+    """Raise what PyTorch raises where values are asked for."""
+    text = str(error)
+    if name in _WITH_VALUES or text.startswith(("Tensor.item() cannot be called", "Cannot copy out of meta tensor")):
+        raise DataDependentOutputException("aten._local_scalar_dense.default") from None
+    if text.startswith(("aten::", "indexing with a mask")):
+        operator = text.removeprefix("aten::").partition(":")[0] if text.startswith("aten::") else "nonzero"
+        raise DynamicOutputShapeException(f"aten.{operator}.default") from None
+    raise error
+
+
+@contextmanager
+def unset_fake_temporarily() -> Iterator[None]:
+    """A context in which no mode is open, so that tensors are real."""
+    with _disable_current_modes():
+        yield
+
+
+def fake_tensor_mode_of(inputs: Any) -> FakeTensorMode | None:
+    """The mode of the fake tensors in a tree; None without any.
+
+    Raises:
+        AssertionError: they are of several modes.
+    """
+    modes = {leaf.fake_mode for leaf in tree_iter(inputs) if isinstance(leaf, FakeTensor)}
+    if len(modes) > 1:
+        raise AssertionError(f"fake tensors of several modes: {modes}")
+    return next(iter(modes), None)

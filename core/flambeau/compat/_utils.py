@@ -1,0 +1,281 @@
+"""Private helpers of PyTorch that programs import nevertheless."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
+
+from ..engine.calls.overriding import handle_torch_function, has_torch_function
+from ..engine.calls.transform_hooks import hooks
+from ..engine.devices.devices import device as Device
+from ..engine.tensors.tensor import Tensor
+from ..operations.joining import cat
+from ..protocols import pickling
+
+__all__: list[str] = []
+
+
+def _assert(condition: Any, message: str) -> Any:
+    """`assert`, as a function."""
+    if has_torch_function((condition,)):
+        return handle_torch_function(_assert, (condition,), condition, message)
+    if not condition:
+        raise AssertionError(message)
+    return None
+
+
+def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
+    """The elements of all tensors, in one one-dimensional tensor."""
+    return cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Consecutive parts of `flat` as views, in the shapes of `tensors`."""
+    parts, start = [], 0
+    for tensor in tensors:
+        parts.append(flat.narrow(0, start, tensor.numel()).view_as(tensor))
+        start += tensor.numel()
+    return tuple(parts)
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """A sparse tensor from its layout and parts: what pickles of sparse tensors call."""
+    tensor: Tensor = hooks.sparse("rebuild")(layout, data)
+    return tensor
+
+
+def _rebuild_nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Tensor:
+    """A nested tensor in the strided layout from its elements and their places: what pickles of such tensors call."""
+    tensor: Tensor = hooks.nested("_nested_view_from_buffer")(buffer, sizes, strides, storage_offsets)
+    return tensor
+
+
+# --- checks, as torchvision, torchao, transformers and vllm make them -----------------------------------------------
+
+
+def _check_with(error_type: type[Exception], cond: bool, message: Any = None) -> None:
+    """Raise an error of a type, with a message that a function gives, unless a condition holds."""
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is None:
+        raise error_type("Expected cond to be True, but got False. (The call gave no message.)")
+    if not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type(str(message()))
+
+
+def _check(cond: bool, message: Any = None) -> None:
+    """Raise RuntimeError unless a condition holds."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_is_size(i: int, message: Any = None, *, max: int | None = None) -> None:
+    """Raise RuntimeError unless a number can be a size."""
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def _check_index(cond: bool, message: Any = None) -> None:
+    """Raise IndexError unless a condition holds."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond: bool, message: Any = None) -> None:
+    """Raise ValueError unless a condition holds."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond: bool, message: Any = None) -> None:
+    """Raise TypeError unless a condition holds."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond: bool, message: Any = None) -> None:
+    """Raise NotImplementedError unless a condition holds."""
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_tensor_all(cond: Tensor, message: Any = None) -> None:
+    """Raise RuntimeError unless all elements are True."""
+    _check(bool(cond.all()), message)
+
+
+def _assert_async(input: Tensor, assert_msg: str = "") -> None:
+    """Raise RuntimeError unless a tensor's one element is not zero."""
+    if input.numel() != 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    if input._key.backend.has_data and not bool(input):
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+# --- what files of PyTorch's name ---
+
+
+_REBUILDING = {
+    "_rebuild_tensor": "plain_tensor", "_rebuild_tensor_v2": "tensor", "_rebuild_tensor_v3": "tensor_of_dtype",
+    "_rebuild_meta_tensor_no_storage": "tensor_without_data",
+    "_rebuild_parameter": "parameter", "_rebuild_parameter_with_state": "parameter_with_state",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _REBUILDING:  # picklescan, safetensors' converters, fickling
+        return getattr(pickling, _REBUILDING[name])
+    raise AttributeError(f"module 'flambeau.compat._utils' has no attribute '{name}'")
+
+
+def _element_size(dtype: Any) -> int:
+    """How many bytes an element takes."""
+    size: int = dtype.itemsize
+    return size
+
+
+# --- of devices, errors and names, as copies of PyTorch's parallel modules use them ---------------------------------
+
+
+class KeyErrorMessage(str):
+    """A message for KeyError, which prints the repr of its key: it would put a traceback on one line."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception of another thread or process, as text, because not every exception can be sent.
+
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError:
+    ...     caught = ExceptionWrapper(where="in a test")
+    >>> caught.exc_type, caught.exc_msg.splitlines()[0]
+    (<class 'ZeroDivisionError'>, 'Traceback (most recent call last):')
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        kind, value, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: Any = kind
+        self.where = where
+        self.exc_msg = "".join(traceback.format_exception(kind, value, trace))
+
+    def reraise(self) -> NoReturn:
+        """Raise an exception of the type, whose message holds the original traceback."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=message)
+        try:
+            error = self.exc_type(message)
+        except Exception:  # its constructor takes other arguments
+            raise RuntimeError(message) from None
+        raise error
+
+
+def _get_available_device_type() -> str | None:
+    """The type of the accelerator, or None."""
+    from ..accelerator import current_accelerator
+
+    place = current_accelerator(check_available=True)
+    return None if place is None else place.type
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a device type, such as `torch.cuda`.  RuntimeError where there is none.  For tensordict."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"flambeau.{device_type}")
+    except ImportError:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        ) from None
+
+
+def _get_all_device_indices() -> list[int] | None:
+    """The numbers of the accelerator's devices; None without one."""
+    from ..accelerator import device_count
+
+    return None if _get_available_device_type() is None else list(range(device_count()))
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; with `optional` the current one's where it has none, and -1 for the CPU if that is allowed.
+
+    Raises:
+        ValueError: it has no number.
+    """
+    place = Device(device) if isinstance(device, str) else device
+    if isinstance(place, Device):
+        if place.type == "cpu" and not allow_cpu:
+            raise ValueError(f"Expected a non cpu device, but got: {place}")
+        if place.type == "cpu" or place.index is not None:
+            return -1 if place.index is None or place.type == "cpu" else place.index
+    elif isinstance(place, int):
+        return place
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    from ..accelerator import current_device_index
+
+    return current_device_index()
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """The tensors in groups of one dtype, each as large as the limit in bytes allows, or of one tensor."""
+    groups: dict[str, tuple[list[Tensor], int]] = {}
+    for tensor in tensors:
+        kind, size = tensor.type(), tensor.numel() * tensor.element_size()
+        group, total = groups.get(kind, ([], 0))
+        if group and total + size > size_limit:
+            yield group
+            group, total = [], 0
+        groups[kind] = [*group, tensor], total + size
+    for group, _ in groups.values():
+        if group:
+            yield group
+
+
+def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors, of which those of each dtype are in the right order, in the order in which the others' dtypes come."""
+    by_type: dict[str, list[Tensor]] = {}
+    for tensor in tensors:
+        by_type.setdefault(tensor.type(), []).append(tensor)
+    queues = {kind: iter(group) for kind, group in by_type.items()}
+    return tuple(next(queues[tensor.type()]) for tensor in ordered_tensors)
+
+
+def _import_dotted_name(name: str) -> Any:
+    """What a name with dots means: `torch.nn.Linear`, of a module that has been imported."""
+    first, *rest = name.split(".")
+    found = __import__(first)
+    for part in rest:
+        found = getattr(found, part)
+    return found
+
+
+def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
+    """`non_blocking`, which was called `async`.  TypeError for other options."""
+    if not kwargs:
+        return non_blocking
+    if set(kwargs) != {"async"}:
+        raise TypeError(f"{function_name}() got an unexpected keyword argument '{next(iter(kwargs.keys() - {'async'}))}'")
+    warnings.warn("'async' is deprecated; use 'non_blocking'", stacklevel=2)
+    return bool(kwargs["async"])
+
+
+class _ClassPropertyDescriptor:
+    def __init__(self, fget: Any) -> None:
+        self.fget = fget
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.fget.__get__(instance, type(instance) if owner is None else owner)()
+
+
+def classproperty(func: Any) -> _ClassPropertyDescriptor:
+    """A decorator: a property of the class itself."""
+    return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))

@@ -1,0 +1,146 @@
+"""What modules, classes and functions call themselves while flambeau stands for PyTorch: what PyTorch calls them.
+
+Libraries look at `torch.__name__`, `type(x).__module__` and `function.__name__` to know whose arrays they were given, and pickles
+name classes by them.  Each public module is renamed once it has been loaded; modules that PyTorch does not have keep flambeau's
+names, but for what a public module has of them.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sys
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ..engine.calls.wrappers import is_native
+from ..engine.devices.aliases import face, resolve
+
+__all__ = ["name_as_torch"]
+
+_ROOTS = {"flambeau": "torch", "flambeau_nnlib": "torch", "flambeau_vision": "torchvision"}
+_OURS = frozenset({  # parts of flambeau that PyTorch has no module for, or another one
+    "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
+    "transforms",
+})  # fmt: skip
+_OF_FUNCTIONS = ("linalg", "fft", "special")  # whose compiled functions go by `linalg_inv` and live in `torch._C._linalg`
+# Public here, and in PyTorch; but defined there in another module than where it is public.
+_ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
+    "torch": {
+        "torch.functional": (
+            "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
+            "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "stft", "tensordot", "unique",
+            "unique_consecutive", "unravel_index",
+        ),
+        "torch.autograd.grad_mode": ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled"),
+        "torch._C": ("Generator",),
+        "torch._lowrank": ("pca_lowrank", "svd_lowrank"),
+        "torch._lobpcg": ("lobpcg",),
+        "torch.func": ("vmap",),
+        "torch.utils.dlpack": ("from_dlpack",),
+    },
+    "torch.linalg": {"torch._C": ("_LinAlgError",)},
+    "torch.nn.functional": {
+        "torch._C._nn": (
+            "avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot",
+            "scaled_dot_product_attention", "softplus", "softshrink",
+        ),
+        "torch": ("celu_", "hardshrink", "prelu", "relu_", "rrelu_", "selu_", "threshold_"),
+    },
+}  # fmt: skip
+
+
+def name_as_torch() -> None:
+    """Rename what is loaded, and from now on each module when it has been loaded."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    for name, module in sorted(sys.modules.items()):
+        if isinstance(module, ModuleType) and name == getattr(module, "__name__", None):
+            _rename(module)
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Finds flambeau's own modules as ever, and has them renamed once they are loaded."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] not in _ROOTS or resolve(name) != name or face_of(name) is None:
+            return None  # an alias (`flambeau.nn.utils`) is not loaded: it is the module of another name
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # as a loader is called
+        return spec
+
+
+class _Loader:
+    """Loads as another loader does, and renames the module then."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: Any) -> Any:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        _rename(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+def face_of(name: str) -> str | None:
+    """PyTorch's name for a module of flambeau; None for modules of others, and for those that PyTorch does not have."""
+    shown = face(name, "flambeau")
+    root, _, rest = shown.partition(".")
+    if root == "flambeau_nnlib":  # what is to be found in no place of PyTorch's main package
+        shown = face(name, "functorch")
+        return None if shown == name else shown
+    if root not in _ROOTS or rest.partition(".")[0] in _OURS:
+        return None
+    if root == "flambeau" and rest.count(".") and rest.partition(".")[0] in _OF_FUNCTIONS:
+        return None
+    return _ROOTS[root] + ("." + rest if rest else "")
+
+
+def _rename(module: ModuleType) -> None:
+    """Give a module, and what it defines or publishes, PyTorch's names."""
+    own = module.__name__
+    shown = face_of(own)
+    if shown is None:
+        return
+    elsewhere = {name: place for place, names in _ELSEWHERE.get(shown, {}).items() for name in names}
+    space = shown.removeprefix("torch.")
+    for name, value in list(vars(module).items()):
+        if space in _OF_FUNCTIONS and is_native(value):
+            _name_native(value, space, name)
+        elif isinstance(value, (type, FunctionType)) or is_native(value):
+            place = _place(value, module, name)
+            if place is not None:
+                function = value.__func__ if isinstance(value, MethodType) else value
+                function.__module__ = elsewhere.get(name, place)
+    module.__name__ = shown
+    sys.modules.setdefault(shown, module)
+
+
+def _place(value: Any, module: ModuleType, name: str) -> str | None:
+    """PyTorch's name for the module of a class or function; None if it is of others, or of a part that nobody publishes here."""
+    place = getattr(value, "__module__", None) or ""
+    if place.partition(".")[0] not in _ROOTS:
+        return None
+    published = value.__name__ == name and name in getattr(module, "__all__", ())
+    return face_of(place) or (face_of(module.__name__) if published else None)
+
+
+def _name_native(value: Any, space: str, name: str) -> None:
+    """Name a compiled function of `linalg`, `fft` or `special`, unless it is one of the main namespace that is there, too."""
+    if value.__module__ in ("flambeau", "torch"):
+        return
+    function = value.__func__
+    function.__module__ = f"torch._C._{space}"
+    if not function.__name__.startswith(f"{space}_"):
+        function.__name__ = f"{space}_{function.__name__}"

@@ -1,0 +1,38 @@
+"""`volatile`, the legacy `no_grad` of PyTorch 0.2: a property of tensors that passes on to all results computed from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine.tape.grad_mode import no_grad
+from ..engine.tensors.tensor import Tensor, attach
+
+__all__ = ["Volatile"]
+
+
+class Volatile(Tensor):
+    """A volatile tensor: results of operations that involve it are volatile and do not require grad."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with no_grad():
+            return super().__torch_function__(func, types, args, kwargs)
+
+
+Volatile.__name__ = Volatile.__qualname__ = "Tensor"
+Volatile.__module__ = "flambeau"
+
+
+def _is_volatile(self: Tensor) -> bool:
+    """Whether results of operations on the tensor never require gradients; PyTorch 0.2's form of `no_grad`."""
+    return isinstance(self, Volatile)
+
+
+def _set_volatile(self: Tensor, value: bool) -> None:
+    if value != isinstance(self, Volatile):
+        self.__class__ = Volatile if value else Tensor
+
+
+attach(volatile=property(_is_volatile, _set_volatile))

@@ -1,0 +1,545 @@
+"""The general path of a call: subclasses, Python scalars, mixed dtypes, mixed devices, `out=`, and errors.
+
+Generated functions call `dispatch` with all arguments that are not plain tensors of one dispatch key.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from ..devices.devices import DispatchKey, device, dispatch_key
+from ..devices.state import state
+from ..tape.grad_mode import _grad, is_inference_mode_enabled
+from ..tape.transforming import note_depth
+from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage
+from ..tensors.tensor import Tensor, wrap
+from ..values import dtypes
+from ..values.promotion import COMMON, DTYPES, PROMOTIONS
+from ..values.scalars import is_library_scalar, wrapped
+from ..values.sizes import Size
+from . import arguments, outputs, overriding
+from .operands import can_operate
+from .record import Operation, Out
+from .results import several, view_of
+from .signatures import UNSET
+from .transform_hooks import hooks
+
+__all__ = [
+    "broadcast_shapes",
+    "common_shape",
+    "dispatch",
+    "explain",
+    "refusing",
+    "require_constant",
+    "require_data",
+    "require_dtype",
+    "require_factor",
+    "require_flags",
+    "require_operands",
+    "require_tensors",
+    "tuple_of_tensors",
+    "whole_numbers",
+]
+
+_SCALARS = (bool, int, float, complex)
+
+
+def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
+    """Run an operation on any arguments that PyTorch takes."""
+    if overriding.wanted(tensors, out, op.name):
+        return overriding.call(op, tensors, params, out)
+    if state.dispatching and any(type(argument) in overriding.DISPATCHING for argument in tensors):
+        return hooks.below_autograd(op, tensors, params, out)
+    if op.number_names:
+        tensors = tuple([argument.item() if is_library_scalar(argument) else argument for argument in tensors])
+        if op.numbers_alone and all(isinstance(argument, _SCALARS) for argument in tensors):
+            tensors = tuple(map(_tensor_of_number, tensors))
+    _check_types(op, tensors)
+    _check_flags(op, params)
+    if op.check is not None:
+        op.check(*tensors)
+    if out is not None:
+        outputs.check(op.name, op.out_rules, out, tensors)
+        outputs.check_untracked(op.name, op.out_rules, op.differentiable and _any_requires_grad(tensors))
+    if "dtype" in op.param_names:
+        index = op.param_names.index("dtype")
+        dtype, params = params[index], (*params[:index], None, *params[index + 1 :])
+        if dtype is None and out is not None and Out.SETS_DTYPE in op.out_rules:
+            dtype = out.dtype
+        if dtype is not None:
+            dtype = dtypes.meant(dtype)
+            tensors = tuple(argument.to(dtype) if isinstance(argument, Tensor) else argument for argument in tensors)
+            result = dispatch(op, tensors, params).to(dtype)
+            return result if out is None else outputs.write(op.name, op.out_rules, out, result)
+    if any(isinstance(argument, Tensor) and type(argument._key) is not DispatchKey for argument in tensors):
+        tensors = hooks.batches.align(hooks.materialize(op, tensors))
+    if state.forward_levels:
+        result = hooks.forward.propagate(op, tensors, params, lambda: dispatch(op, tensors, params))
+        if result is not NotImplemented:
+            return result
+    key, arrays = _operands(op, tensors)
+    exact = _exact(op, key) if any(isinstance(argument, _SCALARS) for argument in tensors) else key
+    if exact is not key:
+        arrays = [_as_array(argument, exact) for argument in tensors]
+    kernel, result_key = exact[op.name]
+    kernel_args = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
+    kernel_kwargs = dict(zip(op.kernel_params, kernel_args, strict=True)) if op.variadic else {}
+    try:
+        computed = key.backend.computed(kernel, *arrays, *(() if op.variadic else kernel_args), **kernel_kwargs)
+    except Exception as error:
+        numbers = tuple(arguments.as_python(param) if isinstance(param, Tensor) and not param.ndim else param for param in params)
+        if any(number is not param for number, param in zip(numbers, params, strict=True)):
+            return dispatch(op, tensors, numbers, out)
+        if overriding.may_override(params) and overriding.is_published(op):
+            return overriding.call(op, tensors, params, out)
+        explain(error, op, tensors, params)
+    if exact is not key:
+        computed, result_key = key.backend.astype(computed, key.raw_dtype), key
+    result = _wrapped(op, computed, result_key, tensors, params)
+    if is_inference_mode_enabled():
+        _mark_inference(result)
+    if state.mutation_guards:
+        _note_depths(result)
+    if out is not None:
+        return outputs.write(op.name, op.out_rules, out, result)
+    return result
+
+
+def _any_requires_grad(tensors: Sequence[Any]) -> bool:
+    return any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors)
+
+
+def _wrapped(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """Wrap what a kernel returned as tensors, and record the call where an argument requires a gradient."""
+    recordable = op.differentiable and not is_inference_mode_enabled()
+    tracked = recordable and any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors)
+    if tracked:
+        tensors = for_rules(op, key, tensors)
+    if op.results or op.returns_list:
+        return several(op, computed, key, tensors, params)
+    if type(computed) is not key.array_type:
+        computed = key.backend.wrap(computed)
+    if tracked and key.dtype.category >= dtypes.FLOATING:
+        return op.record(computed, key, tensors, params) if op.variadic else op.record(computed, key, *tensors, *params)
+    return view_of(computed, key, op, tensors[0], params) if op.view else wrap(computed, key)
+
+
+def for_rules(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as a node saves them: numbers as tensors, and promoted tensors in the dtype that they were promoted to."""
+    if op.promote not in COMMON or op.variadic:
+        return tuple(constant_of(argument, tensors) if isinstance(argument, _SCALARS) else argument for argument in tensors)
+    to_save = []
+    for name, argument in zip(op.tensor_names, tensors, strict=True):
+        if isinstance(argument, _SCALARS):
+            argument = wrap_scalar(argument, _exact(op, key))
+        elif isinstance(argument, Tensor) and argument._key.dtype.category < dtypes.FLOATING and name not in op.keeps_dtype:
+            argument = argument.to(key.dtype)
+        to_save.append(argument)
+    return tuple(to_save)
+
+
+def _exact(op: Operation, key: DispatchKey) -> DispatchKey:
+    """The dispatch key to compute in with a Python number: float32 for half precision, where PyTorch rounds only the result."""
+    return key.to(dtypes.float32) if op.exact_numbers and key.dtype in dtypes.HALF else key
+
+
+def _tensor_of_number(value: Any) -> Tensor:
+    """A Python number as a tensor on the CPU, of the default dtype for it: for calls in which all arguments are numbers."""
+    try:
+        return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), device("cpu")))
+    except OverflowError:
+        raise RuntimeError("Overflow when unpacking long long") from None
+
+
+def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
+    """A scalar argument as a tensor on the device of the others, for the node to save."""
+    place = next(tensor for tensor in tensors if isinstance(tensor, Tensor)).device
+    return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), place))
+
+
+def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
+    """A 0-d tensor holding `value`."""
+    key = key.of_numbers
+    return wrap(key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0), key)
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _check_types(op: Operation, tensors: Sequence[Any]) -> None:
+    for position, value in enumerate(tensors):
+        if isinstance(value, Tensor):
+            continue
+        name = "tensors" if op.variadic else op.tensor_names[position]
+        if value is None and name in op.defaults:
+            continue
+        if (
+            name in op.number_names
+            and isinstance(value, _SCALARS)
+            and (position or op.numbers_alone or any(isinstance(tensor, Tensor) for tensor in tensors))
+        ):
+            continue
+        type_name = type(value).__name__
+        where = f"element {position} in position 0" if op.variadic else f"(position {position + 1})"
+        if op.variadic:
+            raise TypeError(f"{op.name}(): expected Tensor as {where}, but got {type_name}")
+        raise TypeError(f"{op.name}(): argument '{name}' {where} must be Tensor, not {type_name}")
+
+
+def _check_flags(op: Operation, params: Sequence[Any]) -> None:
+    if op.flags:
+        require_flags(op.name, **{name: value for name, value in zip(op.param_names, params, strict=True) if name in op.flags})
+
+
+def require_tensors(name: str, **tensors: Any) -> None:
+    """Refuse arguments that have to be tensors and are not."""
+    for position, (argument, value) in enumerate(tensors.items(), 1):
+        if not isinstance(value, Tensor) and value is not UNSET and not hasattr(value, "__torch_function__"):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+            ) from None
+
+
+def refusing(category: int, message: str) -> Callable[..., None]:
+    """An `Operation.check` that raises RuntimeError with this message for tensors of a category of dtypes."""
+
+    def check(*tensors: Any) -> None:
+        if any(isinstance(tensor, Tensor) and tensor._key.dtype.category == category for tensor in tensors):
+            raise RuntimeError(message)
+
+    return check
+
+
+def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
+    """Refuse a dtype that `kernel` does not support; `accepts` is a key of `DTYPES`, as for an operation."""
+    if input._key.dtype.category not in DTYPES[accepts]:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
+
+
+def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
+    """Refuse a factor, as `alpha`, of a category above that of the result's dtype, and a bool where that dtype is not bool."""
+    if type(factor) is int:
+        return
+    if isinstance(factor, Tensor) and (factor.ndim or factor.requires_grad):
+        raise TypeError(f"argument '{name}' must be Number, not Tensor")
+    factor = factor.item() if is_library_scalar(factor) else factor
+    category = factor.dtype.category if isinstance(factor, Tensor) else dtypes.promotion_of_scalar(type(factor)).category
+    if category == dtypes.BOOL and dtype is not dtypes.bool_:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if category >= dtypes.FLOATING > dtype.category:
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if category == dtypes.COMPLEX != dtype.category:
+        raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+
+
+def require_flags(function: str, **flags: Any) -> None:
+    """Refuse flags that are not True or False: for functions that PyTorch implements in C++."""
+    for name, value in flags.items():
+        if type(value) is not bool:
+            raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
+
+
+def require_constant(function: str, **tensors: Any) -> None:
+    """Refuse, in grad mode, tensors that require a gradient in arguments for which there is no derivative."""
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.requires_grad and _grad.get():
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+                "This input cannot have requires_grad True."
+            )
+
+
+def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
+    """An argument that is an int or a sequence of ints, as a tuple."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    for number in values:
+        if isinstance(number, bool) or not hasattr(number, "__index__"):
+            raise TypeError(f"argument '{name}' must be tuple of ints, not {type(number).__name__}")
+    return tuple(map(operator.index, values))
+
+
+def require_data(name: str, *tensors: Tensor) -> None:
+    """Refuse tensors without data, as those on the device `meta`: for functions whose result, or its shape, depends on values."""
+    if not all(tensor._key.backend.has_data for tensor in tensors):
+        raise NotImplementedError(
+            f"aten::{name}: attempted to run this operator with Meta tensors, which have no data, and its result depends on data"
+        )
+
+
+def require_operands(name: str, **operands: Any) -> None:
+    """Refuse arguments that are neither tensors nor numbers."""
+    for argument, value in operands.items():
+        if not can_operate(value):
+            raise TypeError(f"{name}(): argument '{argument}' must be Tensor or a number, not {type(value).__name__}")
+
+
+def tuple_of_tensors(tensors: Any, op: Operation) -> tuple[Any, ...]:
+    """The sequence argument of `cat` and its like, checked."""
+    if isinstance(tensors, (tuple, list)):
+        return tuple(tensors)
+    type_name = type(tensors).__name__
+    raise TypeError(f"{op.name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name}")
+
+
+def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[Any]]:
+    """The dispatch key to compute in, and the arguments as raw arrays for it."""
+    place = _common_device(tensors, op)
+    if op.variadic:
+        key = _key_among(tensors, result_dtype(tensors), place)
+        return key, [_as_array(argument, key) for argument in tensors]
+    by_name = dict(zip(op.tensor_names, tensors, strict=True))
+    if op.promote in COMMON:
+        dtype = result_dtype([argument for name, argument in by_name.items() if name not in op.keeps_dtype])
+        if op.promote == "float" and dtype.category in DTYPES[op.dtypes]:
+            dtype = PROMOTIONS["float"](dtype)[0]  # now, because a number may be too large for the integers
+        key = _key_among(tensors, dtype, place)
+        return key, [
+            _moved(argument, place) if name in op.keeps_dtype else _as_array(argument, key) for name, argument in by_name.items()
+        ]
+    if op.promote in ("match", "product"):
+        _check_match(op, [argument for name, argument in by_name.items() if name not in op.keeps_dtype])
+    primary = by_name[op.primary]
+    key = primary._key if primary._key.device is place else _key_among(tensors, primary.dtype, place)
+    return key, [None if argument is None else _moved(argument, place) for argument in tensors]
+
+
+def _key_among(tensors: Sequence[Any], dtype: dtypes.dtype, place: device) -> DispatchKey:
+    """The dispatch key of this dtype and device; a batched one where a tensor is batched by `vmap`."""
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and type(tensor._key) is not DispatchKey:
+            return tensor._key.to(dtype)
+    return dispatch_key(dtype, place)
+
+
+def _check_match(op: Operation, tensors: Sequence[Any]) -> None:
+    all_dtypes = [tensor.dtype for tensor in tensors if isinstance(tensor, Tensor)]
+    for dtype in all_dtypes[1:]:
+        if dtype is not all_dtypes[0]:
+            spelled = " != ".join(map(_c_name, (all_dtypes[0], dtype)))
+            raise RuntimeError(f"{op.name}(): expected m1 and m2 to have the same dtype, but got: {spelled}")
+
+
+def _c_name(dtype: dtypes.dtype) -> str:
+    names = {
+        "float32": "float",
+        "float64": "double",
+        "int64": "long int",
+        "int32": "int",
+        "float16": "c10::Half",
+        "bfloat16": "c10::BFloat16",
+        "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>",
+    }
+    return names.get(dtype.name, dtype.name)
+
+
+def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
+    """The common dtype of tensors and Python scalars."""
+    dimensioned: list[dtypes.dtype] = []
+    zero_dim: list[dtypes.dtype] = []
+    scalars: list[dtypes.dtype] = []
+    for value in tensors:
+        if isinstance(value, Tensor):
+            (dimensioned if value._array.ndim else zero_dim).append(value._key.dtype)
+        elif value is not None:
+            scalars.append(dtypes.promotion_of_scalar(type(value)))
+    return dtypes.result_of(dimensioned, zero_dim, scalars)
+
+
+def _as_array(value: Any, key: DispatchKey) -> Any:
+    if isinstance(value, Tensor):
+        array = _moved(value, key.device)
+        return array if value._key.dtype is key.dtype else key.backend.astype(array, key.raw_dtype)
+    if value is None:
+        return None
+    try:
+        return key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
+    except OverflowError:
+        return key.backend.asarray(wrapped(value, key.dtype), key.raw_dtype, index=key.device.index or 0)
+
+
+def _common_device(tensors: Sequence[Any], op: Operation) -> device:
+    """The one device of the arguments; a 0-d CPU tensor may join any other."""
+    common: device | None = None
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and not _may_travel(tensor):
+            place = tensor._key.device
+            if common is not None and place != common:
+                raise RuntimeError(
+                    "Expected all tensors to be on the same device, but found at least two devices, "
+                    f"{common} and {place}! (when checking arguments for {op.name})"
+                )
+            common = place
+    if common is None:
+        common = next(tensor for tensor in tensors if isinstance(tensor, Tensor))._key.device
+        for tensor in tensors:
+            if isinstance(tensor, Tensor) and tensor._key.device.type != "cpu":
+                return tensor._key.device
+    return common
+
+
+def _may_travel(tensor: Tensor) -> bool:
+    return tensor._array.ndim == 0 and tensor._key.device.type == "cpu"
+
+
+def _moved(tensor: Tensor, place: device) -> Any:
+    if tensor._key.device == place:
+        return tensor._array
+    return tensor.detach().to(place)._array
+
+
+# --- results ------------------------------------------------------------------------------------------------------
+
+
+def _mark_inference(result: Any) -> None:
+    for tensor in result if isinstance(result, (tuple, list)) else (result,):
+        if not isinstance(tensor, Tensor) or tensor._inference:
+            continue
+        if tensor._view is None:
+            InferenceStorage.of(tensor)
+        else:  # a view of a normal tensor
+            tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
+
+
+def _note_depths(result: Any) -> None:
+    """Mark the results as made inside of the transforms that are running: see `engine/tape/transforming.py`."""
+    for tensor in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(tensor, Tensor) and tensor._view is None:
+            note_depth(tensor)
+
+
+# --- errors -------------------------------------------------------------------------------------------------------
+
+
+def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Sequence[Any]) -> NoReturn:
+    """Raise PyTorch's exception for what went wrong inside a kernel.
+
+    Where a fault is found in the arguments, the exception describes it and has no cause.  Otherwise the kernel's own exception is
+    raised again, or is the cause.
+    """
+    params_by_name = dict(zip(op.param_names, params, strict=False))
+    arrays = [tensor._array for tensor in tensors if isinstance(tensor, Tensor)]
+    fault: Exception | None = _fault_of_types(op, params_by_name)
+    if fault is None and type(error) not in (RuntimeError, NotImplementedError, MemoryError):
+        fault = _fault_of_dtypes(op, tensors) or _fault_of_dims(params_by_name, arrays) or _fault_of_shapes(op, arrays)
+    if fault is not None:
+        raise fault from None
+    if type(error) is IndexError:
+        raise IndexError(str(error).replace("is out of bounds for axis", "is out of bounds for dimension")) from error
+    if type(error) is TypeError and str(error).startswith("ufunc"):
+        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{result_dtype(tensors).legacy_name}'") from error
+    if type(error) in (RuntimeError, NotImplementedError, MemoryError, TypeError):
+        raise error
+    described = ", ".join(f"{list(array.shape)} {array.dtype}" for array in arrays)
+    raise RuntimeError(f"{op.name}(): {error} (arguments: {described})") from error
+
+
+def _fault_of_types(op: Operation, params: Mapping[str, Any]) -> TypeError | None:
+    for name in ("dim", "dim0", "dim1", "dims"):
+        if problem := _no_dim(params.get(name)):
+            return TypeError(f"{op.name}(): argument '{name}' must be int, not {problem}")
+    try:
+        arguments.check(op.name, arguments.types_of(op.forward), params)
+    except TypeError as refusal:
+        return refusal
+    return None
+
+
+def _fault_of_dtypes(op: Operation, tensors: Sequence[Any]) -> RuntimeError | None:
+    if op.check is not None:
+        try:
+            op.check(*tensors)
+        except RuntimeError as refusal:
+            return refusal
+    return None
+
+
+def _fault_of_dims(params: Mapping[str, Any], arrays: Sequence[Any]) -> Exception | None:
+    ndim = arrays[0].ndim if arrays else 0
+    for dims in (params.get("dim"), params.get("dim0"), params.get("dim1"), params.get("dims")):
+        problem = _dim_problem(dims, ndim)
+        if problem:
+            return IndexError(problem)
+        wrapped_dims = [dim % ndim for dim in dims] if ndim and isinstance(dims, (tuple, list)) else []
+        for dim in wrapped_dims:
+            if wrapped_dims.count(dim) > 1:
+                return RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return None
+
+
+def _fault_of_shapes(op: Operation, arrays: Sequence[Any]) -> RuntimeError | None:
+    if op.promote in ("arithmetic", "float", "compare") and len(arrays) > 1:
+        try:
+            common_shape(*(array.shape for array in arrays))
+        except RuntimeError as mismatch:
+            return mismatch
+    return None
+
+
+def _no_dim(dims: Any) -> str | None:
+    """The name of the type of the first value that cannot be a dimension; None if all can."""
+    for dim in dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,):
+        if type(dim) is bool or not hasattr(dim, "__index__") or (isinstance(dim, Tensor) and dim.ndim):
+            return type(dim).__name__
+    return None
+
+
+def _dim_problem(dims: Any, ndim: int) -> str | None:
+    for dim in dims if isinstance(dims, (tuple, list)) else (dims,):
+        if isinstance(dim, int) and not -max(ndim, 1) <= dim < max(ndim, 1):
+            limit = max(ndim, 1)
+            return f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+    return None
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that `shapes` broadcast to; None among them stands for no shape at all.
+
+    Raises:
+        RuntimeError: they do not broadcast, or one is no shape.
+        ValueError: a length is negative.
+
+    >>> import flambeau as torch
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    first = shapes[0] if shapes else None
+    if isinstance(first, tuple) and shapes.count(first) == len(shapes) and min(first, default=0) >= 0:
+        return Size(first)
+    given = [(shape,) if isinstance(shape, int) else shape for shape in shapes if shape is not None]
+    for shape in given:
+        if not isinstance(shape, (tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
+    common = [1] * max(map(len, given), default=0)
+    for index, shape in enumerate(given):
+        for dim in range(-1, -1 - len(shape), -1):
+            if common[dim] == 1:
+                if shape[dim] < 0:
+                    raise ValueError("Attempting to broadcast a dimension with negative length!")
+                common[dim] = shape[dim]
+            elif shape[dim] not in (1, common[dim]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at index {index} "
+                    f"had {shape}; but expected shape should be broadcastable to {common}"
+                )
+    return Size(common)
+
+
+def common_shape(*shapes: Sequence[int]) -> Size:
+    """The shape that tensors of these shapes broadcast to; its error is that of operations, unlike `broadcast_shapes`'s."""
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return Size(shapes[0])
+    result: list[int] = []
+    for shape in shapes:
+        size = max(len(result), len(shape))
+        left = [1] * (size - len(result)) + result
+        right = [1] * (size - len(shape)) + [*shape]
+        for dim, (a, b) in reversed(list(enumerate(zip(left, right, strict=True)))):
+            if a != b and 1 not in (a, b):
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+                )
+        result = [b if a == 1 else a for a, b in zip(left, right, strict=True)]
+    return Size(result)

@@ -1,0 +1,390 @@
+"""In-place operations, and the autograd history of tensors that share memory.
+
+`y.add_(x)` computes `y + x` and writes it into the memory of `y`, whose `grad_fn` is then the node of that addition.  Where `y`
+is a view, its base changes too: the base gets a node that scatters the new values of the view into the old values of the base,
+and all other views of the base are recorded again, as views of the base with its new history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..devices.devices import DispatchKey
+from ..devices.state import state
+from ..tape.fast_path import FAST
+from ..tape.grad_mode import _grad
+from ..tape.node import Error, Node, Output, next_seq
+from ..tape.saved import SAVE_HOOKS, check_inference, short_name
+from ..tape.transforming import VMAP_WRITES_TO_ALL, refuse_captured
+from ..tensors.storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
+from ..tensors.tensor import Tensor, alias, attach
+from ..values import dtypes
+from . import overriding
+from .dispatch import result_dtype
+from .operands import constant
+from .tables import OPS
+from .transform_hooks import hooks
+
+__all__ = [
+    "assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "snapshot",
+]  # fmt: skip
+
+
+def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """The in-place method `name_` of a function."""
+    fast = kernel_caller(name, function)
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if fast(self, args, kwargs):
+            return self
+        if "out" in kwargs:
+            raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
+        if not FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # there may be an override
+            values = overriding.relevant([self, *args, *kwargs.values()])
+            if overriding.wanted(values, name=method.__name__):
+                return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
+        check_writable(self)
+        before, first = snapshot(self), next_seq()
+        try:
+            result = function(before, *args, **kwargs)
+        except NotImplementedError:
+            _check_cast(self, args)
+            raise
+        if result._node is not None:
+            _save_original(result._node, before, first)
+        return assign(self, result, name)
+
+    method.__name__ = method.__qualname__ = name + "_"
+    method.__module__ = "flambeau"
+    method.__doc__ = f"In-place form of `{name}`."
+    method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
+    return method
+
+
+def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
+    """Refuse operands whose common dtype with the tensor cannot be cast to the tensor's dtype."""
+    common = result_dtype([self, *(operand for operand in operands if isinstance(operand, (Tensor, bool, int, float, complex)))])
+    if not dtypes.can_cast(common, self.dtype):
+        raise _no_cast(common, self.dtype) from None
+
+
+def _no_cast(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
+    return RuntimeError(f"result type {from_dtype.legacy_name} can't be cast to the desired output type {to_dtype.legacy_name}")
+
+
+def snapshot(self: Tensor) -> Tensor:
+    """An alias of the tensor with its present history: the argument of the operation whose result will overwrite it."""
+    before = alias(self)
+    before._node, before._requires_grad = self._node, self._requires_grad
+    if SAVE_HOOKS and _grad.get():  # hooks must not see memory that will change
+        before._array, before._storage = self._key.backend.copy(self._array), None
+    if state.forward_levels:
+        hooks.forward.copy(self, before)
+    return before  # type: ignore[no-any-return]  # `alias` is of any class
+
+
+def _save_original(edge: Any, before: Tensor, first: int) -> None:
+    """Where nodes made since `first` have saved `before`, which is about to be overwritten, let them keep a copy instead."""
+    stack, original = [edge], None
+    while stack:
+        node = stack.pop()
+        node = node.node if type(node) is Output else node
+        if not isinstance(node, Node) or node.seq < first:
+            continue
+        stack.extend(node.edges)
+        for name in node.saves:
+            saved = getattr(node, name)
+            if type(saved) is tuple and saved and saved[0] is before:
+                if original is None:
+                    original = snapshot(before)
+                    original._array, original._storage = before._key.backend.copy(before._array), None
+                setattr(node, name, (original, original._array, 0))
+
+
+def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
+    """A function that calls the backend's in-place kernel on plain tensors without history, and returns whether it could."""
+    record = OPS.get(name)
+    max_args = len(record.tensor_names) - 1 if record else getattr(function, "__without_out__", function).__code__.co_argcount - 1
+
+    def keeps_key(key: DispatchKey) -> bool:
+        """Whether the result has the tensor's dtype and device.  Where there is no kernel, the general path raises."""
+        try:
+            return record is None or key[name][1] is key
+        except NotImplementedError:
+            return False
+
+    def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        key = self._key
+        kernel = key.backend.all_inplace_kernels.get(name)
+        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # to be rounded as in `name`
+            return False
+        if len(args) > max_args:  # the deprecated order, with a number first
+            return False
+        recording = _grad.get()
+        if self._inference or state.mutation_guards or (self._view is not None and recording and _root(self)._requires_grad):
+            return False
+        if (self._requires_grad and recording) or not keeps_key(key):
+            return False
+        arrays = []
+        for argument in args:
+            if type(argument) not in FAST:
+                if type(argument) not in key.scalars or (
+                    type(argument) is bool and record is not None and record.check is not None
+                ):
+                    return False
+                try:
+                    argument = constant(argument, key)
+                except OverflowError:
+                    return False
+            elif argument._key is not key or (argument._requires_grad and recording):
+                return False
+            arrays.append(argument._array)
+        try:
+            if kwargs:
+                scalars = {
+                    name: constant(value, key)._array
+                    for name, value in kwargs.items()
+                    if type(value) in key.scalars and (type(value) is not bool or key.dtype is dtypes.bool_)
+                }
+                if len(scalars) < len(kwargs):
+                    return False
+                kernel(self._array, *arrays, **scalars)
+            else:
+                kernel(self._array, *arrays)
+        except Exception as error:
+            if isinstance(error, key.backend.arithmetic_errors):
+                raise  # the kernel may have written already
+            return False  # nothing was written: the general path explains the error
+        storage = self._storage or self._own_storage()
+        storage.version += 1
+        return True
+
+    return call
+
+
+def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
+    """Refuse an in-place write where PyTorch does.  With `part`, a part of the tensor is written to, as if by a view."""
+    check_inference(tensor)
+    if state.mutation_guards:
+        refuse_captured(tensor)
+    if not _grad.get():
+        return
+    if tensor._view is not None and (tensor._requires_grad or _root(tensor)._requires_grad):
+        _check_view(tensor)
+        if tensor._requires_grad and _root(tensor)._node is None:
+            raise RuntimeError(f"a view of a leaf Variable that requires grad {used} in an in-place operation.")
+    if tensor._requires_grad and tensor._node is None:
+        what = "a view of a leaf Variable" if part else "a leaf Variable"
+        raise RuntimeError(f"{what} that requires grad {used} in an in-place operation.")
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether the tensor can be written to without regard to autograd and transforms."""
+    tracked = tensor._requires_grad or tensor._inference or state.mutation_guards
+    return not (tracked or (tensor._view is not None and _root(tensor)._requires_grad))
+
+
+def _root(view: Tensor) -> Tensor:
+    while view._view is not None:
+        view = view._view[0]
+    return view
+
+
+def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
+    """Write `result` into the memory of `self`, and give `self` its history."""
+    key, array = self._key, result._array
+    if array.shape != self._array.shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
+    if result._key is not key:
+        check_batch(key, result._key)
+        if name == "abs":
+            raise RuntimeError("In-place abs is not supported for complex tensors.")
+        if not dtypes.can_cast(result.dtype, key.dtype):
+            raise RuntimeError(
+                f"result type {result.dtype.legacy_name} can't be cast to the desired output type {key.dtype.legacy_name}"
+            )
+        result = result._key.materialize(result).to(key.device, key.dtype)
+        array = result._array
+    storage = self._storage or self._own_storage()
+    tracked = _grad.get() and result._requires_grad
+    if tracked and self._view is not None:
+        _check_view(self)
+    _write(self, array, storage)
+    storage.version += 1
+    if tracked:
+        give_history(self, result, storage)
+    if state.forward_levels:
+        hooks.forward.overwrite(self, result)
+    return self
+
+
+attach(_assign=assign)
+
+
+def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
+    """Refuse to write a tensor that is batched by `vmap` into one that is not."""
+    if type(value_key) is not DispatchKey and not set(value_key.levels) <= set(key.levels):
+        raise RuntimeError(VMAP_WRITES_TO_ALL)
+
+
+def _write(self: Tensor, array: Any, storage: Storage) -> None:
+    backend = self._key.backend
+    if backend.mutable:
+        try:
+            backend.write(self._array, array)
+        except ValueError as error:  # the array is read-only: an expanded view
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            ) from error
+        return
+    storage.replace(self, self._key.stored(array))
+
+
+def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
+    """Refuse to write to a view if it, or another view that it is a view of (`ancestor`), was made in a way that forbids it."""
+    parent, record, _, recorded = (view if ancestor is None else ancestor)._view  # type: ignore[misc]  # a view
+    if record is None or recorded is not True:
+        raise RuntimeError(_why_not(view, "and is being modified inplace", record, recorded))
+    if parent._view is not None:
+        _check_view(view, parent)
+
+
+def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
+    """PyTorch's explanation of why a view, or its base, must not be modified in-place."""
+    index = view._node.index if isinstance(view._node, Output) else 0
+    subject = (
+        f"Output {index} of {short_name(view.grad_fn)} is a view {what}."
+        if view.grad_fn is not None
+        else (f"A view was created in no_grad mode {what} with grad mode enabled.")
+    )
+    if recorded is IN_CUSTOM_FUNCTION:
+        return (
+            f"{subject} This view was created inside a custom Function (or because an input was returned as-is) and the "
+            "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+            "custom Function."
+        )
+    if recorded is True:
+        return (
+            f"{subject} This view is the output of a function that returns multiple views. Such functions do not allow "
+            "the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
+            "one."
+        )
+    mode, block = ("inference mode", "inference_mode") if recorded is IN_INFERENCE_MODE else ("no_grad mode", "no_grad")
+    now = "in normal mode" if recorded is IN_INFERENCE_MODE else "with grad mode enabled"
+    return (
+        f"A view was created in {mode} {what} {now}. Given that this use case is ambiguous and error-prone, it is forbidden. "
+        "You can clarify your code by moving both the view and the inplace either both inside "
+        f"the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+        "tracked)."
+    )
+
+
+def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
+    """Give `self` the history of `result`, which was written into its memory."""
+    if result._node is None:  # a leaf: a copy of it is recorded instead
+        result = result.clone()
+    _resave_output(result._node, self, storage)
+    rebase(self, result._node)
+
+
+def rebase(self: Tensor, edge: Any) -> None:
+    """Make `edge` the node of a tensor that was modified in-place, and update the tensors that share its memory."""
+    storage = self._storage or self._own_storage()
+    if self._view is None:
+        _change_history(self, edge)
+    else:
+        _check_view(self)
+        _rewrite_base(self, edge)
+    _refresh_history(storage, _root(self), except_for=self)
+
+
+def _refresh_history(storage: Storage, root: Tensor, except_for: Tensor) -> None:
+    """After a recorded write through one view: record the others again, from the root with its new history."""
+    for view in storage.alive():
+        if view is not except_for and view._view is not None and _root(view) is root:
+            regenerate(view)
+
+
+def _change_history(tensor: Tensor, edge: Any) -> None:
+    retained = _stop_retaining(tensor)
+    tensor._node, tensor._requires_grad = edge, True
+    if retained:
+        tensor.retain_grad()
+
+
+def _stop_retaining(self: Tensor) -> bool:
+    """Undo `retain_grad` on the present node of the tensor; returns whether it was in effect."""
+    if not self.retains_grad or self._node is None:
+        return False
+    node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+    return node.hooks is not None and node.hooks.retain.pop(index, None) is not None
+
+
+def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
+    """Let a node that saved its output check the version of the memory that the output was written to."""
+    if "out" in getattr(node, "saves", ()) and type(node.out) is tuple and len(node.out) == 3:
+        holder = node.out[0]
+        holder._storage = storage
+        node.out = (holder, node.out[1], storage.version)
+
+
+def _rewrite_base(view: Tensor, node: Any) -> None:
+    """Give `view` and every tensor up to its root a history in which `view` has the values computed by `node`."""
+    assert view._view is not None
+    parent, record, params, _ = view._view
+    written_views = [view]
+    if _is_part_of_overlapping(view):
+        while parent._view is not None:
+            written_views.append(parent)
+            parent = parent._view[0]
+        direct_view = parent.as_strided(view.shape, view.stride(), view.storage_offset())
+        _, record, params, _ = direct_view._view  # type: ignore[misc]  # a view
+    before = alias(parent)
+    before._node, before._requires_grad = parent._node, parent._requires_grad
+    value = alias(view)
+    value._node, value._requires_grad = node, True
+    scattered = OPS["view_scatter"].record(parent._array, parent._key.materialized, before, value, record.name, params)
+    if parent._view is None:
+        _change_history(parent, scattered._node)
+    else:
+        _rewrite_base(parent, scattered._node)
+    for written_view in reversed(written_views):
+        regenerate(written_view)
+
+
+def _is_part_of_overlapping(view: Tensor) -> bool:
+    """Whether the parent of the view may show elements of the root several times, as an expanded tensor does.
+
+    A write to the view then changes elements of the parent outside the view, so that it is not enough to scatter the new values
+    of the view into the old values of the parent.
+    """
+    parent = view._view[0]  # type: ignore[index]  # a view
+    return may_overlap(parent) and view._key.backend.mutable and _root(view)._key is view._key
+
+
+def may_overlap(tensor: Tensor) -> bool:
+    """Whether the tensor may show elements of its root several times."""
+    while tensor._view is not None:
+        tensor, record, _, _ = tensor._view
+        if record is not None and record.name in _OVERLAPPING:
+            return True
+    return False
+
+
+_OVERLAPPING = frozenset({"as_strided", "expand", "unfold"})
+
+
+def regenerate(view: Tensor) -> None:
+    """Record the view operation again, from the parent with its current history."""
+    assert view._view is not None
+    parent, record, params, recorded = view._view
+    if not parent._requires_grad:
+        return
+    if record is not None and recorded is True:
+        _change_history(view, record.record(view._array, view._key, parent, *params)._node)
+    elif view._node is not None:
+        what = "and its base or another view of its base has been modified inplace"
+        _change_history(view, Error.before(view, _why_not(view, what, record, recorded)))

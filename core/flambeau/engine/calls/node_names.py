@@ -1,0 +1,217 @@
+"""Changing the graph to the nodes that PyTorch would have recorded, when a user inspects it.
+
+Flambeau and PyTorch do not always divide a computation into the same operations.  `linear` and `cross_entropy` record one node
+where PyTorch records several: the node is *decomposed* into those.  Other functions, such as `glu`, record several nodes where
+PyTorch records one: the last node *gathers* the others.  This is done, and costs time, only when `next_functions` is read or a
+hook is registered on the node.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..devices.state import state
+from ..tape.node import Node, Output, shown_as
+from ..tensors.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from ..devices.devices import DispatchKey
+
+__all__ = ["become", "gathered", "naming", "step"]
+
+Rule = Callable[..., Any]  # `(node, F, g, unpack)` to the gradients for the node's edges
+
+
+# --- one node into several ----------------------------------------------------------------------------------------
+
+
+def step(
+    whole: Node,
+    name: str,
+    position: float,
+    edges: tuple[Any, ...],
+    key: DispatchKey,
+    shape: tuple[int, ...],
+    rule: Rule,
+    *,
+    takes_saved: bool = False,
+) -> Node:
+    """One of the nodes that `whole` is decomposed into, but for the last; those later in backward have a greater `position`.
+
+    A step with `takes_saved` takes over the saved tensors of `whole`, and releases them in its place.
+    """
+    cls = _by_rule(type(whole) if takes_saved else Node)  # type: ignore[arg-type]  # classes are hashable
+    node: Node = object.__new__(_named(cls, name))  # type: ignore[arg-type]  # classes are hashable
+    if takes_saved:
+        _copy_saved(whole, node)
+        whole.saves = ()
+    node.seq = whole.seq - position / 8  # between the nodes recorded before `whole`, and `whole`
+    node.edges, node.dispatch_key, node.shape, node.hooks, node.outputs = edges, key, shape, None, None
+    node.trace, node.parent = whole.trace, whole.parent
+    node.__dict__["rule"] = rule
+    return node
+
+
+def become(whole: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
+    """Turn a node that is decomposed into the last of its steps, which is the first to run in backward."""
+    whole.__class__ = _named(_by_rule(type(whole)), name)  # type: ignore[arg-type]  # classes are hashable
+    whole.edges = edges
+    whole.__dict__["rule"] = rule
+
+
+def _apply_rule(self: Node, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> Any:
+    return self.__dict__["rule"](self, F, g, unpack)
+
+
+@functools.cache
+def _by_rule(cls: type[Node]) -> type[Node]:
+    """A subclass with the same slots that takes its rule from the node's `__dict__`."""
+    return type(cls.__name__, (cls,), {"__slots__": (), "apply": _apply_rule, "decompose": None})
+
+
+@functools.cache
+def _named(cls: type[Node], name: str) -> type[Node]:
+    return type(name, (cls,), {"__slots__": (), "__module__": "flambeau", "along": None})
+
+
+def _copy_saved(source: Node, target: Node) -> None:
+    for cls in type(source).__mro__[: -len(Node.__mro__)]:
+        for field in vars(cls).get("__slots__", ()):
+            setattr(target, field, getattr(source, field))
+
+
+# --- several nodes into one ---------------------------------------------------------------------------------------
+
+
+def forget_view(result: Any, inputs: Iterable[Any]) -> None:
+    """Let a result not be a view, if it is one of an intermediate value and not of an input."""
+    from ..tensors.storage import Storage
+
+    if type(result._storage) is not Storage or state.forward_levels:  # inference mode; or a view has its tangent from the base
+        return
+    if all(getattr(tensor, "_storage", None) is not result._storage for tensor in inputs):
+        result._view = result._storage = None
+
+
+def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tensor:
+    """The result of several operations on `inputs`, shown as that of one operation, whose node is called `name`."""
+    node, view = getattr(result, "_node", None), getattr(result, "_view", None)  # an override may have returned something else
+    if node is None and view is None:
+        return result
+    inputs = tuple(inputs)
+    if view is not None:
+        forget_view(result, inputs)
+    node = node.node if type(node) is Output else node
+    if not isinstance(node, Node):
+        return result
+    edges = tuple((x._node or x) if x is not None and x._requires_grad else None for x in inputs)
+    if not any(edge is node for edge in edges):
+        node.__class__ = _gathering(type(node), name)  # type: ignore[arg-type]  # classes are hashable
+        if node.outputs is None:
+            node.__dict__["inputs"] = edges
+    return result
+
+
+def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The tensors among arguments that could have a gradient."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value._key.dtype.is_floating_point or value._key.dtype.is_complex:
+                yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function whose results have a node called `name`, unless it returns its first argument."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if type(result) is Tensor and result._node is None and result._view is None:
+            return result
+        several = isinstance(result, tuple)
+        for output in result if several else (result,):
+            if getattr(output, "_view", None) is not None:  # the result of an override has none
+                forget_view(output, _flat((*args, *kwargs.values())))
+        recorded = [output for output in result if getattr(output, "_node", None) is not None] if several else [result]
+        if len(recorded) > 1:  # they may share nodes
+            for output in recorded:
+                shown_as(output, name)
+        elif recorded and not (args and recorded[0] is args[0]):
+            gathered(recorded[0], name, _tensors_in((*args, *kwargs.values())))
+        return result
+
+    return call
+
+
+@functools.cache
+def _gathering(cls: type[Node], name: str) -> type[Node]:
+    members = {"__slots__": (), "__module__": cls.__module__, "along": None, "decompose": _gather}
+    return type(name, (cls,), members)
+
+
+def _gather(last: Node) -> None:
+    """Turn the last of several nodes into one whose backward runs them all."""
+    edges = last.__dict__.pop("inputs", None)
+    if edges is None:
+        return
+    inner: Node = object.__new__(type(last))
+    _copy_saved(last, inner)
+    inner.seq, inner.edges, inner.dispatch_key, inner.shape = last.seq, last.edges, last.dispatch_key, last.shape
+    inner.hooks = inner.outputs = None
+    inner.trace, inner.parent = last.trace, last.parent
+    ends = {edge: _end(edge) for edge in edges if edge is not None}
+    _cut(inner, ends)
+    become(last, type(last).__name__, edges, functools.partial(_run_inner, inner=inner, ends=ends))
+    last.saves, last.takes_tensors = (), True
+
+
+def _end(edge: Any) -> Tensor:
+    """A leaf to end the inner graph at, in place of an edge."""
+    from ..tape.engine import key_of_edge, shape_of
+
+    key = key_of_edge(edge)
+    leaf = wrap(key.backend.xp.broadcast_to(key.backend.xp.zeros((), dtype=key.raw_dtype), shape_of(edge)), key)
+    leaf._requires_grad = True
+    return leaf
+
+
+def _cut(inner: Node, ends: dict[Any, Tensor]) -> None:
+    """End the graph that begins at `inner` with the leaves `ends`, which replace the edges of the gathering node."""
+    stack, seen = [inner], {inner}
+    while stack:
+        node = stack.pop()
+        for edge in node.edges:
+            next_node = edge.node if type(edge) is Output else edge
+            if edge not in ends and isinstance(next_node, Node) and next_node not in seen:
+                seen.add(next_node)
+                stack.append(next_node)
+        node.edges = tuple(ends.get(edge, edge) for edge in node.edges)
+
+
+def _run_inner(self: Node, F: Any, gradients: Any, unpack: Any, *, inner: Node, ends: dict[Any, Tensor]) -> list[Any]:
+    """The gradients for the edges, by a backward of the inner graph; for an edge that occurs twice, the first gets the sum."""
+    from ..tape.engine import current_task, run
+
+    task = current_task.get()
+    (gradient,) = gradients
+    captured = run(
+        [(inner, gradient)],
+        retain_graph=task is None or task.retain_graph,
+        create_graph=task is not None and task.create_graph,
+        inputs=list(ends.values()),
+        capture=True,
+    )
+    by_edge = dict(zip(ends, captured or (), strict=True))
+    return [None if edge is None else by_edge.pop(edge, None) for edge in self.edges]

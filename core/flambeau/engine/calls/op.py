@@ -1,0 +1,276 @@
+"""Defining operations: one record per operation, from which everything else is generated.
+
+`op()` takes a forward, written against an array-API namespace, and beside it one derivative rule per differentiable
+tensor argument, written against a namespace `F`.  It registers the record and returns the public function; the
+`Tensor` method, the in-place `name_`, `out=`, aliases, promotion, the signature and the node class come with it.
+
+The Python source of the public function is generated, once, when the function is first called: straight-line code for the
+common case (plain tensors of one dispatch key), and a call of `dispatch` for everything else.  `source(name)` shows it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Literal, TypeVar, overload
+
+from ..devices.state import state
+from ..tape.fast_path import FAST
+from ..tape.grad_mode import _grad
+from ..tape.node import next_seq, shown_as
+from ..tape.saved import SAVE_HOOKS
+from ..tape.tensor_class import RECORDED
+from ..tensors.tensor import Tensor, new, wrap
+from ..values.dtypes import FLOATING
+from . import arguments, overriding, resolve  # noqa: F401 (it registers how dispatch keys find their kernels)
+from .codegen import NAMESPACE, lazy_function
+from .dispatch import dispatch, explain, tuple_of_tensors
+from .inplace import in_place, kernel_caller
+from .node_names import naming
+from .nodes import attach_outputs, observe_record, save, save_output
+from .operands import as_operand, can_operate, no_tensor, original
+from .record import OPTIONS, Operation, Out
+from .results import several, view_of
+from .signatures import UNSET, named, too_many
+from .sources import at_once_source, function_source, record_source, signature, source
+from .tables import OPS, PUBLIC
+from .wrappers import add_out_argument, as_method
+
+__all__ = ["at_once", "composite", "op", "source"]
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], *, results: Sequence[str], **options: Any) -> Callable[..., Any]: ...
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], *, returns_list: Literal[True], **options: Any) -> Callable[..., Any]: ...
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], **options: Any) -> Callable[..., Tensor]: ...
+
+
+def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Callable[..., Any]:
+    """Define an operation and return its public function.
+
+    Args:
+        name: the public name.
+        forward: `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor.  `*tensors` takes a sequence of
+            them.
+        **options_and_rules: the options of `Operation`, which says what each means; and by the name of a tensor argument, its
+            derivative rule, `(F, g, names...)`.
+
+    Raises:
+        TypeError: an option that `Operation` does not have, or a rule for a name that is not an argument.
+    """
+    code = forward.__code__
+    arguments = {*code.co_varnames[1 : code.co_argcount], "tensors"}
+    rules = {key: value for key, value in options_and_rules.items() if key in arguments}
+    options = {key: value for key, value in options_and_rules.items() if key not in arguments}
+    if unknown := options.keys() - OPTIONS:
+        raise TypeError(f"op {name!r}: unknown options or arguments {sorted(unknown)}")
+    record = OPS[name] = Operation(name=name, forward=forward, rules=rules, **options)
+    function = lazy_function(name, lambda: function_source(record))
+    function.__doc__ = record.doc
+    function.__signature__ = signature(record)  # type: ignore[attr-defined]  # a function has attributes
+    recorder = lazy_function(f"record_{name}", lambda: record_source(record)) if record.differentiable else None
+    record.complete(function, recorder)
+    _publish(name, function, public=record.public, method=record.method, aliases=record.aliases)
+    _publish_dunders(record)
+    if record.inplace:
+        _publish_inplace(name, function, record.aliases)
+    return function
+
+
+def at_once(name: str) -> Callable[..., Tensor]:
+    """The fast path of an operation on a sequence of tensors, as a function.
+
+    It raises an exception, of whatever type, where the tensors are not plain ones of one dispatch key, where the kernel fails,
+    and where no call has looked that up yet: then the operation itself is to be called.
+    """
+    return lazy_function(f"{name}_at_once", lambda: at_once_source(OPS[name]))
+
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@overload
+def composite(
+    function: C,
+    *,
+    inplace: bool = False,
+    method: bool = True,
+    out: bool | Out = False,
+    aliases: Sequence[str] = (),
+    public: bool = True,
+    grad_fn: str | None = None,
+) -> C: ...
+
+
+@overload
+def composite(
+    *,
+    inplace: bool = False,
+    method: bool = True,
+    out: bool | Out = False,
+    aliases: Sequence[str] = (),
+    public: bool = True,
+    grad_fn: str | None = None,
+) -> Callable[[C], C]: ...
+
+
+def composite(
+    function: Any = None,
+    *,
+    inplace: bool = False,
+    method: bool = True,
+    out: bool | Out = False,
+    aliases: Sequence[str] = (),
+    public: bool = True,
+    grad_fn: str | None = None,
+) -> Any:
+    """Publish a function made of other operations: as function, method and, if asked, `name_` and `out=` (`True`, or the
+    rules for it).
+
+    The first parameter is the tensor that is `self` in the method.  Where PyTorch has a single operation for the function,
+    `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.
+    """
+    if function is None:
+        return lambda decorated: _publish_composite(decorated, inplace, method, out, aliases, public, grad_fn)
+    return _publish_composite(function, inplace, method, out, aliases, public, grad_fn)
+
+
+def _publish_composite(
+    function: Any, inplace: bool, method: bool, out: bool | Out, aliases: Sequence[str], public: bool, grad_fn: str | None
+) -> Any:
+    if grad_fn is not None:
+        function = naming(function, grad_fn)
+    name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
+    published = add_out_argument(function, out if isinstance(out, Out) else Out(0)) if out else function
+    _publish(name, published, public=public, method=method, aliases=aliases)
+    if inplace:
+        _publish_inplace(name, as_method(published), aliases)
+    return published
+
+
+def _publish(name: str, function: Any, *, public: bool, method: bool, aliases: Sequence[str]) -> None:
+    for public_name in (name, *aliases):
+        setattr(RECORDED, public_name, function)
+        if public:
+            PUBLIC[public_name] = function
+        if method:
+            setattr(Tensor, public_name, as_method(function))
+
+
+def _publish_inplace(name: str, function: Any, aliases: Sequence[str]) -> None:
+    method = in_place(name, function)
+    for public_name in (name, *aliases):
+        setattr(Tensor, public_name + "_", method)
+
+
+_COMMUTING = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+def _publish_dunders(record: Operation) -> None:
+    """Define the operators: like the function, but they return `NotImplemented` for operands of an unknown type."""
+    for dunder in record.dunders:
+        if dunder.startswith("__i") and dunder != "__invert__":
+            setattr(Tensor, dunder, _augmented(record, dunder))
+        elif dunder.startswith("__r") and dunder != "__rshift__" and record.name not in _COMMUTING:
+            setattr(Tensor, dunder, _reflected(record, dunder))
+        else:
+            operator = lazy_function(dunder, lambda name=dunder: function_source(record, name))  # type: ignore[misc]  # mypy infers no type of a default in a lambda
+            operator.__signature__ = signature(record, with_out=False)  # type: ignore[attr-defined]  # a function has attributes
+            setattr(Tensor, dunder, operator)
+
+
+def _augmented(record: Operation, name: str) -> Callable[..., Any]:
+    method, call_kernel = in_place(record.name, record.function), kernel_caller(record.name, record.function)
+
+    @functools.wraps(method)
+    def operator(self: Tensor, other: Any, **kwargs: Any) -> Any:
+        if call_kernel(self, (other,), kwargs):
+            return self
+        if type(other) not in FAST:
+            if not can_operate(other):
+                return NotImplemented
+            if overriding.may_override((other,)):
+                return overriding.offer_operator(operator.__name__, (self, other), kwargs)
+        return method(self, other, **kwargs)
+
+    if record.name.startswith("bitwise"):
+        operator.__name__ = name  # what `__torch_function__` receives
+    return operator
+
+
+def _reflected(record: Operation, name: str) -> Callable[..., Any]:
+    node_name = record.grad_fn_reflected
+
+    def operator(self: Tensor, other: Any) -> Any:
+        if type(other) is bool and record.check is not None:
+            record.check(other, self)
+        operand = as_operand(other, self)
+        if type(operand) in FAST:
+            result = record.function(operand, self)
+            return result if result._node is None or node_name is None else shown_as(result, node_name)
+        if not isinstance(self, Tensor) or not can_operate(other):
+            return NotImplemented
+        if overriding.may_override((other,)):
+            return overriding.offer_operator(name, (self, other), {})
+        return dispatch(record, (other, self), ())
+
+    operator.__name__ = operator.__qualname__ = name
+    return operator
+
+
+# --- what generated code calls ------------------------------------------------------------------------------------
+
+
+def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """Handle an exception of the fast path: take the general path where that can help, else explain the error.
+
+    It can help where the kernel had not been looked up yet, where a parameter is a tensor in place of a number or has a
+    `__torch_function__`, and where the user has asked the array library to raise errors for infinities and the like.
+    """
+    not_looked_up = type(error) is KeyError and error.args == (record.name,)
+    backend = next(tensor for tensor in tensors if tensor is not None)._key.backend
+    if not (not_looked_up or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
+        explain(error, record, tensors, params)
+    if not_looked_up and record.promote == "float":
+        _look_up(record, tensors)
+    try:
+        return dispatch(record, tensors, params)
+    except Exception as failure:
+        _leave_out(error, failure)
+        raise
+
+
+def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
+    """Have the next call find a kernel for these integers: the general path looks up that for the floats that they become."""
+    key = next(tensor for tensor in tensors if tensor is not None)._key
+    if key.dtype.category < FLOATING:
+        with suppress(NotImplementedError):
+            key[record.name]
+
+
+def _leave_out(error: Exception, failure: BaseException) -> None:
+    """Remove `error` from the exceptions that `failure` is shown to be raised during: it has nothing to do with it."""
+    while failure.__context__ is not None:
+        if failure.__context__ is error:
+            failure.__context__ = error.__context__
+            return
+        failure = failure.__context__
+
+
+NAMESPACE.update(
+    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
+    make_tuple=tuple.__new__,
+    recover=recover, several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
+    save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
+    tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
+    can_operate=can_operate, no_tensor=no_tensor, UNSET=UNSET, named=named, too_many=too_many,
+    may_override=overriding.may_override, offer_method=overriding.offer_method, offer_operator=overriding.offer_operator,
+    DIRECT=overriding.DIRECT, are_direct=overriding.are_direct,
+)  # fmt: skip

@@ -1,0 +1,92 @@
+"""Operands that are not tensors: Python numbers, which become 0-d tensors."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..devices.devices import DispatchKey
+from ..tape.fast_path import FAST
+from ..tensors.tensor import Tensor, wrap
+from ..values.scalars import converted, is_library_scalar, too_large
+
+__all__ = ["Foreign", "as_operand", "can_operate", "constant", "filler", "no_tensor", "original"]
+
+
+class Foreign:
+    """An operand that is neither a plain tensor nor a number that fits the tensor beside it.  It has no dispatch key."""
+
+    __slots__ = ("value",)
+    _key = None
+
+    def __init__(self, value: Any) -> None:
+        self.value: Final = value
+
+
+def as_operand(value: Any, beside: Any) -> Any:
+    """A Python scalar as a 0-d tensor of the dispatch key of `beside`, where its category fits; else the value as Foreign."""
+    if type(beside) in FAST and type(value) in beside._key.constant_types:
+        try:
+            return constant(value, beside._key)
+        except OverflowError:
+            return Foreign(value)
+    number = value.item() if is_library_scalar(value) else value
+    return Foreign(value) if type(number) is type(value) else as_operand(number, beside)  # a long double's item is itself
+
+
+def original(operand: Any) -> Any:
+    """The value that `as_operand` was called with."""
+    return operand.value if type(operand) is Foreign else operand
+
+
+def no_tensor(operator: str, value: Any) -> TypeError:
+    return TypeError(f"descriptor '{operator}' requires a 'flambeau.Tensor' object but received a '{type(value).__name__}'")
+
+
+def can_operate(value: Any) -> bool:
+    """Whether an operator takes `value` as its other operand."""
+    return (
+        isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__") or is_library_scalar(value)
+    )
+
+
+def constant(value: Any, key: DispatchKey) -> Tensor:
+    """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar.
+
+    Raises:
+        OverflowError: the dtype cannot hold the number; whether that is an error depends on the operation.
+    """
+    constants = key.constants
+    if type(constants) is not dict and type(value) in constants.followed:  # type: ignore[attr-defined]  # a recording's
+        plain = key.of_numbers
+        return wrap(plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0), plain)
+    cache_key = value or str(value)  # 0.0 and -0.0 are equal
+    tensor: Tensor | None = constants.get(cache_key)
+    if tensor is None:
+        plain = key.of_numbers
+        if too_large(value, plain.dtype):
+            raise OverflowError(f"{value} is too large for {plain.dtype}")
+        array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)
+        tensor = wrap(array, plain)
+        if value == value:  # NaN would not be found again
+            if len(key.constants) > 256:
+                key.constants.clear()
+            key.constants[cache_key] = tensor
+    return tensor
+
+
+def filler(value: Any, key: DispatchKey, alone: bool = False) -> Tensor:
+    """A Python number that elements of this dispatch key become, as a 0-d tensor.
+
+    `alone` and the errors are those of `converted`.
+    """
+    if type(value) in key.constant_types:
+        try:
+            return constant(value, key)
+        except OverflowError:
+            pass
+    number = value.item() if is_library_scalar(value) else value
+    if not isinstance(number, (bool, int, float, complex)):
+        raise TypeError(f"the value must be a number or a Tensor, not {type(value).__name__}")
+    plain = key.of_numbers
+    array = plain.backend.asarray(converted(number, plain.dtype, alone), plain.raw_dtype, index=plain.device.index or 0)
+    return wrap(array, plain)

@@ -1,0 +1,163 @@
+"""`out=`: what PyTorch lets it be for which operation, and how results are written there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..devices.state import state
+from ..devices.warning import warn
+from ..tape.grad_mode import _grad
+from ..tape.saved import check_inference
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .named_results import filled
+from .out_rules import Out
+from .transform_hooks import hooks
+
+__all__ = ["check", "check_untracked", "write"]
+
+
+def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
+    """Refuse an `out` that is no tensor, that autograd would have to know of, or that shares memory with the inputs."""
+    if Out.SETS_DTYPE in rules and not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    for target in out if isinstance(out, (tuple, list)) else (out,):
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+        if target._requires_grad and _grad.get() and Out.UNKNOWN_TO_AUTOGRAD not in rules:
+            raise _not_differentiable(name)
+        _check_memory(rules, target, inputs)
+    if Out.UNTRACKED in rules:
+        check_untracked(name, rules, any(tensor._requires_grad for tensor in _tensors_in(inputs)))
+    if state.forward_levels and hooks.forward.has_tangent(list(_tensors_in(inputs))):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
+
+
+def check_untracked(name: str, rules: Out, tracked: bool) -> None:
+    """Refuse what autograd would have to follow into `out`."""
+    if tracked and _grad.get() and not rules & (Out.RECORDED | Out.UNKNOWN_TO_AUTOGRAD):
+        raise _not_differentiable(name)
+
+
+def _not_differentiable(name: str) -> RuntimeError:
+    return RuntimeError(
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+        "arguments requires grad."
+    )
+
+
+def write(name: str, rules: Out, out: Any, result: Any) -> Any:
+    """Write the result of an operation, or its results, into `out`, and return that."""
+    if isinstance(result, Tensor):
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        return _write(name, rules, out, result)
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    if len(out) != len(result):
+        raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
+    if Out.OWN_DTYPES in rules:
+        rules |= Out.OWN_DTYPE
+    for target, value in zip(out, result, strict=True):
+        _write(name, rules, target, value)
+    return filled(type(result), out)
+
+
+def _write(name: str, rules: Out, out: Tensor, result: Tensor) -> Tensor:
+    """Write a result into `out`, resized if need be, where its dtype can be cast."""
+    check_inference(out)
+    _check_dtype(name, rules, out, result)
+    if result.device != out.device:
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {result.device} and {out.device}!"
+        )
+    if any(length > 1 and not step for length, step in zip(out._array.shape, out.stride(), strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+    if out._array.shape != result._array.shape:
+        _resize(out, result, Out.ROW_MAJOR in rules)
+    with_history = out._view is None and not out._requires_grad and Out.UNKNOWN_TO_AUTOGRAD not in rules
+    return out._assign(result if with_history else result.detach())
+
+
+def _check_dtype(name: str, rules: Out, out: Tensor, result: Tensor) -> None:
+    if out.dtype is result.dtype:
+        return
+    if rules & (Out.OWN_DTYPE | Out.SETS_DTYPE) or (Out.REAL in rules and out.is_complex()):
+        raise RuntimeError(f"{name}(): Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} instead")
+    if not dtypes.can_cast(result.dtype, out.dtype):
+        if Out.JOINED in rules:
+            raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype.legacy_name}")
+        raise RuntimeError(
+            f"result type {result.dtype.legacy_name} can't be cast to the desired output type {out.dtype.legacy_name}"
+        )
+
+
+def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
+    """Give `out` the shape of the result and, unless it is to be `row_major`, its order in memory."""
+    if out.numel():
+        warn(
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+        )
+    out.resize_(result.shape)
+    if not row_major and not result.is_contiguous() and _is_dense(result):
+        out.as_strided_(result.shape, result.stride())
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def _check_memory(rules: Out, out: Tensor, inputs: Iterable[Any]) -> None:
+    if Out.UNCHECKED in rules:
+        return
+    for position, tensor in enumerate(_tensors_in(inputs)):
+        disjoint = rules & (Out.DISJOINT | Out.JOINED) or (position and Out.DISJOINT_BUT_FIRST in rules)
+        if _shared(out, tensor) not in ("none", "none" if disjoint else "all"):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                "single memory location. Please clone() the tensor before performing the operation."
+            )
+
+
+def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors_in(value)
+
+
+def _shared(one: Tensor, other: Tensor) -> str:
+    """Whether two tensors have "none", "some" or "all" of their memory in common; "none" if one of them has gaps."""
+    if one is not other and (one._storage is None or one._storage is not other._storage):
+        return "none"
+    if not one.numel() or not other.numel() or not _is_dense(one) or not _is_dense(other):
+        return "none"
+    (start, end), (first, last) = _bytes_of(one), _bytes_of(other)
+    if (start, end) == (first, last):
+        return "all" if one.stride() == other.stride() else "some"
+    return "some" if start < last and first < end else "none"
+
+
+def _bytes_of(tensor: Tensor) -> tuple[int, int]:
+    """Where, in its memory, a tensor without gaps begins and ends."""
+    start, size = tensor.storage_offset(), tensor.element_size()
+    return start * size, (start + tensor.numel()) * size
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    """Whether the elements lie side by side, in any order of dimensions."""
+    expected = 1
+    for step, length in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if length != 1 and step != expected:
+            return False
+        expected *= length
+    return True

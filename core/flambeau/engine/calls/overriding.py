@@ -1,0 +1,568 @@
+"""`__torch_function__`: how tensor-like types and modes override operations.
+
+A type *overrides* calls if it has a `__torch_function__`; a call is *offered* to overrides when those are called in its place.
+Calls with plain tensors only never come here.  Others do in one of three ways:
+
+- operations of the table by `dispatch`, because an argument is not a plain tensor, or because an open mode has emptied `FAST`;
+- other functions of a public namespace by the type test at the start of the wrapper that `wrappers.py` generates;
+- the methods and properties of a Tensor subclass by wrappers that are installed on the subclass when it is defined.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FunctionType
+from typing import Any, Final, TypeVar
+
+from ..devices.state import state
+from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
+from ..tensors.tensor import Tensor, attach
+from .operands import can_operate
+from .record import Operation
+from .transform_hooks import hooks
+
+__all__ = [
+    "NOT_OFFERED", "PUBLISHED", "DisableTorchFunctionSubclass", "enable_reentrant_dispatch",
+    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "offered_as",
+    "redispatch_function", "wrap_torch_function",
+]  # fmt: skip
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class _Redispatched:
+    """A function that is computed without being offered again, and neither is the operation of the same name inside it."""
+
+    __slots__ = ("entered", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.entered = False  # whether it has been called: the first call that asks for overrides is its own
+
+
+disabled: Final = ContextVar("torch_function_disabled", default=False)
+_redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
+open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
+
+_ORDINARY: set[type] = {Tensor, list, tuple, slice, int, float, bool, complex, str, type(None), type(...)}
+DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode is open
+_open_modes = 0
+
+
+# --- modes --------------------------------------------------------------------------------------------------------
+
+
+class DisableTorchFunctionSubclass:
+    """Context in which tensor subclasses behave as plain tensors."""
+
+    def __enter__(self) -> None:
+        self._token = disabled.set(True)
+
+    def __exit__(self, *exception: object) -> None:
+        disabled.reset(self._token)
+
+
+def watch_calls(begin: bool) -> None:
+    """Begin, or end, to offer every call to the modes: once for each mode that is opened, or closed."""
+    global _open_modes
+    _open_modes += 1 if begin else -1
+    if _open_modes:
+        DIRECT.clear()
+    else:
+        DIRECT.update(_ORDINARY)
+    (leave_fast_path if begin else return_to_fast_path)()
+
+
+@contextmanager
+def _without_innermost_mode() -> Iterator[Any]:
+    """Context that gives the innermost mode, and closes it meanwhile: it is not offered the calls that it makes itself."""
+    modes = open_modes.get()
+    open_modes.set(modes[:-1])
+    watch_calls(False)
+    try:
+        yield modes[-1]
+    finally:
+        open_modes.set(modes)
+        watch_calls(True)
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Context for use inside `__torch_function__`, in which calls are offered to subclasses as they are outside."""
+    token = disabled.set(False)
+    try:
+        yield
+    finally:
+        disabled.reset(token)
+
+
+# --- which calls are overridden -----------------------------------------------------------------------------------
+
+
+def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of subclasses that override nothing, and results of which are plain tensors."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def overriding(value: Any) -> bool:
+    """Whether the type of the value overrides calls."""
+    cls = type(value)
+    return cls not in _ORDINARY and _overrides(cls)
+
+
+def _answering(value: Any) -> bool:
+    """Whether the value itself has what overrides calls, as a class has whose instances do: `type` may be among the ordinary."""
+    return type(value) is not Tensor and _overrides(value)
+
+
+def _overrides(owner: Any) -> bool:
+    method = getattr(owner, "__torch_function__", None)
+    return method is not None and getattr(method, "__func__", method) is not _disabled_torch_function_impl
+
+
+def wanted(values: Iterable[Any], out: Any = None, name: str | None = None, by: Callable[[Any], bool] = overriding) -> bool:
+    """Whether this call (of the operation `name`) is to be offered to a mode, or to one of the values, which `by` tells."""
+    current = _redispatched.get()
+    if current is not None:
+        is_own_call = not current.entered if name is None else name == current.name
+        current.entered = True
+        if is_own_call:
+            return False
+    if open_modes.get():
+        return True
+    if disabled.get():
+        return False
+    return any(map(by, values)) or (out is not None and by(out))
+
+
+def are_direct(values: Iterable[Any]) -> bool:
+    """Whether no argument overrides calls, and none in a sequence among them, as far as their types are known."""
+    for value in values:
+        cls = type(value)
+        if cls not in DIRECT or ((cls is list or cls is tuple) and not DIRECT.issuperset(map(type, value))):
+            return False
+    return True
+
+
+def may_override(values: Iterable[Any]) -> bool:
+    """Whether an argument of a call that failed, or one in a sequence, is of a type that overrides calls."""
+    return not disabled.get() and _redispatched.get() is None and any(map(overriding, relevant(values)))
+
+
+def may_matter(params: Iterable[Any]) -> bool:
+    """Whether one of the parameters of a call that failed is a tensor, or of a type that overrides calls."""
+    return any(isinstance(param, Tensor) or overriding(param) for param in relevant(params))
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether any of the arguments has a `__torch_function__` of its own, as classes have, too, or a mode is active."""
+    return wanted(relevant_args, by=_answering)
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Whether the value is a Tensor, or has a `__torch_function__`."""
+    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
+
+
+# --- offering a call ----------------------------------------------------------------------------------------------
+
+
+def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Offer a call to the innermost mode, then to the arguments' types, subclasses first.
+
+    Raises:
+        TypeError: all returned NotImplemented.
+
+    >>> import flambeau as torch
+    >>> def double(x):
+    ...     if torch.overrides.has_torch_function((x,)):
+    ...         return torch.overrides.handle_torch_function(double, (x,), x)
+    ...     return 2 * x
+    >>> class Word:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of a word"
+    >>> double(Word())
+    'double of a word'
+    """
+    overloaded = _overloaded(relevant_args)
+    types = tuple(map(type, overloaded))
+    asked = [f"mode object {mode!r}" for mode in open_modes.get()[-1:]]
+    token = _redispatched.set(None)
+    try:
+        return _ask(public_api, overloaded, types, asked, args, kwargs)
+    finally:
+        _redispatched.reset(token)
+
+
+def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], args: Any, kwargs: Any) -> Any:
+    if asked:
+        with _without_innermost_mode() as mode:
+            result = mode.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for argument in overloaded:
+        result = argument.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        asked.append(f"tensor subclass {type(argument)}")
+    listed = "".join(f"\n  - {handler}" for handler in asked)
+    raise TypeError(
+        f"Multiple dispatch failed for '{_full_name(public_api)}'; all "
+        f"__torch_function__ handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running "
+        "with TORCH_LOGS=not_implemented"
+    )
+
+
+def _full_name(function: Any) -> str:
+    """The name of a function from `torch` on, for messages."""
+    name = _plain_name(function)
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, property):
+        attribute = next((name for name in vars(Tensor) if getattr(Tensor, name) is owner), "?")
+        return f"torch.Tensor.{attribute}.{name}"
+    if getattr(Tensor, name, None) is function:
+        return f"torch.Tensor.{name}"
+    module = getattr(function, "__module__", None) or ""
+    return f"{module}.{name}".replace("flambeau", "torch", 1).replace("torch_nnlib", "torch", 1)
+
+
+def _plain_name(function: Any) -> str:
+    return getattr(function, "__name__", repr(function))
+
+
+def _overloaded(values: Iterable[Any]) -> list[Any]:
+    """One value of each type that overrides, subclasses before their bases."""
+    overloaded: list[Any] = []
+    for value in () if disabled.get() else values:
+        if overriding(value) and type(value) not in map(type, overloaded):
+            place = next((i for i, other in enumerate(overloaded) if issubclass(type(value), type(other))), len(overloaded))
+            overloaded.insert(place, value)
+    return overloaded
+
+
+def relevant(args: Iterable[Any]) -> list[Any]:
+    """The arguments that may be tensors: those themselves, and the elements of sequences."""
+    candidates: list[Any] = []
+    for arg in args:
+        candidates += arg if isinstance(arg, (list, tuple)) else (arg,)
+    return candidates
+
+
+def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
+    """Offer a call of an operation to the overrides, with its public function and the arguments that are not defaults."""
+    public, args, kwargs = as_called(op, tensors, params, out)
+    return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
+
+
+def as_called(
+    op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The public function of an operation, and the arguments that are not defaults."""
+    arguments = dict(zip(op.tensor_names, (tensors,) if op.variadic else tensors, strict=True))
+    arguments.update(zip(op.param_names, params, strict=True))
+    passed = {
+        key: value
+        for key, value in arguments.items()
+        if key in op.tensor_names or key not in op.defaults or op.defaults[key] is not value
+    }
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for name in _positional(op):
+        if name not in passed or kwargs:
+            break
+        args.append(passed.pop(name))
+    kwargs.update(passed)
+    if out is not None:
+        kwargs["out"] = out
+    kwargs.pop("workspace", None)  # in which a node keeps what its rule can use again
+    # An operation called inside another function is offered as such, not as the public function of its name.
+    public = _published(op) if _redispatched.get() is None else op.function
+    return public, tuple(args), kwargs
+
+
+def _positional(op: Operation) -> list[str]:
+    """The names of the arguments that may be given by position."""
+    return [name.split("=")[0].strip() for name in op.declaration.split("*")[0].split(",") if name.strip()]
+
+
+def is_published(op: Operation) -> bool:
+    """Whether the operation itself is the public function of its name."""
+    return getattr(PUBLISHED.get(op.name), "__body__", None) is op.function
+
+
+@functools.cache
+def _published(op: Operation) -> Callable[..., Any]:
+    """The public function of the operation's name if that takes the same arguments, else the operation's own."""
+    if op.own_arguments:
+        return op.function
+    public = PUBLISHED.get(op.name, op.function)
+    names = list(inspect.signature(public).parameters)
+    return public if names[: len(_positional(op))] == _positional(op) else op.function
+
+
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Compute `func` without offering it to overrides again; the operations inside it are offered as usual.
+
+    >>> import flambeau as torch
+    >>> class Log(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         with self:
+    ...             return torch.overrides.redispatch_function(func, types, args, kwargs)
+    >>> with Log():
+    ...     x = torch.ones(2)
+    ones
+    """
+    token = _redispatched.set(_Redispatched(_plain_name(func)))
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _redispatched.reset(token)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that makes a function overridable; `dispatcher` says which of its arguments are tensors.
+
+    >>> import flambeau as torch
+    >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+    ... def double(x):
+    ...     return 2 * x
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = list(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+# --- what subclasses inherit --------------------------------------------------------------------------------------
+
+
+def default_torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """What `Tensor.__torch_function__` does: compute, and return instances of the subclass."""
+    if not all(issubclass(cls, other) for other in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **kwargs)
+    return result if func in _NOT_CONVERTED else _converted(result, cls)
+
+
+def _converted(result: Any, cls: type) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)(_converted(item, cls) for item in result)
+    return result
+
+
+_NOT_CONVERTED = {Tensor.grad.__get__, Tensor._base.__get__}
+OFFERED_DUNDERS = frozenset({
+    "__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
+    "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
+    "__reversed__",
+})  # fmt: skip
+OPERATORS = frozenset({  # which PyTorch offers as operators, not as the function that computes them
+    "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__", "__ixor__",
+    "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
+    "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
+})  # fmt: skip
+OPERATOR_METHODS = {  # which PyTorch offers as a method: `Tensor.add` for `a + b`
+    **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul", "ne", "neg", "sub")},
+    **{"__radd__": "add", "__rmul__": "mul", "__truediv__": "div", "__div__": "div", "__mod__": "remainder"},
+    **{f"__r{name}__": f"bitwise_{name}" for name in ("and", "or", "xor")},
+    **{f"__i{name}__": f"{name}_" for name in ("add", "mul", "sub", "div")},
+    **{"__itruediv__": "div_", "__imod__": "remainder_"},
+}
+NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
+
+
+DISPATCHING: set[type] = set()  # subclasses with a `__torch_dispatch__`, which are asked for the results of operations
+
+
+def prepare_subclass(cls: type) -> None:
+    """Let methods and properties of a Tensor subclass be offered to it, unless it overrides nothing."""
+    if cls.__torch_dispatch__ is not getattr(Tensor, "__torch_dispatch__", cls.__torch_dispatch__):  # type: ignore[attr-defined]  # a Tensor class has one
+        DISPATCHING.add(cls)
+        state.dispatching = True
+        hooks.prepare_dispatching(cls)
+        if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # likewise
+            return
+    if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
+        _ORDINARY.add(cls)
+        if not _open_modes:
+            DIRECT.add(cls)
+        register_plain(cls)
+        return
+    for name, member in vars(Tensor).items():
+        attribute = getattr(member, "original", member)  # while a mode is open, a descriptor replaces it
+        if not is_offered(name, attribute):
+            continue
+        if next(base for base in cls.__mro__ if name in vars(base)) is not Tensor:
+            continue
+        if isinstance(attribute, property):
+            setattr(cls, name, _offered_property(attribute))
+        elif isinstance(attribute, FunctionType):
+            setattr(cls, name, _offered_method(attribute, name if name.startswith("__") and name not in OFFERED_DUNDERS else ""))
+
+
+def is_offered(name: str, attribute: Any) -> bool:
+    """Whether calls of this method of Tensor, or uses of this attribute, are offered to overrides."""
+    alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
+    named = name in OFFERED_DUNDERS or name in OPERATORS or name in OPERATOR_METHODS or (alias and name.startswith("__"))
+    return name not in NOT_OFFERED and (named or not name.startswith("_"))
+
+
+def offered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a subclass that is offered to its `__torch_function__`."""
+    return _offered_method(function)
+
+
+def known_as(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
+    """The method that a call of an operator, computed by this function, is offered as."""
+    known: Callable[..., Any] = getattr(Tensor, OPERATOR_METHODS[operator]) if operator in OPERATOR_METHODS else function
+    return known
+
+
+def _offered_method(function: Callable[..., Any], operator: str = "") -> Callable[..., Any]:
+    is_reflected = operator.startswith("__r") and operator != "__rshift__"
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if operator and args:
+            # Python asks a subclass first that brings a reflected operator of its own; this one is not of its own.
+            if is_reflected and type(self) is not type(args[0]) and isinstance(self, type(args[0])):
+                return NotImplemented
+            if not can_operate(args[0]):
+                return function(self, *args, **kwargs)
+        if disabled.get():
+            return function(self, *args, **kwargs)
+        public = known_as(function, operator)
+        return handle_torch_function(public, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+
+    return method
+
+
+def _offered_property(original: property) -> property:
+    def get(self: Any) -> Any:
+        return original.__get__(self) if disabled.get() else handle_torch_function(original.__get__, (self,), self)
+
+    def change(self: Any, value: Any) -> None:
+        if disabled.get():
+            original.__set__(self, value)
+        else:
+            handle_torch_function(original.__set__, (self, value), self, value)
+
+    return property(get, None if original.fset is None else change, original.fdel, original.__doc__)
+
+
+def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
+    super(Tensor, cls).__init_subclass__(**kwargs)
+    prepare_subclass(cls)
+
+
+def _torch_function(cls: type[Tensor], func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    return default_torch_function(cls, func, types, args, kwargs or {})
+
+
+attach(__init_subclass__=classmethod(_init_subclass), __torch_function__=classmethod(_torch_function))
+
+
+# --- offering functions and operators -------------------------------------------------------------------------------
+
+PUBLISHED: dict[str, Callable[..., Any]] = {}  # functions of the `torch` namespace, by name, as users see them
+
+
+def offer_function(
+    public: Callable[..., Any],
+    body: Callable[..., Any],
+    compute: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    out: Any,
+) -> Any:
+    """Offer a call of a `public` function, written as `body`, to overrides; compute it if there are none."""
+    options = kwargs if out is None else {**kwargs, "out": out}
+    values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
+    if not wanted(values, name=public.__name__):
+        if state.dispatching and any(type(value) in DISPATCHING for value in values):
+            return hooks.compute_on_wrappers(public.__name__, compute, args, options)
+        _remember_ordinary_types(args)
+        return compute(*args, **options)
+    args, options = _as_called(body, args, options)
+    spelled = getattr(body, "__spelled__", None)
+    return handle_torch_function(public, values, *(spelled(*args) if spelled else args), **options)
+
+
+def offered_as(spelled: Callable[..., tuple[Any, ...]]) -> Callable[[C], C]:
+    """A decorator of a function that can be called in several ways: overrides are handed the arguments that `spelled` returns."""
+
+    def decorate(function: C) -> C:
+        function.__dict__["__spelled__"] = spelled
+        return function
+
+    return decorate
+
+
+_TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # offered to modes only, whatever the data is
+
+
+def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Offer the call of a method of Tensor to those of its arguments that override it."""
+    method = getattr(Tensor, name)
+    args, kwargs = _as_called(inspect.unwrap(method), args, kwargs)
+    return handle_torch_function(method, relevant([*args, *kwargs.values()]), *args, **kwargs)
+
+
+def offer_operand(operator: str, self: Any, other: Any) -> Any:
+    """The result of an operator whose other operand is not a tensor: NotImplemented, unless the operand overrides it."""
+    if not may_override((other,)):
+        return NotImplemented
+    return offer_operator(OPERATOR_METHODS.get(operator, operator), (self, other), {})
+
+
+def offer_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`offer_method` for an operator: where all refuse, Python asks the other operand for its reflected operator."""
+    try:
+        return offer_method(name, args, kwargs)
+    except TypeError:
+        return NotImplemented
+
+
+def _remember_ordinary_types(args: tuple[Any, ...]) -> None:
+    """Remember types without overrides, such as arrays and dtypes, so that calls with them stay on the fast path."""
+    for value in () if _open_modes else args:
+        if not hasattr(type(value), "__torch_function__"):
+            _ORDINARY.add(type(value))
+            DIRECT.add(type(value))
+
+
+def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments without those that are the defaults, as the caller has most likely passed them."""
+    parameters = inspect.signature(body).parameters
+    defaults = [p.default for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if len(args) == len(defaults):
+        while args and args[-1] is defaults[len(args) - 1]:
+            args = args[:-1]
+    return args, {
+        name: value for name, value in kwargs.items() if name not in parameters or parameters[name].default is not value
+    }
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether `func` is a method of Tensor, or the `__get__` of a property of it."""
+    return _plain_name(func) == "__get__" or getattr(Tensor, _plain_name(func), None) is func

@@ -1,0 +1,192 @@
+"""Looking up the kernel that computes an operation for a dispatch key, with the casts that promotion requires."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from importlib import import_module
+from typing import Any
+
+from ...backend import Backend
+from ..devices.devices import DispatchKey
+from ..devices.host import kernel_on_host, or_on_host
+from ..tape.tensor_class import RECORDED
+from ..tensors.tensor import Tensor, wrap
+from ..values import dtypes
+from ..values.dtypes import dtype
+from ..values.promotion import DTYPES, PROMOTIONS
+from .record import Operation
+from .tables import FORMULAS, FUSED, OPS, PUBLIC
+
+__all__ = ["is_on_host", "raw_kernel", "resolve"]
+
+
+# The operations on 8-bit floating-point dtypes: those that move elements, compare them for equality, or multiply matrices.
+_OF_SIGNED_FLOAT8 = frozenset({"abs", "addmm", "constant_pad", "linear", "mm"})
+_OF_FLOAT8 = _OF_SIGNED_FLOAT8.union({
+    "all", "any", "as_strided", "cat", "clone", "contiguous", "conj", "copied", "diagonal",
+    "diagonal_backward", "drop_level", "embedding", "eq", "expand", "getitem_alias", "getitem_backward", "getitem_select",
+    "getitem_slice", "getitem_unsqueeze", "index", "isfinite", "isinf", "isnan", "ne", "permute", "real", "replaced", "reshape",
+    "roll", "setitem", "setitem_in_place", "split", "squeeze", "stack", "t", "tied", "to_key", "transpose", "unbind",
+    "unfold", "unfold_backward", "unsqueeze", "view", "view_dtype", "view_scatter", "where", "zeros_of",
+})  # fmt: skip
+
+# Those on complex numbers of halves: these, and what is exact, or rounded once.
+_OF_COMPLEX32 = (_OF_FLOAT8 - {"addmm", "linear", "mm"}).union({
+    "add", "addcmul", "complex_of_pairs", "conj_physical", "conj_view", "imag", "index_add", "index_put_add", "masked_fill",
+    "masked_select", "mul", "neg", "nonzero", "outer", "pairs_of_complex", "sgn", "sub", "tril", "triu", "vector_norm",
+    "view_as_complex", "view_as_real",
+})  # fmt: skip
+
+
+def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
+    """The operation `name` on raw arrays of one dispatch key: what a derivative rule calls as `F.name`."""
+    if name in OPS:
+        return _on_sequence(OPS[name], key[name][0]) if OPS[name].variadic else key[name][0]
+    if name in FORMULAS:
+        return _half_kernel(name, key) or key.backend.all_kernels.get(name) or functools.partial(FORMULAS[name], key.F)
+    function = PUBLIC[name] if name in PUBLIC else getattr(RECORDED, name)
+    return _composite_on_arrays(function, key)
+
+
+def _on_sequence(record: Operation, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of separate arrays as a function of a sequence of arrays, which is how the public function is called."""
+    return lambda arrays, *params: kernel(*arrays, **dict(zip(record.param_names, params, strict=False)))
+
+
+def _composite_on_arrays(function: Callable[..., Any], key: DispatchKey) -> Callable[..., Any]:
+    """A composite as a function of raw arrays."""
+
+    def on_arrays(*args: Any, **kwargs: Any) -> Any:
+        tensors = [wrap(arg, key) if isinstance(arg, key.array_type) else arg for arg in args]
+        result = function(*tensors, **kwargs)
+        return result._array if isinstance(result, Tensor) else tuple(tensor._array for tensor in result)
+
+    return on_arrays
+
+
+def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
+    """The kernel that computes `name` for arguments of `key`, casts included, and the dispatch key of its result."""
+    record = OPS[name]
+    if key.dtype.category not in DTYPES[record.dtypes]:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if key.dtype in dtypes.FLOAT8 and (name not in _OF_FLOAT8 or (not key.dtype.is_signed and name in _OF_SIGNED_FLOAT8)):
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if key.dtype is dtypes.complex32 and name not in _OF_COMPLEX32:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if record.real_is_identity and key.dtype.category < dtypes.COMPLEX:
+        return (lambda array: array), key
+    compute, result = PROMOTIONS[record.promote](key.dtype)
+    backend = key.backend
+    of_halves = _half_kernel(name, key)
+    kernel = of_halves or backend.all_kernels.get(name)
+    if kernel is None:
+        if is_on_host(record, backend):
+            kernel = kernel_on_host(name, key.to(compute))
+        else:
+            kernel = _kernel_of_forward(record, backend)
+            if not backend.complete:
+                kernel = or_on_host(name, key.to(compute), kernel)
+    if compute is not key.dtype and of_halves is None and name not in backend.takes_half:
+        kernel = _casting(kernel, record, key, compute)
+    if record.promote == "truth" and result is not dtypes.bool_:
+        kernel = _casting_back(kernel, key.to(result), dtypes.bool_)
+    elif result in dtypes.HALF:  # some libraries leave half precision beside a Python number
+        kernel = _casting_back(kernel, key.to(result), dtypes.float32, dtypes.float64)
+    elif (
+        compute.category >= dtypes.FLOATING
+        and compute is not result
+        and result.category >= dtypes.FLOATING
+        and (record.promote not in ("real", "complex"))
+    ):
+        kernel = _casting_back(kernel, key.to(result), compute)
+    if record.column_major:
+        kernel = _column_major(
+            kernel, backend, [result_name in record.column_major for result_name in record.results or ("out",)]
+        )
+    kernel = backend.bind(kernel, key.device.index or 0)
+    keys: Any = key.to(result)
+    if record.results:
+        promotions = record.result_promotions or ("same",) * len(record.results)
+        keys = tuple(key.to(PROMOTIONS[promotion](result)[1]) for promotion in promotions)
+    return kernel, keys
+
+
+def _half_kernel(name: str, key: DispatchKey) -> Callable[..., Any] | None:
+    """The kernel that takes half precision as it is, if `key` is of half precision and the backend has one."""
+    return key.backend.half_kernels.get(name) if key.dtype in dtypes.HALF else None
+
+
+def is_on_host(record: Operation, backend: Backend) -> bool:
+    """Whether the CPU computes an operation because a library lacks the optional part of the standard that it needs."""
+    return record.requires is not None and record.name not in backend.all_kernels and not _has(backend.xp, record.requires)
+
+
+@cache
+def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
+    """The kernel made of the forward: one for all dtypes, so that it is not compiled again for arguments that are cast."""
+    return backend.compiled(record.name, partial(record.forward, backend.forward_xp))
+
+
+def _column_major(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:
+    """The kernel, with those of its results that are `chosen` in column-major order."""
+    by_columns = backend.by_columns
+    if len(chosen) == 1:
+        return lambda *args: by_columns(kernel(*args))
+    return lambda *args: tuple(
+        [by_columns(array) if is_chosen else array for array, is_chosen in zip(kernel(*args), chosen, strict=True)]
+    )
+
+
+def _has(xp: Any, path: str) -> bool:
+    """Whether a library has an optional part of the array API."""
+    for name in path.split("."):
+        xp = getattr(xp, name, None)
+    return xp is not None
+
+
+def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, compute: dtype) -> Callable[..., Any]:
+    """The kernel, with its arguments of the dtype of `key` cast to the dtype that is computed in."""
+    astype, from_dtype, to_dtype = key.backend.astype, key.raw_dtype, key.to(compute).raw_dtype
+    count = None if record.variadic else len(record.tensor_names)
+
+    def cast(array: Any) -> Any:
+        return astype(array, to_dtype) if array is not None and array.dtype == from_dtype else array
+
+    def kernel_with_casts(*args: Any, **kwargs: Any) -> Any:
+        return kernel(*map(cast, args[:count]), *(args[count:] if count is not None else ()), **kwargs)
+
+    return kernel_with_casts
+
+
+def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dtype) -> Callable[..., Any]:
+    """The kernel, with results of the `computed` dtypes cast to that of `result`."""
+    astype, to_dtype = result.backend.astype, result.raw_dtype
+    raw_dtypes = result.backend.dtypes
+    from_dtypes = [raw_dtypes[dtype] for dtype in computed if dtype in raw_dtypes]  # None would not compare in all libraries
+
+    def cast(array: Any) -> Any:
+        return astype(array, to_dtype) if hasattr(array, "dtype") and array.dtype in from_dtypes else array
+
+    def kernel_with_cast(*args: Any, **kwargs: Any) -> Any:
+        result_arrays = kernel(*args, **kwargs)
+        return tuple(map(cast, result_arrays)) if isinstance(result_arrays, (tuple, list)) else cast(result_arrays)
+
+    return kernel_with_cast
+
+
+def _unknown_kernels(names: Iterable[str]) -> list[str]:
+    """Those of the names of kernels that flambeau does not know.  Optimizers' kernels end in `_step`."""
+    if not all(_is_known(name) for name in names):
+        for part in ("fft", "linalg", "special"):  # which define operations when they are first used
+            import_module(f"flambeau.{part}")
+    return [name for name in names if not _is_known(name)]
+
+
+def _is_known(name: str) -> bool:
+    return name in OPS or name in FORMULAS or name in FUSED or name.endswith("_step")
+
+
+Backend.unknown_kernels = staticmethod(_unknown_kernels)
+DispatchKey.resolve, DispatchKey.raw_kernel = staticmethod(resolve), staticmethod(raw_kernel)

@@ -1,0 +1,65 @@
+"""Wrapping the arrays that kernels return: as tensors, views, and named tuples of several results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..devices.devices import DispatchKey
+from ..tape.grad_mode import _grad
+from ..tensors.storage import Storage
+from ..tensors.tensor import Tensor, wrap
+from .named_results import make
+from .record import Operation
+
+__all__ = ["result_type", "several", "view_of"]
+
+
+def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
+    """A tensor that shares memory with `base`."""
+    result = wrap(array, key)
+    storage = base._storage or base._own_storage()
+    result._storage = storage
+    result._view = (base, record, params, _grad.get())
+    storage.add_view(result)
+    return result
+
+
+def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
+    """Wrap the results of an operation that has several."""
+    keys = keys if type(keys) is tuple else (keys,) * len(arrays)
+    tracked = False
+    for tensor in tensors:
+        if tensor is not None and tensor._requires_grad:
+            tracked = record.differentiable
+    if tracked:
+        results = record.record(list(map(_in_array, arrays, keys)), keys, *tensors, *params)
+    else:
+        results = []
+        for array, key in zip(arrays, keys, strict=True):
+            results.append(wrap(array if type(array) is key.array_type else key.backend.wrap(array), key))
+    if record.view:
+        storage = tensors[0]._storage or tensors[0]._own_storage()
+        for number, result in enumerate(results):
+            result._storage = storage
+            result._view = (tensors[0], None, (record.name, number, params), _grad.get())
+            if tracked or storage.__class__ is not Storage or not result._key.backend.mutable:
+                storage.add_view(result)
+    return tuple.__new__(result_type(record), results)
+
+
+def _in_array(array: Any, key: DispatchKey) -> Any:
+    """What a kernel returned as an array: some libraries have scalars of their own."""
+    return array if type(array) is key.array_type else key.backend.wrap(array)
+
+
+_result_types: dict[str, Any] = {}
+
+
+def result_type(record: Operation) -> Any:
+    """The type that holds several results: `tuple`, or a named tuple that prints as PyTorch's."""
+    cls = _result_types.get(record.name)
+    if cls is None:
+        cls = make(record.name.removesuffix("_dim"), record.results) if record.results else tuple
+        _result_types[record.name] = cls
+    return cls

@@ -1,0 +1,390 @@
+"""Devices, and the dispatch keys (dtype x device) of the tensors on them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any, ClassVar, Final
+
+from ... import backend as backends
+from ...backend import Backend
+from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
+from .caller import called_function
+from .state import state
+
+__all__ = ["DispatchKey", "device", "dispatch_key", "get_default_device", "set_default_device"]
+
+_KNOWN_TYPES = (
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "privateuseone",
+)
+_PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
+
+
+class device:
+    """The device of a tensor: a type (`"cpu"`, `"cuda"`, or a plugin's) and an index.
+
+    A number alone is the index of an accelerator.  A device is also a context manager (and decorator), inside which it is the
+    default device of new tensors.
+
+    Raises:
+        RuntimeError: the string has an unknown device type or is malformed; or the index is negative, or is given without a type
+            although there is no accelerator.
+
+    >>> import flambeau as torch
+    >>> torch.device("cuda:1"), torch.device("cuda", 1).index
+    (device(type='cuda', index=1), 1)
+    >>> with torch.device("cpu"):
+    ...     torch.ones(2).device
+    device(type='cpu')
+    """
+
+    __slots__ = ("_tokens", "index", "type")
+
+    def __init__(self, type: str | device | int, index: int | None = None) -> None:
+        if isinstance(type, device):
+            index = type.index
+            type = type.type
+        elif isinstance(type, int) and not isinstance(type, bool):
+            index = type
+            type = _numbered_type() if index >= 0 else ""
+        elif isinstance(type, str):
+            type, index = _parse(type, index)
+        else:
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({_type_name(type)}), but "
+                "expected one of:\n * (torch.device device)\n * (str type, int index = -1)"
+            )
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
+        self.type: str = type
+        self.index: int | None = index
+        self._tokens: list[Any] = []
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, ((self.type,) if self.index is None else (self.type, self.index))
+
+    def __enter__(self) -> device:
+        self._tokens.append(_default.get())
+        _default.set(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _default.set(self._tokens.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        from functools import wraps
+
+        @wraps(function)
+        def on_this_device(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return on_this_device
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__
+
+
+def _numbered_type() -> str:
+    """The device type that an index without a type stands for: the selected backend's, but CUDA rather than the CPU."""
+    chosen = backends.selected().device_type
+    if chosen == "cpu" and backends.has_devices("cuda"):
+        return "cuda"
+    if chosen == "cpu" and CPU_DEVICES == 1:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return chosen
+
+
+def _parse(text: str, index: int | None) -> tuple[str, int | None]:
+    match = _PATTERN.fullmatch(text)
+    device_type = match.group(1) if match else text.partition(":")[0]
+    if (
+        device_type not in _KNOWN_TYPES
+        and device_type not in backends.DEVICE_TYPE_OWNER
+        and device_type not in backends.installed()
+    ):
+        known = (*_KNOWN_TYPES, *(name for name in backends.DEVICE_TYPE_OWNER if name not in _KNOWN_TYPES))
+        raise RuntimeError(f"Expected one of {', '.join(known)} device type at start of device string: {device_type}")
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if match.group(2) is not None:
+        if index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
+        index = int(match.group(2))
+    return device_type, index
+
+
+_CPU = device("cpu")
+_default: ContextVar[device | None] = ContextVar("default_device", default=None)
+_process_default: device | None = None
+
+
+def set_default_device(device: Any) -> None:
+    """Set the default device of new tensors; None restores that of the selected backend.
+
+    >>> import flambeau as torch
+    >>> torch.set_default_device("cpu"); torch.get_default_device()
+    device(type='cpu')
+    >>> torch.set_default_device(None)
+    """
+    global _process_default
+    _process_default = None if device is None else globals()["device"](device)
+    _default.set(None)
+
+
+def chosen_device() -> device | None:
+    """The default device that a program has chosen, whether or not it is there; None if it has chosen none."""
+    return _default.get() or _process_default
+
+
+def get_default_device() -> device:
+    """The default device of new tensors."""
+    chosen = chosen_device()
+    if chosen is None:
+        backend = backends.selected()
+        return canonical(device(backend.device_type, backends.SELECTED_INDEX))
+    return (
+        device(chosen.type, backends.for_device_type(chosen.type).current_device())
+        if (chosen.index is None and chosen.type not in ("cpu", "meta"))
+        else chosen
+    )
+
+
+def _cpu_if_selected() -> device | None:
+    """The CPU, if it is the only device of the selected backend; always the same object."""
+    return _CPU if CPU_DEVICES == 1 and backends.selected().device_type == "cpu" else None
+
+
+def canonical(place: device) -> device:
+    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, `meta` never, others always."""
+    index = place.index
+    count = CPU_DEVICES if place.type == "cpu" else None
+    if place.type == "cpu":
+        if count == 1 and index in (None, 0):
+            return device("cpu")
+        index = index or 0
+        if index >= (count or 1):
+            raise RuntimeError(
+                f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); FLAMBEAU_CPU_DEVICES sets their number"
+            )
+        return device("cpu", index)
+    if place.type == "meta":  # there is only one, whatever index is given
+        return device("meta")
+    backend = backends.for_device_type(place.type)
+    backend.prepare()
+    index = backend.current_device() if index is None else index
+    if index >= backend.device_count():
+        raise RuntimeError(f"{place.type} error: invalid device ordinal {index}; {backend.device_count()} available")
+    return device(place.type, index)
+
+
+def _count_cpu_devices() -> int:
+    text = os.environ.get("FLAMBEAU_CPU_DEVICES") or "1"
+    if not text.isdecimal() or int(text) < 1:
+        raise RuntimeError(f"FLAMBEAU_CPU_DEVICES={text!r}: expected a positive integer")
+    return int(text)
+
+
+CPU_DEVICES = _count_cpu_devices()
+
+
+# --- dispatch keys ------------------------------------------------------------------------------------------------
+
+_SCALARS_THAT_FIT = {
+    BOOL: frozenset({bool}),
+    INTEGER: frozenset({bool, int}),
+    FLOATING: frozenset({bool, int, float}),
+    COMPLEX: frozenset({bool, int, float, complex}),
+}
+_NONE: frozenset[type] = (
+    frozenset()
+)  # for half precision, as scalars in an operation are not always rounded to the tensor's dtype
+
+
+class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
+    """Decides which kernel computes an operation on a tensor: the tensor's dtype and device, and a table of resolved kernels.
+
+    All plain tensors of one dtype on one device share one key; tensors inside `vmap` and lazily conjugated ones have other keys.
+
+    `key["exp"]` is `(kernel, dispatch key of the result)`: resolved at the first lookup (backend, kernel packs, promotion, casts)
+    and cached from then on.  Operands with the same key need neither promotion nor transfer, and keys are compared by identity.
+    """
+
+    __slots__ = (
+        "F",
+        "array_type",
+        "backend",
+        "constant_types",
+        "constants",
+        "device",
+        "dtype",
+        "raw_dtype",
+        "scalars",
+        "table",
+    )
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
+    levels: tuple[Any, ...] = ()  # the `vmap` levels that tensors with this key are inside of
+    resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
+    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
+    wraps = False  # whether its tensors are wrappers, which hold other tensors and have no elements of their own
+    lazy_op: str | None = None  # "conj" or "neg" if the memory holds the conjugate, or the negative, of the elements
+
+    def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
+        super().__init__()
+        if dtype not in backend.dtypes:
+            has = ", ".join(map(repr, backend.dtypes))
+            function = called_function()
+            raise RuntimeError(
+                (f"{function}(): " if function else "")
+                + f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
+                "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
+            )
+        self.dtype: Final = dtype
+        self.device: Final = device
+        self.backend: Backend = backend
+        state.guarded_devices |= backend.guarded
+        self.array_type: type = backend.array_type
+        self.raw_dtype: Final = backend.dtypes[dtype]
+        self.scalars: frozenset[type] = _SCALARS_THAT_FIT[dtype.category]
+        self.constant_types: frozenset[type] = _NONE if dtype in HALF else self.scalars
+        self.constants: dict[Any, Any] = {}
+        self.F = kernels or kernels_of(self)
+        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the same entries; lookup in a plain dict is faster
+
+    def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
+        entry = self[name] = self.table[name] = DispatchKey.resolve(name, self)
+        return entry
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        return f"DispatchKey({self.dtype!r}, {self.device})"
+
+    def to(self, dtype: dtype) -> DispatchKey:
+        """The dispatch key with another dtype on the same device."""
+        return self if dtype is self.dtype else dispatch_key(dtype, self.device)
+
+    def on(self, place: device) -> DispatchKey:
+        """The dispatch key with the same dtype on another device."""
+        return dispatch_key(self.dtype, place)
+
+    @property
+    def materialized(self) -> DispatchKey:
+        """The key of the materialized tensors, whose memory holds their elements; differs from `self` for a `LazyKey`."""
+        return self
+
+    @property
+    def of_numbers(self) -> DispatchKey:
+        """The key of the constants beside tensors with this key."""
+        return self
+
+    def materialize(self, tensor: Any) -> Any:
+        """A tensor with this key, converted to one whose memory holds its elements."""
+        return tensor
+
+    def stored(self, array: Any) -> Any:
+        """The array that a tensor with this key has to store to have the elements of `array`."""
+        return array
+
+
+Kernels = ModuleType
+
+
+def kernels_of(key: DispatchKey) -> Kernels:
+    """The operations on raw arrays of one dispatch key, as attributes: the `F` that derivative rules get.
+
+    It is a module, because Python looks up a module's attributes fast even if it has a `__getattr__` for missing ones.
+    """
+    F = Kernels("kernels")
+
+    def find(name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        kernel = DispatchKey.raw_kernel(name, key)
+        setattr(F, name, kernel)
+        return kernel
+
+    F.__dict__.update(_key=key, __getattr__=find)
+    return F
+
+
+_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
+_keys_of_selected: dict[dtype, DispatchKey] = {}  # of the selected backend, where that has only one device
+_places: dict[tuple[str, int | None], device] = {}
+
+
+def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
+    """The DispatchKey of this dtype and device, of which there is only one."""
+    if place is None:
+        place = _default.get() or _process_default
+        if place is None:
+            key = _keys_of_selected.get(dtype)
+            return key if key is not None else _key_of_selected(dtype)
+    elif type(place) is not device:  # a BatchDevice
+        return place.dispatch_key(dtype)  # type: ignore[attr-defined, no-any-return]  # a BatchDevice
+    key = _keys.get((dtype, place.type, place.index))
+    if key is None:
+        dtype = meant(dtype)
+        exact = canonical(place)
+        key = _keys.get((dtype, exact.type, exact.index))
+        if key is None:
+            exact = _places.setdefault(
+                (exact.type, exact.index), exact
+            )  # one object, so that devices can be compared by identity
+            key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
+            _keys[dtype, exact.type, exact.index] = key
+        if place.type in ("cpu", "meta") or place.index is not None:  # another device may be current next time
+            _keys[dtype, place.type, place.index] = key
+    return key
+
+
+def _key_of_selected(dtype: dtype) -> DispatchKey:
+    place = _cpu_if_selected()
+    if place is None:
+        return dispatch_key(dtype, get_default_device())
+    key = _keys_of_selected[dtype] = dispatch_key(dtype, place)
+    return key
+
+
+def forget_kernels() -> None:
+    """Clear the kernels of all dispatch keys, because the default dtype, to which integers are promoted, has changed."""
+    for key in set(_keys.values()):
+        key.clear()
+        key.table.clear()
+        key.F = kernels_of(key)

@@ -1,0 +1,158 @@
+"""CPU fallbacks for backends: random numbers, what a library lacks of the array API standard, and reinterpreted dtypes.
+
+They are the defaults for a library without an implementation of its own.  Arrays are copied to the host and back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...backend import Array, Backend, for_device_type
+from ..values import dtypes
+from ..values.dtypes import dtype
+from .devices import DispatchKey, device, dispatch_key
+
+__all__ = [
+    "COMPUTED_ON_HOST",
+    "HostGenerator",
+    "MissingError",
+    "StandardNamespace",
+    "kernel_on_host",
+    "or_on_host",
+    "reinterpret",
+]
+
+_OF_DTYPE = frozenset(
+    {"bernoulli", "cauchy", "exponential", "geometric", "integers", "log_normal", "normal", "permutation", "uniform"}
+)
+_OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial", "poisson"})
+
+
+class HostGenerator:
+    """The CPU's random stream for device `index` of another backend: samplers take its dtypes and return its arrays."""
+
+    def __init__(self, backend: Backend, index: int, stream: Any = None) -> None:
+        host = for_device_type("cpu")
+        self._backend, self._index = backend, index
+        self._stream = stream or host.generator(0)
+        self._dtypes = {raw: host.dtypes[d] for d, raw in backend.dtypes.items() if d in host.dtypes}
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._stream, name)  # what is not a sampler, such as seeds and states, is the stream's
+        return self._sampler(attribute, name in _OF_DTYPE) if name in _OF_DTYPE or name in _OF_ARRAYS else attribute
+
+    def _sampler(self, draw: Callable[..., Any], takes_dtype: bool) -> Callable[..., Any]:
+        backend = self._backend
+
+        def sample(size: Any, *args: Any, **kwargs: Any) -> Any:
+            if takes_dtype:
+                args = (self._dtypes[args[0]], *args[1:])
+            arguments = [backend.to_host(a) if isinstance(a, backend.array_type) else a for a in (size, *args)]
+            return backend.from_host(draw(*arguments, **kwargs), self._index)
+
+        return sample
+
+    def clone(self) -> HostGenerator:
+        """A new generator that starts from the current state."""
+        return HostGenerator(self._backend, self._index, self._stream.clone())
+
+
+COMPUTED_ON_HOST: dict[str, set[str]] = {}
+"""The operations that the CPU computes for a backend, by its name, as far as they have been called."""
+
+
+def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
+    """The CPU's kernel of an operation, for arrays of another backend."""
+    COMPUTED_ON_HOST.setdefault(key.backend.name, set()).add(name)
+    host_key, backend, index = key.on(device("cpu")), key.backend, key.device.index or 0
+    host, array_type = host_key.backend, backend.array_type
+
+    def to_host(value: Any) -> Any:
+        return backend.copied_to(host, value) if isinstance(value, array_type) else value
+
+    def from_host(value: Any) -> Any:
+        return host.copied_to(backend, value, index) if isinstance(value, host.array_type) else value
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        results = host.computed(host_key[name][0], *map(to_host, args), **kwargs)
+        return tuple(map(from_host, results)) if isinstance(results, (tuple, list)) else from_host(results)
+
+    return kernel
+
+
+class MissingError(AttributeError):
+    """A library lacks a function or a dtype of the array API standard."""
+
+
+class StandardNamespace:
+    """The namespace of a backend's library, where a function or dtype that it lacks is a `MissingError`.
+
+    It lacks the dtypes that the backend's `dtypes` leaves out, whatever the library calls by their names.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        for known in dtypes.ALL:
+            if known in backend.dtypes:
+                setattr(self, known.name, backend.dtypes[known])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _DTYPE_NAMES:
+            try:
+                value = getattr(self._backend.xp, name)
+            except AttributeError:
+                pass
+            else:
+                value = _Extension(self._backend, name, value) if name in ("fft", "linalg") else value
+                setattr(self, name, value)  # found without this method from now on
+                return value
+        raise MissingError(f"the library of the {self._backend.name} backend has no {name}")
+
+
+class _Extension:
+    """An extension of the standard, such as `linalg`, of which a library may have some functions only."""
+
+    def __init__(self, backend: Backend, name: str, part: Any) -> None:
+        self._backend, self._name, self._part = backend, name, part
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            value = getattr(self._part, name)
+        except AttributeError:
+            raise MissingError(f"the library of the {self._backend.name} backend has no {self._name}.{name}") from None
+        setattr(self, name, value)
+        return value
+
+
+_DTYPE_NAMES = frozenset(known.name for known in dtypes.ALL)
+
+
+def or_on_host(name: str, key: DispatchKey, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel made of a forward, or, from its first `MissingError` on, the CPU's, with a warning that names the operation."""
+    current = kernel
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        nonlocal current
+        try:
+            return current(*args, **kwargs)
+        except MissingError as error:
+            if current is not kernel:
+                raise
+            warnings.warn(f"{name} is computed on the CPU, and copied: {error}. A kernel {name!r} would avoid that", stacklevel=2)
+            current = kernel_on_host(name, key)
+        return current(*args, **kwargs)
+
+    return compute
+
+
+def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:
+    """The bytes of another backend's array as another dtype, computed on the CPU."""
+    key = dispatch_key(backend.dtype_of(array), device("cpu"))
+    on_host = key["contiguous"][0](key.backend.asarray(backend.to_host(array)))
+    return backend.from_host(key.backend.reinterpret(on_host, wanted))
+
+
+Backend.default_generator, Backend.default_reinterpret = HostGenerator, staticmethod(reinterpret)
+Backend.default_namespace = StandardNamespace

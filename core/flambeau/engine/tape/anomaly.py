@@ -1,0 +1,100 @@
+"""Anomaly mode: finding the forward call behind an error, or behind a NaN, in backward."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..devices.state import state
+from .node import Node
+
+__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled", "set_detect_anomaly"]
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Turn anomaly mode on or off."""
+    for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan)), 1):
+        if type(value) is not bool:
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not {type(value).__name__}"
+            )
+    state.anomaly_mode, state.checks_nan = enabled, check_nan
+    state.update_observing()
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return state.anomaly_mode
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode, when on, looks for NaN."""
+    return state.checks_nan
+
+
+class set_detect_anomaly:
+    """Turn anomaly mode on or off, at once; as a context manager, until its end.
+
+    In anomaly mode, an error in backward comes with a warning that shows where the forward call was made, and a gradient
+    with a NaN in it is an error (unless `check_nan=False`).
+
+    >>> import flambeau as torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     torch.is_anomaly_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._previous = state.anomaly_mode, state.checks_nan
+        set_anomaly_enabled(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly_enabled(*self._previous)
+
+
+class detect_anomaly:
+    """Context in which anomaly mode is on; see `set_detect_anomaly`."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self._previous = state.anomaly_mode, state.checks_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        set_anomaly_enabled(True, self.check_nan)
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly_enabled(*self._previous)
+
+
+# --- called by the engine -----------------------------------------------------------------------------------------
+
+
+def warn_of(node: Node) -> None:
+    """Warn that the backward of `node` failed, and show where its forward was called."""
+    text = f"Error detected in {node.name()}. {_forward_trace(node)}"
+    while node.parent is not None:
+        node = node.parent
+        text += f"\n\nPrevious calculation was induced by {node.name()}. {_forward_trace(node)}"
+    warnings.warn(text, stacklevel=2)
+
+
+def _forward_trace(node: Node) -> str:
+    if node.trace is None:
+        return "No forward pass information available. Enable detect anomaly during forward pass for more information."
+    return "Traceback of forward call that caused the error:\n" + "".join(node.trace)
+
+
+def check_nan(node: Node, gradients: Sequence[Any]) -> None:
+    """Raise if there is a NaN among the gradients that `node` has computed."""
+    for index, gradient in enumerate(gradients):
+        if gradient is not None and gradient.dtype.category >= 2 and bool(gradient.detach().isnan().any()):
+            warn_of(node)
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")

@@ -1,0 +1,252 @@
+"""Nodes of the recorded graph: one per recorded operation, with edges to the nodes of its inputs."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import sys
+import traceback
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..devices.devices import DispatchKey
+from ..devices.state import state
+from ..values.handles import RemovableHandle
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+    from .engine import Task
+
+__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "shown_as"]
+
+next_seq = itertools.count().__next__
+
+
+class Node:
+    """One recorded operation.  Its class is named as PyTorch names it (`MulBackward0`) and holds what a call saved.
+
+    `edges` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
+    or None where no gradient is wanted.  `seq` counts up as nodes are made, so decreasing order is a valid order for
+    backward.  `dispatch_key` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
+    is handed to `apply`.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "dispatch_key", "edges", "hooks", "outputs", "seq", "shape")
+    edges: tuple[Any, ...]
+    seq: float
+    dispatch_key: DispatchKey
+    shape: tuple[int, ...]
+    outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # dispatch key and shape of each output, if there are several
+    hooks: Hooks | None
+    saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
+    takes_tensors = False  # whether `apply` works on Tensors in every backward, as a user's Function does
+    on_tensors = False  # whether it was recorded for a wrapper subclass, of which there are only Tensors, no arrays
+    decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by those that PyTorch has
+    keeps_none = False  # whether `apply` wants None, not zeros, for outputs that received no gradient
+    along: str | None = None  # its name for a call with `dim`, if PyTorch has another overload for that
+    trace: list[str] | None = None  # the stack of the forward call, in anomaly mode
+    parent: Node | None = None  # the node whose backward recorded it, in anomaly mode
+
+    def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> tuple[Any, ...]:
+        """The gradients for the edges (or None) from the gradient of the output.
+
+        `edges` is the node's, with None also where the pass that runs wants no gradient; None for all of them.
+        """
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Free the saved tensors."""
+        for name in self.saves:
+            setattr(self, name, RELEASED)
+
+    # --- the public interface ---
+
+    def name(self) -> str:
+        name = self.along if self.along and getattr(self, "dim", None) is not None else type(self).__name__
+        return f"torch::autograd::{name}" if name in _NAMESPACED else name
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """`(node, output number)` per tensor argument; leaves appear as `AccumulateGrad`."""
+        self.show()
+        return tuple(public_edge(edge) for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        metadata: dict[str, Any] = self.__dict__.setdefault("_metadata", {})
+        return metadata
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after this node's backward; it may return new grad_inputs."""
+        self.show()
+        return self.own_hooks().add("post", hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before this node's backward; it may return new grad_outputs."""
+        return self.own_hooks().add("pre", hook)
+
+    def show(self) -> None:
+        """Replace the node by those that PyTorch has, unless a backward is running, which must not see the graph change."""
+        if self.decompose is not None and current_task.get() is None:
+            self.decompose()
+
+    def own_hooks(self) -> Hooks:
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def __repr__(self) -> str:
+        return f"<{self.name().rpartition('::')[2]} object at {hex(id(self))}>"
+
+
+class Hooks:
+    """The hooks of a node, and the output tensors that retain their gradient."""
+
+    def __init__(self) -> None:
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by index of the output
+        self.retain: dict[int, weakref.ref[Tensor]] = {}
+
+    def add(self, table: str, hook: Callable[..., Any]) -> RemovableHandle:
+        return add_hook(getattr(self, table), hook)
+
+    def add_for_output(self, index: int, hook: Callable[..., Any]) -> RemovableHandle:
+        return add_hook(self.tensor.setdefault(index, {}), hook)
+
+
+def add_hook(table: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    return handle
+
+
+class Output:
+    """The edge to one output of a node that has several."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node: Node = node
+        self.index: int = index
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Output and self.node is other.node and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.node), self.index))
+
+    @property
+    def dispatch_key(self) -> DispatchKey:
+        assert self.node.outputs is not None
+        return self.node.outputs[self.index][0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        assert self.node.outputs is not None
+        return self.node.outputs[self.index][1]
+
+
+class AccumulateGrad(Node):
+    """Represents a leaf in `next_functions`.  In the graph itself, the edge is the leaf."""
+
+    __slots__ = ("_variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        self._variable = weakref.ref(variable)
+        self.hooks: Hooks | None = None
+        self.outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None = None
+        self.edges: tuple[Any, ...] = ()
+        self.dispatch_key: DispatchKey = variable._key
+        self.shape: tuple[int, ...] = tuple(variable._array.shape)
+
+    @property
+    def variable(self) -> Tensor | None:
+        return self._variable()
+
+    def own_hooks(self) -> Hooks:
+        leaf = self._variable()
+        if leaf is not None:
+            leaf._has_hooks = True
+        state.leaf_hooks = True
+        return super().own_hooks()
+
+
+class Error(Node):
+    """A node that must not be differentiated."""
+
+    __slots__ = ("message",)
+    message: str
+    takes_tensors = True
+
+    @classmethod
+    def before(cls, tensor: Tensor, message: str) -> Error:
+        """A node for `tensor` that raises RuntimeError with this message when a backward reaches it."""
+        node = cls()
+        node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
+        node.dispatch_key, node.shape, node.message = tensor._key, tensor._array.shape, message
+        return node
+
+    def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+
+RELEASED = ("released",)
+_NAMESPACED = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # which PyTorch shows with their C++ namespace
+current_task: ContextVar[Task | None] = ContextVar("current_backward", default=None)  # the pass that is running
+running: ContextVar[Node | None] = ContextVar("running_node", default=None)
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The leaf's one AccumulateGrad, created on first use."""
+    node = leaf.__dict__.get("_accumulator")
+    if node is None:
+        node = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
+    return node
+
+
+def public_edge(edge: Any) -> tuple[Node | None, int]:
+    """An edge as PyTorch shows it: the node and the index of its output."""
+    if edge is None:
+        return None, 0
+    if isinstance(edge, Output):
+        return edge.node, edge.index
+    if isinstance(edge, Node):
+        return edge, 0
+    return accumulator(edge), 0
+
+
+def add_leaf_hook(leaf: Tensor, table: str, hook: Callable[..., Any]) -> RemovableHandle:
+    """Register a hook in one of the tables in the leaf's `__dict__`."""
+    leaf._has_hooks = True
+    state.leaf_hooks = True
+    return add_hook(leaf.__dict__.setdefault(table, {}), hook)
+
+
+def remember_trace(node: Node) -> None:
+    """Keep the stack of the forward call for anomaly mode, without flambeau's own frames at its end."""
+    frames = traceback.extract_stack(sys._getframe(1))
+    while frames and (frames[-1].filename.startswith(("<flambeau", _PACKAGE))):
+        frames.pop()
+    node.trace = traceback.format_list(frames)
+    node.parent = running.get()
+
+
+def shown_as(result: Tensor, name: str) -> Tensor:
+    """The result, with its node renamed: the last of several operations gets the name that PyTorch has for all of them."""
+    node = getattr(result, "_node", None)  # an override may have returned something else
+    node = node.node if type(node) is Output else node
+    if isinstance(node, Node):
+        node.__class__ = _named(type(node), name)  # type: ignore[arg-type]  # classes are hashable
+    return result
+
+
+@functools.cache
+def _named(cls: type[Node], name: str) -> type[Node]:
+    return type(name, (cls,), {"__slots__": (), "__module__": cls.__module__, "along": None})
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))

@@ -1,0 +1,111 @@
+"""The state of the transforms of functions (`torch.func`) that the tape, tensors and calls need to know.
+
+While a function is differentiated, it may write to tensors that it has made itself, but not to captured ones: a captured tensor
+would keep a history (or a tangent) that ends with the transform.  To tell them apart, tensors that are made inside such a
+transform have its depth in their `__dict__`.  For that, all calls leave the fast path meanwhile, and the general path marks their
+results.  At other times nothing is marked, at no cost.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from ..devices.state import state
+from .fast_path import leave_fast_path, return_to_fast_path
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+__all__ = [
+    "VMAP_WRITES_TO_ALL", "as_argument", "differentiating", "in_transform", "inherit_depth", "note_depth", "open_batches",
+    "refuse_backward", "refuse_captured", "transforming",
+]  # fmt: skip
+
+VMAP_WRITES_TO_ALL = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+    "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+    "Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the "
+    "PyTorch framework, please file a bug report instead."
+)
+batches: ContextVar[tuple[Any, ...]] = ContextVar("open_batches", default=())  # the levels of `vmap`, outermost first
+open_batches: Callable[[], tuple[Any, ...]] = batches.get
+
+_in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
+in_transform: Callable[[], bool] = _in_transform.get  # whether a `torch.func` transform, `vmap` included, is calling a function
+_depth: ContextVar[int] = ContextVar("depth_of_transforms", default=0)
+_lock = threading.Lock()
+
+
+def _count(change: int) -> None:
+    with _lock:
+        state.mutation_guards += change
+        state.update_observing()
+
+
+@contextmanager
+def transforming() -> Iterator[None]:
+    """Context in which a transform calls its function."""
+    token = _in_transform.set(True)
+    try:
+        yield
+    finally:
+        _in_transform.reset(token)
+
+
+@contextmanager
+def differentiating() -> Iterator[None]:
+    """Context in which a transform that differentiates calls its function."""
+    token = _depth.set(_depth.get() + 1)
+    _count(1)
+    leave_fast_path()
+    try:
+        yield
+    finally:
+        return_to_fast_path()
+        _count(-1)
+        _depth.reset(token)
+
+
+def note_depth(tensor: Tensor) -> None:
+    """Mark a tensor as made inside the transforms that are running."""
+    tensor.__dict__["_depth"] = _depth.get()
+
+
+def inherit_depth(alias: Tensor, source: Tensor) -> None:
+    """Mark an alias as made where the tensor was whose memory it shares."""
+    alias.__dict__["_depth"] = _depth_of(source)
+
+
+def as_argument(tensor: Tensor) -> Tensor:
+    """Mark a tensor as an argument of the function to be differentiated, which it may write to even if it is a view."""
+    tensor.__dict__["_argument"], tensor.__dict__["_depth"] = True, _depth.get() + 1
+    return tensor
+
+
+def _depth_of(tensor: Tensor) -> int:
+    while tensor._view is not None and "_argument" not in tensor.__dict__:
+        tensor = tensor._view[0]
+    return tensor.__dict__.get("_depth", 0)  # type: ignore[no-any-return]  # a dict of anything
+
+
+def refuse_captured(tensor: Tensor) -> None:
+    """Refuse to write to a tensor that was made outside of the innermost transform."""
+    if _depth_of(tensor) < _depth.get():
+        raise RuntimeError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call an in-place operation that "
+            "would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to "
+            "explicitly accept the mutated Tensor(s) as inputs."
+        )
+
+
+def refuse_backward() -> None:
+    """Refuse to accumulate gradients inside of a transform."""
+    if _depth.get():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )

@@ -1,0 +1,632 @@
+"""`Tensor`: an array, its dispatch key, and its place in the recorded graph.
+
+The class holds what a tensor is; what can be done with it is attached by the operations (`flambeau/operations`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ..devices.devices import DispatchKey, device
+from ..devices.state import state
+from ..devices.warning import warn, warn_once
+from ..tape.fast_path import register_plain
+from ..tape.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from ..tape.node import Node, Output, add_leaf_hook
+from ..tape.tensor_class import tensor_class
+from ..tape.transforming import in_transform, inherit_depth, note_depth
+from ..values import dtypes
+from ..values.handles import RemovableHandle
+from ..values.scalars import is_library_scalar
+from ..values.sizes import Size
+from .storage import InferenceStorage, Storage, memory_root
+
+if TYPE_CHECKING:
+    from ..._members import Members
+    from ..values.dtypes import dtype
+else:
+    Members = object
+
+__all__ = ["Tensor", "alias", "attach", "wrap"]
+
+new = object.__new__
+
+
+class Tensor(Members):
+    """A multi-dimensional array of elements of one dtype, on one device, that remembers how it was computed.
+
+    Use `torch.tensor` to make one from data.  `Tensor` itself is the legacy constructor: `Tensor(2, 3)` is an uninitialized
+    float32 tensor of that shape, and `Tensor([1, 2])` holds the data as float32.
+
+    >>> import flambeau as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_key", "_node", "_requires_grad", "_storage", "_view")
+    _array: Any  # the backend's array
+    _key: DispatchKey  # dtype and device
+    _requires_grad: bool
+    _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
+    _grad: Tensor | None
+    _storage: Storage | None  # shared with views; made when first needed
+    _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # for a view: (base, operation, parameters, recorded)
+    _inference = False
+    _has_hooks = False  # on a leaf: whether there are hooks, or a `grad_dtype`
+    name: str | None = None
+    __array_priority__ = 1000  # NumPy's operators leave the operation to the tensor's
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @staticmethod
+    def _make_subclass(cls: type[Tensor], data: Tensor, requires_grad: bool = False) -> Any:
+        """`data` as an instance of a subclass, sharing its memory."""
+        tensor = data.detach()._as(cls)
+        tensor.requires_grad_(requires_grad)
+        return tensor
+
+    def _as(self, cls: type[Tensor]) -> Any:
+        tensor = alias(self, cls)
+        tensor._node, tensor._requires_grad, tensor._view = self._node, self._requires_grad, self._view
+        if self._inference:
+            tensor._inference = True
+        return tensor
+
+    def as_subclass(self, cls: type[Tensor]) -> Any:
+        """The same tensor as an instance of `cls`, sharing memory and history."""
+        return self._as(cls)
+
+    # --- shape and memory -----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return tuple.__new__(Size, self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of dimension `dim`."""
+        if dim is None:
+            return tuple.__new__(Size, self._array.shape)
+        shape = self._array.shape
+        try:
+            return shape[dim]
+        except IndexError:
+            limit = max(len(shape), 1)
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+            ) from None
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim  # type: ignore[no-any-return]  # arrays are untyped
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim  # type: ignore[no-any-return]  # arrays are untyped
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return prod(self._array.shape)
+
+    nelement = numel
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]  # type: ignore[no-any-return]  # arrays are untyped
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The stride, in elements, of dimension `dim`; of all dimensions as a tuple if that is None."""
+        strides = self._key.backend.strides(self._array)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        """The number of elements between the start of the memory and the first element."""
+        return self._key.backend.root(self._array)[1]
+
+    def data_ptr(self) -> int:
+        """The address of the first element, or 0 for an empty tensor; without addresses, a number that identifies the memory."""
+        if not self.numel():
+            return 0
+        backend = self._key.backend
+        return backend.data_ptr(self._array) if backend.mutable else id(memory_root(self))
+
+    const_data_ptr = data_ptr
+
+    def element_size(self) -> int:
+        """The number of bytes per element."""
+        return self._key.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """The number of bytes per element."""
+        return self._key.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of all elements."""
+        return self.numel() * self._key.dtype.itemsize
+
+    def _own_storage(self) -> Storage:
+        self._storage = storage = Storage()
+        return storage
+
+    @property
+    def _cdata(self) -> int:
+        """A number that is this tensor's alone while it lives: programs ask with it whether two names are of one tensor."""
+        return id(self)
+
+    @property
+    def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._storage is None else self._storage.version
+
+    def _bump_version(self) -> None:
+        (self._storage or self._own_storage()).version += 1
+
+    # --- dispatch key -----------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return self._key.dtype
+
+    @property
+    def device(self) -> device:
+        """The device that holds the elements."""
+        return self._key.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the device is a CUDA device."""
+        return self._key.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the device is the CPU."""
+        return self._key.device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has a shape and a dtype, and no elements."""
+        return self._key.device.type == "meta"
+
+    # Properties of PyTorch's tensors that no tensor of this library has
+    is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = False
+    is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
+
+    def get_device(self) -> int:
+        """The device's index; -1 on the CPU."""
+        place = self._key.device
+        return -1 if place.type in ("cpu", "meta") and place.index is None else place.index or 0
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is floating-point."""
+        return self._key.dtype.category == dtypes.FLOATING
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self._key.dtype.category == dtypes.COMPLEX
+
+    def is_signed(self) -> bool:
+        """Whether the dtype can hold negative numbers."""
+        return self._key.dtype.is_signed
+
+    # --- autograd -------------------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on the tensor are recorded, and `backward` computes a gradient for it."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self._node is not None:
+            if not value:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                    "variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                )
+            return
+        if value and self._key.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if value and self._inference and not is_inference_mode_enabled():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if value and type(self._key) is not DispatchKey:  # a leaf is not a conjugate or batched view
+            materialized = self._key.materialize(self)
+            self._array, self._key = materialized._array, materialized._key
+        self._requires_grad = bool(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for (or stop asking for) a gradient, in place."""
+        if requires_grad and in_transform():
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                "APIs) inside of a function being transformed by a functorch transform. This is unsupported, "
+                "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                "requires_grad_() outside of a function being transformed instead."
+            )
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation has computed the tensor."""
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that computed the tensor; None for a leaf."""
+        return self._node.node if type(self._node) is Output else self._node
+
+    creator = grad_fn  # its name in PyTorch 0.1
+
+    @property
+    def output_nr(self) -> int:
+        """Which of its operation's results the tensor is."""
+        return self._node.index if type(self._node) is Output else 0
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` has added up here; None before the first."""
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be "
+                "populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
+                "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._array.shape != self._array.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same "
+                    "size"
+                )
+            grad_dtype = self.__dict__.get("_grad_dtype", self.dtype)
+            if grad_dtype is not None and value.dtype is not grad_dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                    f"'{grad_dtype}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                    "dtype)"
+                )
+            if value.device != self.device:
+                raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
+        self._grad = None if value is None else value._key.materialize(value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def grad_dtype(self) -> dtypes.dtype | None:
+        """The dtype of `grad`: by default that of the tensor.  Only for leaves.
+
+        With None, a gradient of any dtype can be assigned.
+
+        >>> import flambeau as torch
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> x.grad_dtype = torch.float64
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([1., 1.], dtype=torch.float64)
+        """
+        if self._node is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.__dict__.get("_grad_dtype", self.dtype)  # type: ignore[no-any-return]  # a dict of anything
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype: dtypes.dtype | None) -> None:
+        if self._node is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if not (dtype is None or isinstance(dtype, dtypes.dtype)):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+        if self._grad is not None and dtype not in (None, self._grad.dtype):
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{dtype}' because there is already a gradient with dtype "
+                f"'{self._grad.dtype}'. Please clear the gradient (.grad = None) before changing "
+                "grad_dtype"
+            )
+        self.__dict__["_grad_dtype"] = dtype
+        self._has_hooks = True  # so that accumulation reads it
+
+    def retain_grad(self) -> None:
+        """Let backward accumulate `grad` for this tensor, although it is not a leaf."""
+        if not self._requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None:
+            node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+            node.own_hooks().retain[index] = weakref.ref(self)
+            self.__dict__["_retains_grad"] = True
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a tensor that is no leaf keeps its gradient: see `retain_grad`."""
+        return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` whenever this tensor's gradient is computed; what it returns, if anything, replaces it."""
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is None:
+            return add_leaf_hook(self, "_hooks", hook)
+        node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+        return node.own_hooks().add_for_output(index, hook)
+
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks by number, or None."""
+        if self._node is None:
+            return self.__dict__.get("_hooks") or None
+        node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+        hooks = node.hooks
+        return None if hooks is None else hooks.tensor.get(index) or None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        if hooks:
+            self._has_hooks = state.leaf_hooks = True
+            self.__dict__["_hooks"] = hooks
+        else:
+            self.__dict__.pop("_hooks", None)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(self)` after `grad` of this leaf has been accumulated."""
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return add_leaf_hook(self, "_post_accumulate_hooks", hook)
+
+    def detach(self) -> Tensor:
+        """A tensor that shares this one's memory and version but has no history."""
+        detached: Tensor = alias(self)
+        detached._storage = self._storage or self._own_storage()
+        if self._inference:
+            detached._inference = True
+        if not self._key.backend.mutable:
+            detached._storage.link(detached, self)
+        return detached
+
+    def detach_(self) -> Tensor:
+        """Forget this tensor's history, in place."""
+        if self._is_view():
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+                "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
+                "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
+                "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
+                "solution."
+            )
+        self._node, self._requires_grad = None, False
+        self.__dict__.pop("_tangents", None)
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history.  What is written to it, autograd does not notice."""
+        data: Tensor = alias(self)
+        if self._key.backend.mutable:
+            data._storage = None  # the same memory, with a version of its own
+        else:
+            data._storage = (self._storage or self._own_storage()).twin()
+            data._storage.link(data, self)
+        if self._inference and is_inference_mode_enabled():
+            InferenceStorage.of(data)
+        return data
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._requires_grad and value._key.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        value = value._key.materialize(value)
+        self._array, self._key = value._array, value._key
+        if self._view is not None:
+            self._view = None
+
+    @property
+    def _base(self) -> Tensor | None:
+        base = self
+        while base._view is not None:
+            base = base._view[0]
+        became = base.__dict__.get("_became")  # if it is the former self of a tensor, before `t_` and the like
+        if became is not None and became() is not None:
+            base = became()
+        return None if base is self else base
+
+    def _is_view(self) -> bool:
+        return self._view is not None and self._base is not None
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._inference
+
+    # --- Python protocols -----------------------------------------------------------------------------------------
+
+    __hash__ = object.__hash__  # `==` compares elements, but sets and dicts go by identity
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            what = "no values" if self.numel() == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return self._key.backend.truth(self._array)
+
+    __nonzero__ = __bool__
+
+    def item(self) -> Any:
+        """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self._key.backend.item(self._array)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
+        return self._key.backend.tolist(self._array)
+
+    def _only(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._key.backend.item(self._array)
+
+    def __int__(self) -> int:
+        return int(self._only())
+
+    __long__ = __int__
+
+    def __float__(self) -> float:
+        return float(self._constant())
+
+    def __complex__(self) -> complex:
+        return complex(self._constant())
+
+    def _constant(self) -> Any:
+        if self._requires_grad:
+            if not is_grad_enabled():
+                return self._only()
+            warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first."
+            )
+        return self._only()
+
+    def __index__(self) -> int:
+        if self._key.dtype.category > dtypes.INTEGER or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self) -> Tensor:
+        return self if not self._array.ndim else self.flip(0)
+
+    def __contains__(self, element: Any) -> bool:
+        if not (isinstance(element, (Tensor, bool, int, float, complex)) or is_library_scalar(element)):
+            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+        return bool((self == element).any())
+
+    def __dir__(self) -> Sequence[str]:
+        return sorted({*dir(type(self)), *self.__dict__})
+
+    def __setstate__(self, state: Any) -> None:
+        """Restore the state from legacy pickles: a storage and a place in it, or data, or whether a gradient is required."""
+        if self._node is not None:
+            raise RuntimeError("__setstate__ can be only called on leaf Tensors")
+        if len(state) == 4:
+            self.set_(*state)
+            return
+        if len(state) == 5:
+            self.data, _, _, *state = state
+            state = (*state, None)
+        self.requires_grad, _, _ = state
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The tensor as a NumPy array that shares its memory.  `force` detaches and copies to the CPU where needed.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient, while operations are recorded.
+            TypeError: it is not on the CPU, or NumPy has no such dtype.
+        """
+        if force:
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+        if self._requires_grad and is_grad_enabled():
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self._key.device.type != "cpu":
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                "host memory first."
+            )
+        if self._key.dtype in (dtypes.bfloat16, dtypes.complex32, *dtypes.FLOAT8):
+            raise TypeError(f"Got unsupported ScalarType {self._key.dtype.legacy_name}")
+        if type(self._key) is not DispatchKey:
+            raise RuntimeError(getattr(self._key, "no_numpy", "Cannot access data pointer of Tensor that doesn't have storage"))
+        if self._storage is None:
+            self._own_storage()
+        return self._key.backend.to_host(self._array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        if dtype is None or dtype == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"Unable to avoid copy while creating an array of {dtype} from a tensor of {self.dtype}")
+        return array.astype(dtype)
+
+    def __dlpack__(self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+        if self._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self._key.materialized is not self._key:
+            raise BufferError("Can't export tensors with the conjugate bit set")
+        if self._key.device.type != "cuda":
+            assert stream in (None, -1), f"stream should be None on {self._key.device.type}."
+            stream = None
+        return self._key.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+        """The tensor on another device: the array API standard's name for `to`."""
+        if stream is not None:
+            raise ValueError(f"to_device() takes no stream, but got {stream!r}")
+        return self.to(device)
+
+
+Tensor.__module__ = "flambeau"
+# They are for readers of this file: `typing.get_type_hints` of a subclass would look for their names in that module.
+Tensor.__annotations__ = {}
+
+
+def attach(**members: Any) -> None:
+    """Add methods and properties to `Tensor`, by name."""
+    for name, member in members.items():
+        setattr(Tensor, name, member)
+
+
+def wrap(array: Any, key: DispatchKey) -> Tensor:
+    """A raw array of this dispatch key as a Tensor without history."""
+    result = new(Tensor)
+    result._array = array
+    result._key = key
+    result._requires_grad = False
+    result._node = result._grad = result._storage = result._view = None
+    if state.mutation_guards:
+        note_depth(result)
+    return result
+
+
+def alias(tensor: Tensor, cls: type[Tensor] = Tensor) -> Any:
+    """Another Tensor on the same array and storage, without history."""
+    result = new(cls)
+    result._array = tensor._array
+    result._key = tensor._key
+    result._requires_grad = False
+    result._node = result._grad = result._view = None
+    result._storage = tensor._storage
+    if state.mutation_guards:
+        inherit_depth(result, tensor)
+    return result
+
+
+tensor_class.register(Tensor, wrap, alias)
+register_plain(Tensor)

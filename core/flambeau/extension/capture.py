@@ -1,0 +1,26 @@
+"""Recording of steps: what `torch.compile` and tools like it use of `transforms/capture`."""
+
+from __future__ import annotations
+
+from ..transforms.capture import (
+    Captured,
+    CheckFailed,
+    LookedAtValue,
+    NotCapturable,
+    Program,
+    Refused,
+    capture,
+    describe,
+    is_own_file,
+    is_recording,
+    place_in_program,
+    refuse,
+    register_own_folder,
+    tensors_in,
+    verified,
+)
+
+__all__ = [
+    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_own_file",
+    "is_recording", "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
+]  # fmt: skip

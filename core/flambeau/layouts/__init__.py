@@ -1,0 +1,1 @@
+"""Tensors that are more than one strided array: sparse tensors, nested tensors, and subclasses of `Tensor`."""

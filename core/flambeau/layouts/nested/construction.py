@@ -1,0 +1,291 @@
+"""The functions of `torch.nested`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+
+from ...engine.tensors.tensor import Tensor
+from ...engine.values.sizes import Size
+from .padding import to_padded
+from .tensors import Nested, NestedTensor, StridedNestedTensor, made_of
+
+__all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
+
+
+def nested_tensor(
+    tensor_list: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A nested tensor of copies of tensors, or of what tensors can be made of: a leaf.
+
+    Args:
+        tensor_list: tensors with equally many dimensions, or nested lists of numbers.
+        dtype: of the elements (that of the first).
+        layout: `torch.strided` (the default), or `torch.jagged`, of tensors that differ in one dimension only.
+        device: where to put them (where the first is).
+        requires_grad: whether operations on it are recorded.
+        pin_memory: accepted; memory is as the backend has it.
+
+    Raises:
+        TypeError: it is no list.
+        RuntimeError: the numbers of dimensions differ; or, in the jagged layout, the sizes of more than one.
+
+    >>> import flambeau as torch
+    >>> torch.nested.nested_tensor([torch.arange(3), torch.arange(2)])
+    nested_tensor([
+      tensor([0, 1, 2]),
+      tensor([0, 1])
+    ])
+    >>> torch.nested.nested_tensor([torch.ones(3, 4), torch.ones(2, 4)], layout=torch.jagged).size(2)
+    4
+    """
+    if not isinstance(tensor_list, (list, tuple)):
+        raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
+    with torch.no_grad():
+        items = [item.detach() if isinstance(item, Tensor) else torch.tensor(item) for item in tensor_list]
+        result = as_nested_tensor(items, dtype, device, layout)
+        if len(items) == 1 and isinstance(result, Nested):
+            result = result.clone()
+    return result.requires_grad_(requires_grad)
+
+
+def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+    """A nested tensor of tensors, with their history; of one tensor, its rows.
+
+    Args:
+        ts: tensors with equally many dimensions, or a tensor, or a nested tensor, which is returned as it is.
+        dtype: of the elements.
+        device: where to put them.
+        layout: `torch.strided` (the default) or `torch.jagged`.
+
+    Raises:
+        TypeError: it is nothing of that.
+        RuntimeError: the sizes do not fit the layout, or a nested tensor has another layout.
+
+    >>> import flambeau as torch
+    >>> a, b = torch.ones(3, requires_grad=True), torch.ones(2)
+    >>> torch.nested.as_nested_tensor([a, b]).is_leaf
+    False
+    """
+    if not isinstance(ts, Tensor) and not (isinstance(ts, (list, tuple)) and all(isinstance(item, Tensor) for item in ts)):
+        raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
+    if isinstance(ts, Nested):
+        if layout is not ts.layout:
+            raise RuntimeError("as_nested_tensor(): Converting between nested tensor layouts is not supported")
+        return ts.to(device=device, dtype=dtype)
+    if isinstance(ts, Tensor) and ts.ndim < 2:
+        raise RuntimeError("as_nested_tensor(): Expected tensor argument to have dim() > 1")
+    if layout not in (None, torch.strided, torch.jagged):
+        raise RuntimeError(f"Specified layout is unsupported for nested tensors: {layout}")
+    options = {key: value for key, value in (("device", device), ("dtype", dtype)) if value is not None}
+    if layout is torch.jagged:
+        return _jagged_rows(ts, options) if isinstance(ts, Tensor) else _jagged(ts, options)
+    if isinstance(ts, Tensor):
+        values = ts.reshape(-1)
+        return StridedNestedTensor(values.to(**options) if options else values, [ts.shape[1:]] * len(ts))
+    _check_dimensions(ts)
+    options = {**({"device": ts[0].device, "dtype": ts[0].dtype} if ts else {}), **options}
+    result = made_of([item.to(**options) for item in ts] if ts else ts)
+    return result if ts or not options else result.to(**options)  # type: ignore[no-any-return]  # a nested tensor
+
+
+def _check_dimensions(items: Sequence[Tensor]) -> None:
+    for place, item in enumerate(items):
+        if item.ndim != items[0].ndim:
+            raise RuntimeError(
+                "All Tensors given to nested_tensor must have the same dimension. Found dimension "
+                f"{item.ndim} for Tensor at index {place} and dimension {items[0].ndim} for Tensor at index 0."
+            )
+
+
+def _jagged_rows(rows: Tensor, options: dict[str, Any]) -> Tensor:
+    values = rows.contiguous().flatten(0, 1)
+    values = values.to(**options) if options else values
+    length = rows.shape[1]
+    offsets = torch.arange(len(rows) + 1, dtype=torch.int64, device=values.device) * length
+    return NestedTensor(values, offsets, _metadata_cache={"min_seqlen": length, "max_seqlen": length})
+
+
+def _jagged(items: Sequence[Tensor], options: dict[str, Any]) -> Tensor:
+    if not items:
+        raise RuntimeError("Cannot construct a nested tensor from an empty tensor list")
+    if len({item.dtype for item in items}) != 1:
+        raise RuntimeError("When constructing a nested tensor, all tensors in list must have the same dtype")
+    if len({item.device for item in items}) != 1:
+        raise RuntimeError("When constructing a nested tensor, all tensors in list must be on the same device")
+    if len({item.ndim for item in items}) != 1:
+        raise RuntimeError("When constructing a nested tensor, all tensors in list must have the same dim")
+    if items[0].ndim == 0:
+        raise RuntimeError("Cannot construct a nested tensor from a list of zero-dim tensors")
+    differing = [dim for dim, sizes in enumerate(zip(*(item.shape for item in items), strict=True)) if len(set(sizes)) > 1]
+    if len(differing) > 1:
+        raise RuntimeError(
+            "Cannot represent given tensor list as a nested tensor with the jagged layout. "
+            "Note that the jagged layout only allows for a single ragged dimension. "
+            "For example: (B, *, D_0, D_1, ..., D_N), with ragged * dim."
+        )
+    dim = differing[0] if differing else 0
+    values = torch.cat(list(items), dim)
+    values = values.to(**options) if options else values
+    lengths = [item.shape[dim] for item in items]
+    offsets = torch.tensor([0, *lengths], dtype=torch.int64, device=values.device).cumsum(0)
+    extremes = {"min_seqlen": min(lengths), "max_seqlen": max(lengths)}
+    return NestedTensor(values, offsets, _ragged_idx=dim + 1, _metadata_cache=extremes)
+
+
+def nested_tensor_from_jagged(
+    values: Tensor,
+    offsets: Tensor | None = None,
+    lengths: Tensor | None = None,
+    jagged_dim: int | None = None,
+    min_seqlen: int | None = None,
+    max_seqlen: int | None = None,
+) -> Tensor:
+    """A nested tensor in the jagged layout, of its values and of what says where the items are: a view of them.
+
+    Args:
+        values: all items, one after the other in a dimension.
+        offsets: where each begins, and at last where the last one ends; `B + 1` numbers.
+        lengths: how long they are; `B` numbers.  With offsets as well, there may be holes between the items.
+        jagged_dim: the ragged dimension of the result (1).
+        min_seqlen, max_seqlen: the least and the largest length, where they are known.
+
+    Raises:
+        RuntimeError: there are neither offsets nor lengths.
+        ValueError: the batch would be the ragged dimension.
+
+    >>> import flambeau as torch
+    >>> nested = torch.nested.nested_tensor_from_jagged(torch.arange(12.0).view(6, 2), torch.tensor([0, 2, 6]))
+    >>> [item.shape for item in nested.unbind()]
+    [torch.Size([2, 2]), torch.Size([4, 2])]
+    """
+    if offsets is None and lengths is None:
+        raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is required.")
+    if offsets is None:
+        assert lengths is not None
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        lengths = None
+    if jagged_dim is None:
+        jagged_dim = 1
+    if jagged_dim < 1:
+        raise ValueError(f"Expected jagged_dim >=1, but got {jagged_dim}.")
+    known = {name: value for name, value in (("min_seqlen", min_seqlen), ("max_seqlen", max_seqlen)) if value is not None}
+    return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=jagged_dim, _metadata_cache=known)
+
+
+def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = torch.strided) -> Tensor:
+    """A part of a dimension of each row of a tensor, as a nested tensor.
+
+    Args:
+        tensor: of at least two dimensions, the first of which is the batch.
+        dim: of the rows, counted with the batch; 1 in the jagged layout.
+        start: where the part begins; in the jagged layout also a tensor, a number for each row.
+        length: how long it is; likewise.
+        layout: `torch.strided`, or `torch.jagged`, of which the result is a view of the tensor.
+
+    Raises:
+        RuntimeError: tensors are given for the strided layout, or another dimension than 1 for the jagged one.
+
+    >>> import flambeau as torch
+    >>> part = torch.nested.narrow(torch.arange(8).view(2, 4), 1, torch.tensor([0, 1]), torch.tensor([3, 2]), layout=torch.jagged)
+    >>> part.unbind()
+    (tensor([0, 1, 2]), tensor([5, 6]))
+    """
+    for name, value in (("start", start), ("length", length)):
+        if not isinstance(value, (int, Tensor)):
+            raise RuntimeError(f"{name} must be an integer or a tensor")
+    if layout is torch.strided:
+        if isinstance(start, Tensor) or isinstance(length, Tensor):
+            raise RuntimeError("start and length must be integers for the strided layout NT impl")
+        return as_nested_tensor(tensor.unbind(0)).narrow(dim, start, length)
+    if layout is not torch.jagged:
+        raise RuntimeError(f"Specified layout is unsupported for nested narrow: {layout}")
+    if dim != 1:
+        raise RuntimeError("jagged layout only supports dim=1")
+    batch, extent = tensor.shape[:2]
+    try:
+        starts, lengths = (torch.as_tensor(value, device=tensor.device).expand(batch) for value in (start, length))
+    except RuntimeError:
+        raise RuntimeError(
+            "When constructing a jagged nested tensor using narrow(), "
+            "your start and length must be Tensors that broadcast to input.shape[0]"
+        ) from None
+    begins = starts + extent * torch.arange(batch, device=tensor.device)
+    offsets = torch.cat([begins, (begins[-1] + lengths[-1]).unsqueeze(0)])
+    values = tensor.view(-1, *tensor.shape[2:])
+    extremes = {"min_seqlen": int(lengths.min()), "max_seqlen": int(lengths.max())}
+    if torch.equal(offsets.diff(), lengths):  # the parts lie one after the other
+        values = values[int(offsets[0]) : int(offsets[-1])]
+        return NestedTensor(values, offsets - offsets[0], _metadata_cache=extremes)
+    return NestedTensor(values, offsets, lengths=lengths, _metadata_cache=extremes)
+
+
+def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
+    """The elements of a matrix that a mask chooses, row by row, as a nested tensor in the jagged layout.
+
+    Args:
+        tensor: of two dimensions, or one that becomes so by broadcasting.
+        mask: bool, likewise.
+
+    Raises:
+        RuntimeError: it is nested, or the mask is not bool.
+
+    >>> import flambeau as torch
+    >>> mask = torch.tensor([[False, True, True], [True, False, False]])
+    >>> torch.nested.masked_select(torch.arange(6).view(2, 3), mask).unbind()
+    (tensor([1, 2]), tensor([3]))
+    """
+    if tensor.layout is not torch.strided:
+        raise RuntimeError(f"torch.nested.masked_select requires a strided tensor, given {tensor.layout}")
+    if mask.layout is not torch.strided:
+        raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask.layout}")
+    values = tensor.masked_select(mask)
+    shape = torch.broadcast_shapes(tensor.shape, mask.shape)
+    whole = mask.expand(shape)
+    lengths = whole.sum(tuple(range(1, whole.ndim)))
+    offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    return NestedTensor(values, offsets)
+
+
+def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None, out: Tensor | None = None) -> Tensor:
+    """The items of a nested tensor as rows of a tensor, filled up at their ends.
+
+    Args:
+        input: a nested tensor.
+        padding: what they are filled up with.
+        output_size: of the result; the smallest that holds all items by default.
+        out: a tensor that becomes the result.
+
+    Raises:
+        RuntimeError: the output size is less than that.
+
+    >>> import flambeau as torch
+    >>> torch.nested.to_padded_tensor(torch.nested.nested_tensor([torch.ones(1), torch.ones(3)]), 0.0)
+    tensor([[1., 0., 0.],
+            [1., 1., 1.]])
+    """
+    result = to_padded(input, padding, output_size)
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+def _nested_view_from_buffer(buffer: Tensor, nested_size: Tensor, nested_strides: Tensor, offsets: Tensor) -> Tensor:
+    """A nested tensor in the strided layout, of its elements and of tensors that say where the items are.  For tensordict."""
+    sizes, steps, starts = nested_size.tolist(), nested_strides.tolist(), offsets.tolist()
+    parts = [
+        buffer.as_strided(size, step, buffer.storage_offset() + start)
+        for size, step, start in zip(sizes, steps, starts, strict=True)
+    ]
+    result = StridedNestedTensor(buffer, [Size(size) for size in sizes])
+    if buffer.numel() == sum(part.numel() for part in parts) and torch.equal(
+        result._nested_tensor_strides(), nested_strides.cpu()
+    ):
+        return result
+    return made_of(parts)  # type: ignore[no-any-return]  # a nested tensor

@@ -1,0 +1,122 @@
+"""`NestedInt`: the size of a dimension in which the items of a batch differ, such as `j1`."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+from ...engine.tensors.tensor import Tensor
+from ...engine.values.symbols import SymInt
+
+__all__ = ["SYMBOLS", "NestedInt", "size_of"]
+
+
+class NestedInt(SymInt):
+    """A size that is another number for each item of a batch: it is equal to itself only, and larger than 1.
+
+    Args:
+        number: in its name.
+        coeff: what it is multiplied by.
+    """
+
+    __slots__ = ("coeff", "number")
+
+    def __init__(self, number: int, coeff: int = 1) -> None:
+        self.number, self.coeff = number, coeff
+
+    def nested_int(self) -> int:
+        """The number in its name."""
+        return self.number
+
+    @property
+    def node(self) -> NestedInt:
+        """Itself, which is asked what PyTorch asks a node of."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"j{self.number}" if self.coeff == 1 else f"{self.coeff}*j{self.number}"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NestedInt) and (self.number, self.coeff) == (other.number, other.coeff)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:  # type: ignore[override]  # equality is known
+        return hash((self.number, self.coeff))
+
+    def __mul__(self, other: Any) -> Any:
+        return NestedInt(self.number, self.coeff * other) if isinstance(other, int) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def _at_least(self, other: Any, relation: str, strict: bool) -> bool:
+        if isinstance(other, NestedInt) and other.number == self.number:
+            return self.coeff > other.coeff or (not strict and self.coeff == other.coeff)
+        if isinstance(other, int) and other <= (1 if strict else 2):
+            return True
+        raise ValueError(f"{relation}: relation is indeterminate")
+
+    def __ge__(self, other: Any) -> bool:
+        return self._at_least(other, "ge", strict=False)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._at_least(other, "gt", strict=True)
+
+    def __lt__(self, other: Any) -> bool:
+        return not self._at_least(other, "lt", strict=False)
+
+    def __le__(self, other: Any) -> bool:
+        return not self._at_least(other, "le", strict=True)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __int__(self) -> int:
+        raise TypeError(f"{self}: the size of a ragged dimension is another number for each item, and so is no int")
+
+    __index__ = __float__ = __int__
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TypeError(f"{self}: the size of a ragged dimension can be compared and multiplied only")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __floordiv__ = __truediv__ = __mod__ = __pow__ = _refuse
+
+
+class _Symbols:
+    """The symbol of each tensor that says how long the items are: by the tensor itself, not by its values."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, tuple[weakref.ref[Tensor], NestedInt]] = {}
+
+    def get(self, tensor: Tensor, default: Any = None) -> Any:
+        """The symbol of a tensor, or the default."""
+        found = self._by_id.get(id(tensor))
+        return default if found is None or found[0]() is not tensor else found[1]
+
+    def __getitem__(self, tensor: Tensor) -> NestedInt:
+        symbol = self.get(tensor)
+        if symbol is None:
+            raise KeyError(tensor)
+        return symbol  # type: ignore[no-any-return]  # `get` may return a default
+
+    def __setitem__(self, tensor: Tensor, symbol: NestedInt) -> None:
+        place = id(tensor)
+        self._by_id[place] = weakref.ref(tensor, lambda _: self._by_id.pop(place, None)), symbol
+
+    def __contains__(self, tensor: object) -> bool:
+        return isinstance(tensor, Tensor) and self.get(tensor) is not None
+
+
+SYMBOLS = _Symbols()
+_numbers = itertools.count(1)
+
+
+def size_of(source: Tensor) -> NestedInt:
+    """The size of the ragged dimension, of which these are the offsets or the lengths."""
+    if source not in SYMBOLS:
+        SYMBOLS[source] = NestedInt(next(_numbers))
+    return SYMBOLS[source]

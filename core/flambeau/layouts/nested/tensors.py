@@ -1,0 +1,625 @@
+"""The nested tensors, which function of `torch` means what for them, and what all of them have in common."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import flambeau as torch
+
+from ...compat._utils import _rebuild_nested_tensor
+from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
+from ...engine.tape.node import Output
+from ...engine.tensors.tensor import Tensor
+from ...engine.values.sizes import Size
+from .sizes import SYMBOLS, size_of
+
+__all__ = ["Nested", "NestedTensor", "StridedNestedTensor", "implements", "items_of", "lengths_of", "like", "made_of", "moved"]
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class _Shape:
+    """What stands in the place of an array: a shape."""
+
+    __slots__ = ("shape",)
+    dtype = None
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+_NEED_NO_ELEMENTS = (
+    "element_size", "get_device", "is_complex", "is_cpu", "is_cuda", "is_floating_point", "is_inference", "is_meta", "is_signed",
+    "itemsize", "output_nr",
+)  # fmt: skip
+
+
+class Nested(Tensor):
+    """A batch of tensors that differ in size, in one dimension or in several: see `torch.nested`.
+
+    It holds the elements of all of them as one tensor, `_values`, and its place in the graph is that of this tensor: what is
+    computed from it is computed from the values, and recorded there.
+    """
+
+    _values: Tensor  # type: ignore[assignment]  # a method of other tensors
+    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # by the name of the function, or method
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
+    is_nested = True
+
+    def like(self, values: Tensor) -> Any:
+        """A nested tensor of other values, or values of other sizes in the dimensions that are not ragged."""
+        raise NotImplementedError
+
+    def items(self) -> Sequence[Tensor]:
+        """The tensors of the batch."""
+        raise NotImplementedError
+
+    def to_padded_tensor(self, padding: float, output_size: Any = None, out: Any = None) -> Tensor:
+        """The items as rows of a tensor, filled up at their ends: see `torch.nested.to_padded_tensor`."""
+        return torch.nested.to_padded_tensor(self, padding, output_size, out)  # type: ignore[no-any-return]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _call(func, args, kwargs or {})
+
+    # --- the graph ---
+
+    @property
+    def _requires_grad(self) -> bool:  # type: ignore[override]
+        return self._values._requires_grad
+
+    @property
+    def _node(self) -> Any:
+        return self._values._node
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on the tensor are recorded."""
+        return self._values.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self._values.requires_grad = value
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Ask for (or stop asking for) a gradient, in place."""
+        self._values.requires_grad_(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation has computed the tensor."""
+        return self._values.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that computed the values."""
+        return self._node.node if type(self._node) is Output else self._node
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that `backward` has added up: a nested tensor."""
+        return None if self._values.grad is None else self.like(self._values.grad)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self._values.grad = _unwrapped(value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        del self._values.grad
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether the gradient of a tensor that was computed is kept."""
+        return self._values.retains_grad
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that was computed."""
+        self._values.retain_grad()
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call a function with the gradient, a nested tensor, whenever one is computed."""
+        return self._values.register_hook(lambda gradient: _unwrapped(hook(self.like(gradient))))
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+        retain_variables: bool | None = None,
+    ) -> None:
+        """Compute the gradients of the leaves, `gradient`, a nested tensor, being that of this one."""
+        torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
+
+    def detach(self) -> Any:
+        """The tensor without history, over the same memory."""
+        return self.like(self._values.detach())
+
+    @property
+    def data(self) -> Any:
+        """The tensor without history, over the same memory."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._values.data = _unwrapped(value)
+
+    @property
+    def _version(self) -> int:
+        return self._values._version
+
+    # --- looking at it ---
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self._values.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the elements are."""
+        return self._values.device
+
+    def dim(self) -> int:
+        """The number of dimensions, the batch among them."""
+        return self._array.ndim  # type: ignore[no-any-return]  # arrays are untyped
+
+    ndimension = dim
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, the batch among them."""
+        return self.dim()
+
+    def numel(self) -> int:
+        """The number of elements of all items."""
+        return self._values.numel()
+
+    nelement = numel
+
+    def __len__(self) -> int:
+        return self._array.shape[0]  # type: ignore[no-any-return]  # arrays are untyped
+
+    def __iter__(self) -> Any:
+        return iter(self.items())
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            what = "no values" if self.numel() == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def item(self) -> Any:
+        """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self._values.item()
+
+    def tolist(self) -> Any:
+        """Refused: RuntimeError, as PyTorch does."""
+        raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Refused: RuntimeError, as there is no array of such a shape."""
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+
+    def data_ptr(self) -> int:
+        """The address of the values."""
+        return self._values.data_ptr()
+
+    def untyped_storage(self) -> Any:
+        """The memory of the values."""
+        return self._values.untyped_storage()
+
+    def storage_offset(self) -> int:
+        """Where in their memory the values begin."""
+        return self._values.storage_offset()
+
+    def share_memory_(self) -> Any:
+        """Move the values, and what says how long the items are, to memory that other processes can have, too."""
+        for part in self._parts():
+            part.share_memory_()
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether all of that is in such memory."""
+        return all(part.is_shared() for part in self._parts())
+
+    def as_subclass(self, cls: type) -> Any:
+        """Itself, if it is an instance.  NotImplementedError for any other class: a nested tensor has its own."""
+        if isinstance(self, cls) and cls is not Tensor:
+            return self
+        raise NotImplementedError(f"aten.alias.default: a nested tensor cannot become an instance of {cls.__name__}")
+
+    def _parts(self) -> list[Tensor]:
+        return [self._values]
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = self.like(copy.deepcopy(self._values, memo))
+        return memo[id(self)]
+
+    def __copy__(self) -> Any:
+        return self.like(self._values)
+
+
+def _unwrapped(value: Any) -> Any:
+    return value._values if isinstance(value, Nested) else value
+
+
+class NestedTensor(Nested):
+    """A nested tensor in the layout `torch.jagged`: its items differ in one dimension, along which they lie one after the other.
+
+    Args:
+        values: the elements of all items.
+        offsets: where in the ragged dimension each item begins, and at last where the last one ends.
+        lengths: how long they are, if not all up to the next one.
+    """
+
+    _offsets: Tensor
+    _lengths: Tensor | None
+    _ragged_idx: int
+    _metadata_cache: dict[str, Any]
+    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}
+    layout: Any = torch.jagged
+
+    def __new__(
+        cls,
+        values: Tensor,
+        offsets: Tensor,
+        *,
+        lengths: Tensor | None = None,
+        _ragged_idx: int = 1,
+        requires_grad: bool = False,
+        _metadata_cache: dict[str, Any] | None = None,
+    ) -> Any:
+        """A nested tensor of these parts, which are not looked at."""
+        self = object.__new__(cls)
+        self._values, self._offsets, self._lengths, self._ragged_idx = values, offsets, lengths, _ragged_idx
+        self._metadata_cache = _metadata_cache if _metadata_cache is not None else {}
+        inner = tuple(values.shape)
+        ragged = size_of(offsets if lengths is None else lengths)
+        self._array = _Shape(Size((len(offsets) - 1, *inner[: _ragged_idx - 1], ragged, *inner[_ragged_idx:])))
+        self._key = values._key
+        self._storage = self._view = self._grad = None
+        if requires_grad and not values._requires_grad:
+            values.requires_grad_()
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: all has been done."""
+
+    @property
+    def shape(self) -> Any:
+        """The size, with a symbol in the ragged dimension."""
+        return self._array.shape
+
+    @property
+    def _size(self) -> Any:
+        return self._array.shape
+
+    def size(self, dim: int | None = None) -> Any:
+        """The size, or that of a dimension: a symbol of the ragged one."""
+        return self.shape if dim is None else self.shape[_wrapped(dim, self.dim())]
+
+    @property
+    def _strides(self) -> tuple[Any, ...]:
+        steps = self._values.stride()
+        ragged = self.shape[self._ragged_idx]
+        return (ragged * steps[self._ragged_idx - 1], *steps)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The steps in memory, that of the batch being a symbol."""
+        return self._strides if dim is None else self._strides[_wrapped(dim, self.dim())]
+
+    def numel(self) -> int:
+        """The number of elements of all items."""
+        if self._lengths is None:
+            return self._values.numel()
+        fixed = math.prod(n for place, n in enumerate(self._values.shape) if place != self._ragged_idx - 1)
+        return int(self._lengths.sum()) * fixed
+
+    nelement = numel
+
+    def is_contiguous(self, *, memory_format: Any = torch.contiguous_format) -> bool:
+        """Whether the items lie one after the other without holes, in the order of the dimensions."""
+        return self._lengths is None and self._values.is_contiguous(memory_format=memory_format)
+
+    def values(self) -> Tensor:
+        """The elements of all items."""
+        return self._values
+
+    def offsets(self) -> Tensor:
+        """Where in the ragged dimension of the values each item begins, and at last where the last one ends."""
+        return self._offsets
+
+    def lengths(self) -> Tensor | None:
+        """How long the items are, where not all reach up to the next one; else None."""
+        return self._lengths
+
+    def _parts(self) -> list[Tensor]:
+        return [self._values, self._offsets, *([] if self._lengths is None else [self._lengths])]
+
+    def like(self, values: Tensor, ragged_idx: int | None = None) -> Any:
+        """A nested tensor of other values, of which another dimension may be the ragged one."""
+        return NestedTensor(
+            values,
+            self._offsets,
+            lengths=self._lengths,
+            _ragged_idx=self._ragged_idx if ragged_idx is None else ragged_idx,
+            _metadata_cache=self._metadata_cache,
+        )
+
+    def items(self) -> Sequence[Tensor]:
+        """The tensors of the batch: views of the values."""
+        dim, starts, lengths = self._ragged_idx - 1, self._offsets.tolist(), lengths_of(self).tolist()
+        if self._lengths is None and starts[0] == 0 and starts[-1] == self._values.shape[dim]:
+            return self._values.split(lengths, dim)
+        return tuple(self._values.narrow(dim, start, length) for start, length in zip(starts[:-1], lengths, strict=True))
+
+    def _get_max_seqlen(self) -> int:
+        return self._extreme("max_seqlen", torch.max)
+
+    def _get_min_seqlen(self) -> int:
+        return self._extreme("min_seqlen", torch.min)
+
+    def _extreme(self, name: str, function: Callable[[Tensor], Tensor]) -> int:
+        if self._metadata_cache.get(name) is None:
+            self._metadata_cache[name] = int(function(lengths_of(self)))
+        return int(self._metadata_cache[name])
+
+    _max_seqlen = property(_get_max_seqlen)
+    _min_seqlen = property(_get_min_seqlen)
+
+    @property
+    def _maybe_max_seqlen(self) -> int | None:
+        return self._metadata_cache.get("max_seqlen")
+
+    @property
+    def _maybe_min_seqlen(self) -> int | None:
+        return self._metadata_cache.get("min_seqlen")
+
+    def __tensor_flatten__(self) -> tuple[list[str], dict[str, Any]]:
+        """The names of the tensors that it is made of, and the rest."""
+        names = ["_values", "_offsets", *([] if self._lengths is None else ["_lengths"])]
+        return names, {"requires_grad": self.requires_grad, "ragged_idx": self._ragged_idx}
+
+    @staticmethod
+    def __tensor_unflatten__(inner_tensors: dict[str, Tensor], meta: dict[str, Any], outer_size: Any, outer_stride: Any) -> Any:
+        """A nested tensor of such tensors."""
+        values, offsets, lengths = (inner_tensors.get(name) for name in ("_values", "_offsets", "_lengths"))
+        return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=meta["ragged_idx"], requires_grad=meta["requires_grad"])
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # it takes what Tensor's takes
+        history = (
+            f", grad_fn={self.grad_fn}" if self.grad_fn is not None else ", requires_grad=True" if self.requires_grad else ""
+        )
+        size = tuple(self.shape)
+        return f"NestedTensor(size={size}, offsets={self._offsets}{history}, contiguous={self.is_contiguous()})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild_njt, (
+            {
+                "values": self._values.detach(),
+                "offsets": self._offsets,
+                "lengths": self._lengths,
+                "_ragged_idx": self._ragged_idx,
+                "requires_grad": self.requires_grad,
+            },
+        )
+
+
+def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> NestedTensor:
+    """A nested tensor from its parts: what pickles call."""
+    parts = {name: value for name, value in constructor_kwargs.items() if name != "_metadata_cache"}
+    return NestedTensor(**parts)
+
+
+class StridedNestedTensor(Nested):
+    """A nested tensor in the layout `torch.strided`: its items may differ in all dimensions, and lie one after the other."""
+
+    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}
+    _sizes: tuple[Size, ...]
+
+    def __len__(self) -> int:
+        return len(self.shape)  # refuses, as PyTorch does
+
+    def __new__(cls, values: Tensor, sizes: Sequence[Size]) -> Any:
+        """A nested tensor of values, of one dimension, and the sizes of the items."""
+        self = object.__new__(cls)
+        self._values, self._sizes = values, tuple(sizes)
+        self._array = _Shape((len(sizes), *(None for _ in (sizes[0] if sizes else ()))))
+        self._key = values._key
+        self._storage = self._view = self._grad = None
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: all has been done."""
+
+    @property
+    def shape(self) -> Any:
+        """Refused: RuntimeError, for there is no one shape."""
+        raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
+
+    def size(self, dim: int | None = None) -> Any:
+        """The size of a dimension in which all items agree.  RuntimeError for others, and without a dimension."""
+        if dim is None:
+            return self.shape
+        dim = _wrapped(dim, self.dim())
+        sizes = {size[dim - 1] for size in self._sizes} if dim else {len(self._sizes)}
+        if len(sizes) != 1:
+            raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
+        return sizes.pop()
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Refused: RuntimeError, for there are no such steps."""
+        raise RuntimeError("Internal error: NestedTensorImpl doesn't support strides. Please file an issue.")
+
+    def is_contiguous(self, *, memory_format: Any = torch.contiguous_format) -> bool:
+        """True: the items lie one after the other."""
+        return True
+
+    def values(self) -> Tensor:
+        """The elements of all items, in one dimension."""
+        return self._values
+
+    def _nested_tensor_size(self) -> Tensor:
+        """The sizes of the items, a row for each."""
+        return torch.tensor([list(size) for size in self._sizes], dtype=torch.int64).reshape(len(self._sizes), self.dim() - 1)
+
+    def _nested_tensor_strides(self) -> Tensor:
+        """The steps in memory of the items, a row for each."""
+        rows = [[math.prod(size[place + 1 :]) for place in range(len(size))] for size in self._sizes]
+        return torch.tensor(rows, dtype=torch.int64).reshape(len(rows), self.dim() - 1)
+
+    def _nested_tensor_storage_offsets(self) -> Tensor:
+        """Where each item begins."""
+        return torch.tensor([0, *(math.prod(size) for size in self._sizes)][:-1], dtype=torch.int64).cumsum(0)
+
+    def like(self, values: Tensor) -> Any:
+        """A nested tensor of other values, with items of the same sizes."""
+        return StridedNestedTensor(values, self._sizes)
+
+    def items(self) -> Sequence[Tensor]:
+        """The tensors of the batch: views of the values."""
+        parts = self._values.split([math.prod(size) for size in self._sizes])
+        return tuple(part.view(size) for part, size in zip(parts, self._sizes, strict=True))
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # it takes what Tensor's takes
+        texts = [repr(item.detach()).replace("\n", "\n  ") for item in self.items()]
+        lines = ",\n  ".join(texts)
+        name = type(self._node.node if type(self._node) is Output else self._node).__name__
+        history = f", grad_fn=<{name}>" if self._node is not None else ", requires_grad=True" if self.requires_grad else ""
+        return f"nested_tensor([\n  {lines}\n]{history})" if texts else f"nested_tensor([\n\n]{history})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        places = self._nested_tensor_size(), self._nested_tensor_strides(), self._nested_tensor_storage_offsets()
+        values = self._values.detach().requires_grad_(self.requires_grad)
+        return _rebuild_nested_tensor, (values, *places)
+
+
+def _wrapped(dim: int, ndim: int) -> int:
+    if not -ndim <= dim < ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+    return dim % ndim
+
+
+def lengths_of(input: NestedTensor) -> Tensor:
+    """How long the items are."""
+    return input._offsets.diff() if input._lengths is None else input._lengths
+
+
+def items_of(input: Any) -> Sequence[Tensor]:
+    """The tensors of a batch, nested or not."""
+    return input.items() if isinstance(input, Nested) else input.unbind(0)
+
+
+def like(input: Nested, result: Any) -> Any:
+    """What was computed from the values as what is computed from the nested tensor: one, or several with their names."""
+    if isinstance(result, Tensor):
+        return input.like(result)
+    return type(result)([like(input, part) for part in result])
+
+
+def moved(input: NestedTensor, values: Tensor) -> Any:
+    """The nested tensor on another device, where its values are already: of the same symbol."""
+    source = input._offsets if input._lengths is None else input._lengths
+    offsets = input._offsets.to(values.device)
+    lengths = None if input._lengths is None else input._lengths.to(values.device)
+    SYMBOLS[offsets if lengths is None else lengths] = size_of(source)
+    return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=input._ragged_idx, _metadata_cache=input._metadata_cache)
+
+
+def made_of(items: Sequence[Tensor]) -> Any:
+    """A nested tensor in the strided layout, with the history of its items."""
+    if not items:
+        return StridedNestedTensor(torch.empty(0), ())
+    return StridedNestedTensor(torch.cat([item.reshape(-1) for item in items]), [item.shape for item in items])
+
+
+# --- calls --------------------------------------------------------------------------------------------------------
+
+
+def implements(cls: type[Nested], *names: str) -> Callable[[C], C]:
+    """Let a function be what those of `torch` and the methods of Tensor with these names do for nested tensors of a class."""
+
+    def register(function: C) -> C:
+        cls.implementations.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of `torch`, or a method or property of Tensor, for arguments of which some are nested."""
+    name = func.__name__
+    module = getattr(func, "__module__", None) or ""
+    if func in (torch.autograd.grad, torch.autograd.backward):
+        return _differentiate(func, name, args, kwargs)
+    if module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "torch", "builtins", ""):
+        return redispatch_function(func, (), args, kwargs)  # it is made of others
+    if name in ("__get__", "__set__", "__delete__"):
+        name = _name_of_property(func) if name == "__get__" else name
+        if name not in NestedTensor.implementations:
+            with DisableTorchFunctionSubclass():
+                return func(*args, **kwargs)
+    cls = next(type(value) for value in _flat([*args, *kwargs.values()]) if isinstance(value, Nested))
+    if name in cls.implementations:
+        return cls.implementations[name](*args, **kwargs)
+    if name in Nested.implementations:
+        return Nested.implementations[name](func, *args, **kwargs)
+    own = getattr(cls, name, None)
+    if own is not None and not hasattr(own, "__wrapped__"):  # a method of the class, called as a function
+        return own(*args, **kwargs)
+    if name in _MADE_OF_OTHERS or module.partition(".")[0] == "flambeau_nnlib" or module.startswith("torch.nn"):
+        return redispatch_function(func, (), args, kwargs)
+    raise NotImplementedError(
+        f"aten.{name}.default: there is no such operation for nested tensors in the layout {cls.layout}; "
+        "`unbind()` gives the items, `to_padded_tensor(padding)` makes a tensor of them that has all operations"
+    )
+
+
+_MADE_OF_OTHERS = frozenset({"tensor_split", "multi_head_attention_forward"})
+
+
+def _flat(values: Any) -> Any:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def _name_of_property(getter: Any) -> str:
+    prop = getter.__self__
+    return next((name for name in ("T", "mT", "H", "data", "real") if vars(Tensor).get(name) is prop), "")
+
+
+def _differentiate(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`torch.autograd.grad` or `backward`, of and by the values."""
+
+    def plain(value: Any) -> Any:
+        return tuple(map(plain, value)) if isinstance(value, (list, tuple)) else _unwrapped(value)
+
+    with DisableTorchFunctionSubclass():
+        found = func(*map(plain, args), **{key: plain(value) for key, value in kwargs.items()})
+    if name == "backward":
+        return None
+    inputs = args[1] if len(args) > 1 else kwargs["inputs"]
+    inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    return tuple(
+        input.like(gradient) if isinstance(input, Nested) and gradient is not None else gradient
+        for input, gradient in zip(inputs, found, strict=True)
+    )

@@ -1,0 +1,436 @@
+"""Arithmetic on sparse tensors, and functions of one number that leave zero as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+from ...autograd.function import Function
+from ...engine.calls.node_names import gathered
+from ...engine.devices.sparse_arrays import SparseArray
+from ...engine.tensors.tensor import Tensor, alias
+from ...engine.values.scalars import is_library_scalar
+from .batches import matrices, stacked
+from .layouts import coalesced, convert, empty_like, indices_of, linear, sparse_dims, to_coo, to_sparse
+from .tensors import (
+    IMPLEMENTATIONS,
+    SparseTensor,
+    batch_of,
+    become,
+    build,
+    gather,
+    implements,
+    like,
+    make,
+    same_places,
+    to_dense,
+    values_of,
+)  # fmt: skip
+
+__all__: list[str] = []
+
+# --- functions of one number --------------------------------------------------------------------------------------
+
+# Those of which PyTorch coalesces the argument, for they are not linear, or because it does
+_COALESCED = (
+    "abs", "angle", "asin", "arcsin", "asinh", "arcsinh", "atan", "arctan", "atanh", "arctanh", "ceil", "deg2rad", "erf",
+    "erfinv", "expm1", "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu",
+    "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "fix",
+)  # fmt: skip
+_ENTRY_BY_ENTRY = ("neg", "negative", "positive", "real", "imag")
+
+
+def _of_values(name: str, coalesces: bool) -> None:
+    shown = {"arcsin": "asin", "arctan": "atan", "arcsinh": "asinh", "arctanh": "atanh", "negative": "neg", "fix": "trunc"}
+    node = f"{shown.get(name, name).title().replace('_', '')}Backward0"
+
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+        source = coalesced(input) if coalesces and input._array.layout == "sparse_coo" else input
+        return gathered(like(source._array, getattr(torch, name)(values_of(source), *args, **kwargs)), node, (input,))
+
+    function.__name__ = name
+    implements(name)(function)
+
+
+for _name in _COALESCED:
+    _of_values(_name, True)
+for _name in _ENTRY_BY_ENTRY:
+    _of_values(_name, False)
+
+
+@implements("conj", "conj_physical")
+def _conj(input: Any) -> Any:
+    """Computed at once: there are no conjugate views of sparse tensors."""
+    if not input.is_complex():
+        return input
+    return gathered(like(input._array, torch.conj_physical(values_of(input))), "ConjBackward0", (input,))
+
+
+@implements("resolve_conj", "resolve_neg")
+def _resolved(input: Any) -> Any:
+    return input
+
+
+@implements("pow", "__pow__")
+def _pow(self: Any, exponent: Any) -> Any:
+    if (isinstance(exponent, Tensor) and exponent.ndim) or not isinstance(self, SparseTensor):
+        raise RuntimeError("pow(): only a sparse tensor to the power of a number is supported")
+    number = exponent.item() if isinstance(exponent, Tensor) else exponent
+    if number == 0:
+        raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
+    source = coalesced(self) if self._array.layout == "sparse_coo" else self
+    return gathered(like(source._array, values_of(source) ** number), "PowBackward0", (self,))
+
+
+# --- addition -----------------------------------------------------------------------------------------------------
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex)) or is_library_scalar(value)
+
+
+@implements("add", "__add__", "__iadd__")
+def _add(input: Any, other: Any, alpha: Any = 1) -> Any:
+    if not isinstance(input, SparseTensor):
+        return _dense_plus_sparse(input, other, alpha)
+    if isinstance(other, SparseTensor):
+        flag = input._array.coalesced and other._array.coalesced
+        result = _sum(input, other, alpha)
+        if (
+            result._array.layout == "sparse_coo"
+            and result._array.parts[0].shape[0]
+            and not same_places(result._array, input._array)
+        ):
+            result = gathered(coalesced(result), "AddBackward0", (input, other))
+            result._array.coalesced = flag
+        return result
+    if input._array.layout != "sparse_coo" and isinstance(other, Tensor) and other.shape == input.shape:
+        return gathered(to_dense(input, masked=None) + other * alpha, "AddBackward0", (input, other))
+    raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+
+
+def _dense_plus_sparse(input: Any, other: SparseTensor, alpha: Any) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if input.shape != other.shape:
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size {list(input.shape)} while other has size "
+            f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
+        )
+    dense = to_dense(other, masked=None)
+    return gathered(input + (dense if alpha == 1 else dense * alpha), "AddBackward0", (input, other))
+
+
+def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
+    if first.shape != second.shape:
+        raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
+    scaled = values_of(second) if alpha == 1 else values_of(second) * alpha
+    if same_places(first._array, second._array):
+        result = like(first._array, values_of(first) + scaled)
+        result._array.coalesced = first._array.coalesced and second._array.coalesced
+        return gathered(result, "AddBackward0", (first, second))
+    layout = first._array.layout
+    if batch := batch_of(first._array):
+        others = matrices(like(second._array, scaled))
+        total = stacked([_sum(one, other, 1) for one, other in zip(matrices(first), others, strict=True)], batch)
+    elif layout != "sparse_coo":
+        total = convert(_sum(to_coo(first), to_coo(like(second._array, scaled)), 1), layout, _block(first))
+    elif sparse_dims(first) != sparse_dims(second):
+        raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
+    else:
+        total = _joined(first, like(second._array, scaled))
+    return gathered(total, "AddBackward0", (first, second))
+
+
+def _joined(first: SparseTensor, second: SparseTensor) -> SparseTensor:
+    """The entries of both."""
+    indices = torch.cat([indices_of(first), indices_of(second)], 1)
+    values, others = values_of(first), values_of(second)
+    dtype = torch.promote_types(values.dtype, others.dtype)
+    return build("sparse_coo", [indices], torch.cat([values.to(dtype), others.to(dtype)]), first.shape, coalesced=False)
+
+
+def _block(tensor: SparseTensor) -> Any:
+    array = tensor._array
+    return tuple(array.values.shape[1:3]) if array.layout in ("sparse_bsr", "sparse_bsc") else None
+
+
+@implements("added_gradients")
+def _added_gradients(first: SparseTensor, second: Tensor) -> Tensor:
+    """The sum of two gradients of one tensor, either of which may be dense."""
+    if not isinstance(second, SparseTensor):
+        return second + to_dense(first)
+    if first._array.layout == second._array.layout == "sparse_coo" and sparse_dims(first) != sparse_dims(second):
+        return to_dense(first) + to_dense(second)
+    if first._array.layout != second._array.layout:
+        return _added_gradients(to_coo(first), to_coo(second))
+    return _sum(first, second, 1)  # type: ignore[no-any-return]  # of two sparse tensors
+
+
+@implements("__radd__")
+def _radd(self: Any, other: Any) -> Any:
+    return _add(other, self)
+
+
+@implements("sub", "subtract", "__sub__", "__isub__")
+def _sub(input: Any, other: Any, alpha: Any = 1) -> Any:
+    result = _add(input, other, alpha=-alpha)
+    return gathered(result, "SubBackward0", (input, other))
+
+
+@implements("__rsub__", "rsub")
+def _rsub(self: Any, other: Any) -> Any:
+    return _sub(other, self)
+
+
+@implements("add_")
+def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    if isinstance(self, SparseTensor):
+        _check_not_leaf(self)
+        return become(self, _add(self, other, alpha=alpha))
+    if self.shape != other.shape:
+        return _dense_plus_sparse(self, other, alpha)  # which says so
+    other = other if other._array.layout == "sparse_coo" else to_coo(other)
+    values, indices = values_of(other), indices_of(other)
+    values = (values if alpha == 1 else values * alpha).to(self.dtype)
+    if len(indices) == 1:
+        return self.index_add_(0, indices[0], values)
+    return self.index_put_(tuple(indices.unbind(0)), values, accumulate=True) if len(indices) else self.add_(values.sum(0))
+
+
+@implements("sub_", "subtract_")
+def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return _add_(self, other, alpha=-alpha)
+
+
+def _check_not_leaf(self: SparseTensor) -> None:
+    if self._requires_grad and self._node is None and torch.is_grad_enabled():
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+# --- multiplication -----------------------------------------------------------------------------------------------
+
+
+class _Gather(Function):
+    """What a dense tensor has in places: a sparse gradient for it."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, places: SparseArray) -> Tensor:
+        ctx.places = places
+        return gather(input, places)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return like(ctx.places, gradient), None
+
+
+def _picked(input: Tensor, places: SparseArray) -> Tensor:
+    """What a dense tensor has in places, broadcast to their shape."""
+    if tuple(input.shape) == places.shape and places.layout == "sparse_coo" and input.requires_grad:
+        return _Gather.apply(input, places)  # type: ignore[no-any-return]  # of any function
+    return gather(input.expand(places.shape), places)
+
+
+@implements("mul", "multiply", "__mul__", "__rmul__", "__imul__")
+def _mul(input: Any, other: Any) -> Any:
+    if not isinstance(input, SparseTensor):
+        input, other = other, input
+    if _is_number(other) or (isinstance(other, Tensor) and not isinstance(other, SparseTensor) and other.ndim == 0):
+        result = like(input._array, values_of(input) * other)
+    elif not isinstance(other, SparseTensor):
+        result = like(input._array, values_of(input) * _picked(other, input._array))
+    else:
+        result = _product(input, other)
+    return gathered(result, "MulBackward0", (input, other if isinstance(other, Tensor) else None))
+
+
+def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
+    if first.shape != second.shape:
+        raise RuntimeError(
+            "mul(sparse, sparse): expected 'self' and 'other' to have same sizes, but "
+            f"{list(first.shape)} != {list(second.shape)}"
+        )
+    if first._array.layout != "sparse_coo":
+        if same_places(first._array, second._array):
+            return like(first._array, values_of(first) * values_of(second))
+        return convert(_product(to_coo(first), to_coo(second)), first._array.layout, _block(first))
+    second = to_coo(second)
+    if same_places(first._array, second._array) and first._array.coalesced and second._array.coalesced:
+        return like(first._array, values_of(first) * values_of(second))
+    sizes = first.shape[: sparse_dims(first)]
+    shared = torch.isin(linear(indices_of(first), sizes), linear(indices_of(second), sizes)).nonzero().squeeze(1)
+    indices = indices_of(first)[:, shared]
+    values = values_of(first)[shared] * IMPLEMENTATIONS["values_at"](second, indices)
+    return build("sparse_coo", [indices], values, first.shape, first._array.coalesced and second._array.coalesced)
+
+
+@implements("imul_dense", "mul_", "multiply_")
+def _mul_(self: Any, other: Any) -> Any:
+    if isinstance(self, SparseTensor):
+        _check_not_leaf(self)
+        return become(self, _mul(self, other))
+    return self.copy_(to_dense(_mul(self, other)))
+
+
+def _divided(name: str) -> Callable[..., Any]:
+    def function(input: Any, other: Any, **kwargs: Any) -> Any:
+        if not isinstance(input, SparseTensor) or not (_is_number(other) or (isinstance(other, Tensor) and other.ndim == 0)):
+            shape = list(other.shape) if isinstance(other, Tensor) else "?"
+            raise RuntimeError(
+                f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
+            )
+        rounds = name == "floor_divide" or kwargs.get("rounding_mode") is not None
+        source = coalesced(input) if rounds and input._array.layout == "sparse_coo" else input
+        result = like(source._array, getattr(torch, name)(values_of(source), other, **kwargs))
+        return gathered(result, "DivBackward0", (input, other if isinstance(other, Tensor) else None))
+
+    return function
+
+
+implements("div", "divide", "true_divide", "__truediv__", "__div__", "__itruediv__")(_divided("div"))
+implements("floor_divide", "__floordiv__")(_divided("floor_divide"))
+
+
+# --- copies and casts ---------------------------------------------------------------------------------------------
+
+
+@implements("detach", "data")
+def _detach(self: Any) -> Any:
+    return alias(self, SparseTensor)
+
+
+@implements()
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """A copy."""
+    return gathered(like(input._array, values_of(input).clone()), "CloneBackward0", (input,))
+
+
+@implements("to")
+def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    kwargs.pop("memory_format", None)
+    if not isinstance(self, SparseTensor):  # like another tensor, which is sparse
+        return self.to(args[0].device, args[0].dtype)
+    args = tuple(alias(each, Tensor) if isinstance(each, SparseTensor) else each for each in args)
+    layout = kwargs.pop("layout", None)
+    values = values_of(self)
+    moved = values.to(*args, **kwargs)
+    if moved is values or (moved._array is values._array and not kwargs.get("copy")):
+        result: Any = self
+    elif moved.device == self.device:
+        result = gathered(like(self._array, moved), "ToCopyBackward0", (self,))
+    else:
+        parts = [part.to(moved.device) for part in _index_parts(self)]
+        result = build(self._array.layout, parts, moved, self.shape, self._array.coalesced)
+    return result if layout is None else to_sparse(result, layout=layout)
+
+
+def _index_parts(self: SparseTensor) -> Any:
+    from .tensors import parts_of
+
+    return parts_of(self._array)
+
+
+def _casting(name: str) -> None:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        wanted = getattr(values_of(self.detach())[:0], name)(*args)
+        return _to(self, wanted.device, wanted.dtype)
+
+    implements(name)(method)
+
+
+for _name in (
+    "float",
+    "double",
+    "half",
+    "bfloat16",
+    "int",
+    "long",
+    "short",
+    "char",
+    "byte",
+    "bool",
+    "cfloat",
+    "cdouble",
+    "cpu",
+    "cuda",
+):
+    _casting(_name)
+
+
+@implements("type")
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    if dtype is not None:
+        return (
+            _to(self, dtype) if isinstance(dtype, torch.dtype) else _to(self, getattr(torch, str(dtype).rpartition(".")[2]).dtype)
+        )
+    if self._array.layout != "sparse_coo":
+        raise RuntimeError(f"type(): there is no name for the type of tensors in layout {self.layout}")
+    name = torch.zeros(0, dtype=self.dtype, device=self.device).type()
+    head, _, last = name.rpartition(".")
+    return f"{head}.sparse.{last}"
+
+
+@implements("copy_")
+def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    if not (isinstance(self, SparseTensor) and isinstance(src, SparseTensor)) or self._array.layout != src._array.layout:
+        raise RuntimeError(
+            "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"{self.layout} and src type = {src.layout}"
+        )
+    if self.shape != src.shape:
+        raise RuntimeError(
+            f"copy_: only tensors of the same shape can be copied, but got {list(self.shape)} and {list(src.shape)}"
+        )
+    _check_not_leaf(self)
+    return become(self, clone(src.to(self.dtype)))
+
+
+@implements("zero_")
+def _zero_(self: Any) -> Any:
+    return become(self, empty_like(self._array, self.shape, self.dtype))
+
+
+@implements("zeros_like", "empty_like")
+def _zeros_like(input: Any, *, dtype: Any = None, layout: Any = None, **options: Any) -> Any:
+    dtype = dtype or input.dtype
+    if layout is torch.strided:
+        return torch.zeros(input.shape, dtype=dtype, device=input.device, requires_grad=options.get("requires_grad", False))
+    return empty_like(input._array, input.shape, dtype).requires_grad_(options.get("requires_grad", False))
+
+
+@implements("new_zeros", "new_empty")
+def _new_zeros(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if self._array.layout == "sparse_coo" and len(shape) != self.ndim:
+        return build(
+            "sparse_coo", [torch.zeros((len(shape), 0), dtype=torch.int64)], torch.zeros(0, dtype=dtype or self.dtype), shape
+        )
+    return empty_like(self._array, shape, dtype or self.dtype)
+
+
+@implements("__deepcopy__")
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    if self._node is not None:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+        )
+    if id(self) not in memo:
+        result = memo[id(self)] = make(SparseArray.copy_of(self._array))
+        result._requires_grad = self._requires_grad
+        if self._grad is not None:
+            result._grad = self._grad.clone()
+    return memo[id(self)]
+
+
+@implements("__reduce_ex__")
+def _reduce_ex(self: Any, protocol: Any) -> Any:
+    from ...compat._utils import _rebuild_sparse_tensor
+    from .tensors import parts_of
+
+    plain = self.detach()
+    data: tuple[Any, ...] = (*parts_of(self._array), values_of(plain), self.shape)
+    if self._array.layout == "sparse_coo":
+        data += (self._array.coalesced,)
+    return _rebuild_sparse_tensor, (self.layout, data)

@@ -1,0 +1,60 @@
+"""Looking up with a sparse gradient: what was looked up, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+from ...autograd.function import Function
+from ...engine.tape.node import shown_as
+from ...engine.tensors.tensor import Tensor
+from .tensors import build
+
+__all__ = ["embedding", "gather"]
+
+
+class _Rows(Function):
+    """The rows of a table at indices; the gradient of the table has an entry for each of them."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
+        ctx.indices, ctx.shape, ctx.padding_idx, ctx.by_frequency = indices, weight.shape, padding_idx, by_frequency
+        return torch.embedding(weight, indices, padding_idx)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        rows, values = ctx.indices.reshape(-1).to(torch.int64), gradient.reshape(-1, ctx.shape[1])
+        if ctx.by_frequency:
+            _, group, counts = torch.unique(rows, return_inverse=True, return_counts=True)
+            values = values / counts[group].unsqueeze(1).to(values.dtype)
+        if ctx.padding_idx >= 0:
+            kept = (rows != ctx.padding_idx).nonzero().squeeze(1)
+            rows, values = rows[kept], values[kept]
+        return build("sparse_coo", [rows.unsqueeze(0)], values, ctx.shape, coalesced=False), None, None, None
+
+
+def embedding(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
+    """The rows of `weight` at `indices`, with a sparse gradient."""
+    return shown_as(_Rows.apply(weight, indices, padding_idx, by_frequency), "EmbeddingBackward0")
+
+
+class _Gather(Function):
+    """Elements along a dimension; the gradient has an entry for each of them."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, index: Tensor, dim: int) -> Tensor:
+        ctx.index, ctx.shape, ctx.dim = index, input.shape, dim
+        return torch.gather(input, dim, index)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        places = torch.ones_like(ctx.index).nonzero().T
+        taken = ctx.index.reshape(1, -1)
+        places = torch.cat([places[: ctx.dim], taken, places[ctx.dim + 1 :]])
+        return build("sparse_coo", [places], gradient.reshape(-1), ctx.shape, coalesced=False), None, None
+
+
+def gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
+    """`torch.gather` with a sparse gradient."""
+    return shown_as(_Gather.apply(input, index, dim), "GatherBackward0")

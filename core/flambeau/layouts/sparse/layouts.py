@@ -1,0 +1,504 @@
+"""From one layout to another: `to_sparse` and its relatives, `coalesce`, and what a sparse tensor is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+
+from ...engine.calls.node_names import gathered
+from ...engine.devices.sparse_arrays import SparseArray
+from ...engine.tensors.tensor import Tensor
+from .batches import matrices, stacked
+from .tensors import (
+    BACKENDS,
+    SparseTensor,
+    batch_of,
+    build,
+    coordinates,
+    detached,
+    gather,
+    implements,
+    like,
+    parts_of,
+    to_dense,
+    values_of,
+)  # fmt: skip
+
+__all__ = [
+    "coalesced",
+    "convert",
+    "empty",
+    "empty_coo",
+    "empty_like",
+    "indices_of",
+    "linear",
+    "merged",
+    "sparse_dims",
+    "sum_groups",
+    "to_coo",
+    "to_sparse",
+]
+
+
+# --- places as numbers --------------------------------------------------------------------------------------------
+
+
+def indices_of(input: SparseTensor) -> Tensor:
+    """The indices of a COO tensor, of shape `(sparse dimensions, nnz)`."""
+    return parts_of(input._array)[0]
+
+
+def sparse_dims(input: SparseTensor) -> int:
+    """How many dimensions are sparse, the first ones."""
+    return input._array.parts[0].shape[0] if input._array.layout == "sparse_coo" else 2
+
+
+def linear(indices: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Places as one number each, in the order of rows, columns and so on."""
+    number = indices.new_zeros(indices.shape[1])
+    for index, size in zip(indices.unbind(0), sizes, strict=True):
+        number = number * size + index
+    return number
+
+
+def apart(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The reverse of `linear`."""
+    rows = []
+    for size in reversed(sizes):
+        rows.append(numbers % max(size, 1))
+        numbers = numbers // max(size, 1)
+    return torch.stack(rows[::-1]) if rows else numbers.new_zeros((0, len(numbers)))
+
+
+def sum_groups(values: Tensor, group: Tensor, count: int) -> Tensor:
+    """The sums of the values of each group."""
+    if values.dtype is torch.bool:
+        return sum_groups(values.to(torch.uint8), group, count) != 0
+    return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
+
+
+def merged(indices: Tensor, values: Tensor, sizes: Sequence[int], shape: Sequence[int]) -> SparseTensor:
+    """A coalesced COO tensor of entries in any order, those in one place added."""
+    numbers, group = torch.unique(linear(indices, sizes), return_inverse=True)
+    if len(numbers) == len(group):
+        order = torch.argsort(group)
+        return build("sparse_coo", [indices[:, order]], values[order], shape)
+    return build("sparse_coo", [apart(numbers, sizes)], sum_groups(values, group, len(numbers)), shape)
+
+
+def coalesced(input: SparseTensor) -> SparseTensor:
+    """The tensor with its indices sorted, and entries in one place added; itself if they are already."""
+    if input._array.coalesced:
+        return input
+    indices = indices_of(input)
+    return merged(indices, values_of(input), input.shape[: len(indices)], input.shape)
+
+
+@implements("values_at")
+def _values_at(input: SparseTensor, indices: Tensor) -> Tensor:
+    """The values of a COO tensor in places, zero where it has none."""
+    input = coalesced(input)
+    sizes = input.shape[: len(indices)]
+    known, wanted, values = linear(indices_of(input), sizes), linear(indices, sizes), values_of(input)
+    if not len(known):
+        return values.new_zeros((len(wanted), *values.shape[1:]))
+    position = torch.searchsorted(known, wanted).clamp(max=len(known) - 1)
+    found = (known[position] == wanted).reshape(-1, *[1] * (values.ndim - 1))
+    found_values: Tensor = torch.where(found, values[position], values.new_zeros(()))
+    return found_values
+
+
+# --- conversions --------------------------------------------------------------------------------------------------
+
+
+def to_coo(input: SparseTensor) -> SparseTensor:
+    """The tensor as a COO one; of CSR and BSR, a coalesced one."""
+    array = input._array
+    if array.layout == "sparse_coo":
+        return input
+    if batch := batch_of(array):
+        return _batch_to_coo(input, batch)
+    values, (rows, columns) = values_of(input), coordinates(array)
+    shape = input.shape
+    if array.layout in ("sparse_bsr", "sparse_bsc"):
+        rows, columns, values = _split_blocks(rows, columns, values)
+    indices = torch.stack([rows, columns])
+    if array.layout == "sparse_csr":
+        return build("sparse_coo", [indices], values, shape)
+    if array.layout in ("sparse_csc", "sparse_bsc"):  # in the order that they are in, column by column
+        by_column = torch.argsort(linear(torch.stack([columns // _width(array), rows]), shape[1::-1]), stable=True)
+        return build("sparse_coo", [indices[:, by_column]], values[by_column], shape, coalesced=False)
+    order = torch.argsort(linear(indices, shape[:2]), stable=True)
+    return build("sparse_coo", [indices[:, order]], values[order], shape)
+
+
+def _batch_to_coo(input: SparseTensor, batch: tuple[int, ...]) -> SparseTensor:
+    members = [to_coo(member) for member in matrices(input)]
+    counts = torch.tensor([len(values_of(member)) for member in members])
+    outer = apart(torch.repeat_interleave(torch.arange(len(members)), counts).to(input.device), batch)
+    indices = torch.cat([outer, torch.cat([indices_of(member) for member in members], 1)])
+    values = torch.cat([values_of(member) for member in members])
+    return build("sparse_coo", [indices], values, input.shape, all(member._array.coalesced for member in members))
+
+
+def _width(array: SparseArray) -> int:
+    """How many columns a block has."""
+    return int(array.values.shape[2]) if array.layout == "sparse_bsc" else 1
+
+
+def _split_blocks(rows: Tensor, columns: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Blocks as single elements."""
+    height, width = values.shape[1:3]
+    down = torch.arange(height, device=rows.device).reshape(1, -1, 1)
+    across = torch.arange(width, device=rows.device).reshape(1, 1, -1)
+    rows = (rows.reshape(-1, 1, 1) * height + down).expand(-1, height, width)
+    columns = (columns.reshape(-1, 1, 1) * width + across).expand(-1, height, width)
+    return rows.reshape(-1), columns.reshape(-1), values.reshape(-1, *values.shape[3:])
+
+
+def _compressed(numbers: Tensor, count: int) -> Tensor:
+    """How many of sorted indices come before each of `count`, and in all."""
+    return torch.searchsorted(numbers, torch.arange(count + 1, device=numbers.device))
+
+
+def _to_compressed(input: SparseTensor, layout: str, blocks: tuple[int, int] | None) -> SparseTensor:
+    """A COO tensor of two sparse dimensions in a compressed layout."""
+    input = coalesced(input)
+    if sparse_dims(input) != 2:
+        raise RuntimeError(
+            f"conversion from Sparse to {BACKENDS[layout]} for input tensors with sparse_dim()!=2 is not supported"
+        )
+    (rows, columns), values, shape = indices_of(input).unbind(0), values_of(input), input.shape
+    sizes: tuple[int, ...] = shape[:2]
+    if blocks is not None:
+        rows, columns, values = _gather_blocks(rows, columns, values, sizes, blocks)
+        sizes = (sizes[0] // blocks[0], sizes[1] // blocks[1])
+    if layout in ("sparse_csr", "sparse_bsr"):
+        return build(layout, [_compressed(rows, sizes[0]), columns], values, shape)
+    order = torch.argsort(columns * max(sizes[0], 1) + rows)
+    return build(layout, [_compressed(columns[order], sizes[1]), rows[order]], values[order], shape)
+
+
+def _gather_blocks(rows: Tensor, columns: Tensor, values: Tensor, sizes: Any, blocks: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Single elements as blocks, those in which there are any."""
+    height, width = blocks
+    across = max(sizes[1] // width, 1)
+    numbers, group = torch.unique(rows // height * across + columns // width, return_inverse=True)
+    held = values.new_zeros((len(numbers), height, width, *values.shape[1:]))
+    held = held.index_put((group, rows % height, columns % width), values)
+    return numbers // across, numbers % across, held
+
+
+def _check_blocks(layout: str, blocksize: Any, shape: Sequence[int]) -> tuple[int, int] | None:
+    if layout not in ("sparse_bsr", "sparse_bsc"):
+        if blocksize is not None:
+            raise RuntimeError(f"to_sparse: conversion to {BACKENDS[layout]} with blocksize argument given is not supported")
+        return None
+    if blocksize is None or len(blocksize) != 2:
+        raise RuntimeError(f"to_sparse: conversion to {BACKENDS[layout]} requires blocksize of two numbers, but got {blocksize}")
+    height, width = blocksize
+    if height < 1 or width < 1 or shape[0] % height or shape[1] % width:
+        raise RuntimeError(f"tensor sparse size ({shape[0]},{shape[1]}) must be divisible by given blocksize ({height},{width})")
+    return height, width
+
+
+def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | None = None) -> SparseTensor:
+    """A tensor, dense or sparse, in a sparse layout."""
+    if layout == "sparse_coo":
+        return to_coo(input) if isinstance(input, SparseTensor) else from_dense(input, input.ndim)
+    if not isinstance(input, SparseTensor):
+        batch = tuple(input.shape[: max(input.ndim - (dense_dim or 0) - 2, 0)])
+        if batch:
+            members = [convert(each, layout, blocksize, dense_dim) for each in input.flatten(0, len(batch) - 1).unbind(0)]
+            return stacked(members, batch)
+        if input.ndim - (dense_dim or 0) != 2:
+            raise RuntimeError(
+                f"to_sparse: conversion from Strided to {BACKENDS[layout]} expects tensors of 2 dimensions and dense_dim more, "
+                f"but got {input.ndim} dimensions, and dense_dim={dense_dim or 0}"
+            )
+        held = from_dense(input, 2)
+    else:
+        if input._array.layout == layout and blocksize is None:
+            return input
+        if batch := batch_of(input._array):
+            return stacked([convert(member, layout, blocksize) for member in matrices(input)], batch)
+        held = to_coo(input)
+    return _to_compressed(held, layout, _check_blocks(layout, blocksize, input.shape))
+
+
+def from_dense(input: Tensor, dims: int) -> SparseTensor:
+    """The elements of a dense tensor that are not zero, or the slices in which there are such."""
+    if not 0 <= dims <= input.ndim or (dims == 0 and input.ndim):
+        raise RuntimeError(f"sparse_dim() must be in range of [1, {input.ndim}], but got {dims}")
+    nonzero = input.detach() != 0
+    if dims < input.ndim:
+        nonzero = nonzero.flatten(dims).any(-1)
+    indices = nonzero.nonzero().T.contiguous() if dims else nonzero.new_zeros((0, int(nonzero)), dtype=torch.int64)
+    places = SparseArray("sparse_coo", (indices._array,), None, tuple(input.shape), input._key, True)
+    return like(places, gather(input._key.materialize(input), places))
+
+
+def to_sparse(
+    self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
+) -> Any:
+    """The tensor in a sparse layout, COO unless another is asked for.
+
+    Args:
+        sparse_dim: how many dimensions are to be sparse (all); the values then have the others.
+        layout: of the result.
+        blocksize: height and width of the blocks of BSR and BSC.
+        dense_dim: how many dimensions at the end the values of a compressed tensor have.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([[0, 2.0], [0, 0]]).to_sparse()
+    tensor(indices=tensor([[0],
+                           [1]]),
+           values=tensor([2.]),
+           size=(2, 2), nnz=1, layout=torch.sparse_coo)
+    """
+    if sparse_dim is not None:
+        if isinstance(self, SparseTensor):
+            if sparse_dim != sparse_dims(self):
+                raise RuntimeError(f"to_sparse: conversion from Sparse to Sparse with sparse_dim={sparse_dim} is not supported")
+            return to_coo(self)
+        return gathered(from_dense(self, sparse_dim), "ToSparseBackward0", (self,))
+    name = "sparse_coo" if layout is None else str(layout).removeprefix("torch.")
+    if name == "strided":
+        return to_dense(self) if isinstance(self, SparseTensor) else self
+    if name == "sparse_coo" and blocksize is not None:
+        raise RuntimeError("dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not supported")
+    if name == "sparse_coo" and isinstance(self, SparseTensor) and self._array.layout == name:
+        return self
+    return gathered(convert(self, name, blocksize, dense_dim), "ToSparseBackward1", (self,))
+
+
+def _to_layout(name: str, doc: str) -> None:
+    blocked = name in ("bsr", "bsc")
+
+    def plain(self: Tensor, dense_dim: int | None = None) -> Any:
+        shown = f"ToSparse{name.capitalize()}Backward0"
+        result = convert(self, f"sparse_{name}", None, dense_dim)
+        return result if result is self else gathered(result, shown, (self,))
+
+    def in_blocks(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Any:
+        result = convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
+        return gathered(result, f"ToSparse{name.capitalize()}Backward0", (self,))
+
+    function = in_blocks if blocked else plain
+    function.__name__, function.__doc__ = f"to_sparse_{name}", doc
+    implements(function.__name__)(function)
+
+
+_to_layout("csr", "The tensor in the layout CSR: rows compressed.")
+_to_layout("csc", "The tensor in the layout CSC: columns compressed.")
+_to_layout("bsr", "The tensor in the layout BSR: blocks, their rows compressed.")
+_to_layout("bsc", "The tensor in the layout BSC: blocks, their columns compressed.")
+implements("to_sparse")(to_sparse)
+
+
+@implements("to_sparse_coo")
+def to_sparse_coo(self: Tensor) -> Any:
+    """The tensor in the layout COO."""
+    return to_sparse(self)
+
+
+@implements("to_dense")
+def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    result = to_dense(self, masked_grad is not False) if isinstance(self, SparseTensor) else self
+    return result if dtype is None else result.to(dtype)
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
+def _require(self: Any, name: str, wanted: str, *layouts: str) -> None:
+    given = self._array.layout if isinstance(self, SparseTensor) else "strided"
+    if given not in layouts:
+        shown = BACKENDS.get(given, "Strided")
+        raise RuntimeError(f"{name} expected sparse {wanted} tensor layout but got {shown}")
+
+
+@implements()
+def coalesce(self: Any) -> Any:
+    """The tensor with its indices sorted, and the values that stood in one place added."""
+    _require(self, "coalesce", "coordinate", "sparse_coo")
+    return self if self._array.coalesced else gathered(coalesced(self), "CoalesceBackward0", (self,))
+
+
+@implements()
+def is_coalesced(self: Any) -> bool:
+    """Whether the indices of a COO tensor are sorted, and none occurs twice."""
+    _require(self, "is_coalesced", "coordinate", "sparse_coo")
+    return self._array.coalesced  # type: ignore[no-any-return]  # of a tensor that is sparse
+
+
+@implements()
+def _coalesced_(self: Any, coalesced: bool) -> Any:
+    """Declare a COO tensor coalesced, or not."""
+    self._array = self._array.holding(self._array.values, self._key)
+    self._array.coalesced = coalesced
+    return self
+
+
+def _require_coalesced(self: Any, name: str) -> None:
+    if not self._array.coalesced:
+        raise RuntimeError(f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first")
+
+
+@implements()
+def indices(self: Any) -> Tensor:
+    """The indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
+    _require(self, "indices", "coordinate", "sparse_coo")
+    _require_coalesced(self, "indices")
+    return indices_of(self)
+
+
+@implements()
+def values(self: Any) -> Tensor:
+    """The specified elements."""
+    if not isinstance(self, SparseTensor):
+        raise RuntimeError("values expected sparse tensor layout but got Strided")
+    if self._array.layout == "sparse_coo":
+        _require_coalesced(self, "values")
+    return values_of(self)
+
+
+@implements()
+def _indices(self: Any) -> Tensor:
+    """The indices of a COO tensor, coalesced or not."""
+    return indices_of(self)
+
+
+@implements()
+def _values(self: Any) -> Tensor:
+    """The values of a COO tensor, coalesced or not, without history."""
+    return values_of(self.detach())
+
+
+def _part(name: str, position: int, wanted: str, layouts: tuple[str, str]) -> None:
+    def part(self: Any) -> Tensor:
+        _require(self, name, wanted, *layouts)
+        return parts_of(self._array)[position]
+
+    part.__name__, part.__doc__ = name, f"The {name.replace('_', ' ')} of a {wanted} tensor."
+    implements(name)(part)
+
+
+_part("crow_indices", 0, "row compressed", ("sparse_csr", "sparse_bsr"))
+_part("col_indices", 1, "row compressed", ("sparse_csr", "sparse_bsr"))
+_part("ccol_indices", 0, "column compressed", ("sparse_csc", "sparse_bsc"))
+_part("row_indices", 1, "column compressed", ("sparse_csc", "sparse_bsc"))
+
+
+@implements()
+def sparse_dim(self: Any) -> int:
+    """How many dimensions are sparse; none of a dense tensor."""
+    return sparse_dims(self) if isinstance(self, SparseTensor) else 0
+
+
+@implements()
+def dense_dim(self: Any) -> int:
+    """How many dimensions the values have beside those that count them: all, of a dense tensor."""
+    if not isinstance(self, SparseTensor):
+        return self.ndim  # type: ignore[no-any-return]  # of a tensor
+    return self.ndim - sparse_dims(self) - len(batch_of(self._array))
+
+
+@implements()
+def sparse_mask(self: Tensor, mask: Any) -> Any:
+    """The elements of a tensor in the places of a sparse one, in that one's layout.
+
+    >>> import flambeau as torch
+    >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if not isinstance(mask, SparseTensor):
+        raise NotImplementedError("sparse_mask() expects a sparse mask, but got one of layout torch.strided")
+    if tuple(self.shape) != tuple(mask.shape):
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
+            f"{list(mask.shape)}"
+        )
+    if isinstance(self, SparseTensor) and self._array.layout == mask._array.layout == "sparse_coo":
+        mask = coalesced(detached(mask))
+    return gathered(like(mask._array, gather(self, mask._array)), "SparseMaskBackward0", (self,))
+
+
+# --- shapes that are given ----------------------------------------------------------------------------------------
+
+
+@implements()
+def sparse_resize_(self: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
+    """Give a COO tensor another shape, in place, in which all of its places exist."""
+    _require(self, "sparse_resize_", "coordinate", "sparse_coo")
+    array = self._array
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}"
+        )
+    nnz = array.parts[0].shape[1]
+    changed = sparse_dim != array.parts[0].shape[0] or tuple(size[sparse_dim:]) != tuple(array.values.shape[1:])
+    if nnz and (changed or any(new < old for new, old in zip(size, array.shape, strict=False))):
+        raise RuntimeError("changing or shrinking the sizes of a non-empty sparse tensor is not supported; clear it first")
+    if changed:
+        return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
+    self._array = SparseArray(array.layout, array.parts, array.values, tuple(size), array.key, array.coalesced)
+    return self
+
+
+@implements()
+def sparse_resize_and_clear_(self: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
+    """Give a COO tensor another shape, in place, and no elements."""
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}"
+        )
+    self._array = empty_coo(tuple(size), sparse_dim, self.dtype, self.device)._array
+    return self
+
+
+@implements()
+def resize_as_sparse_(self: Any, other: Any) -> Any:
+    """Give a COO tensor the shape of another one, in place."""
+    if tuple(self.shape) == tuple(other.shape) and sparse_dims(self) == sparse_dims(other):
+        return self
+    return sparse_resize_(self, tuple(other.shape), sparse_dims(other), other.ndim - sparse_dims(other))
+
+
+def empty_coo(shape: Sequence[int], sparse: int, dtype: Any, device: Any) -> SparseTensor:
+    """A COO tensor of no elements."""
+    values = torch.zeros((0, *shape[sparse:]), dtype=dtype, device=device)
+    return build("sparse_coo", [torch.zeros((sparse, 0), dtype=torch.int64, device=device)], values, shape)
+
+
+def empty_like(array: SparseArray, shape: Sequence[int], dtype: Any) -> SparseTensor:
+    """A tensor of no elements, in the layout of another."""
+    place = array.key.device
+    if array.layout == "sparse_coo":
+        return empty_coo(shape, array.parts[0].shape[0], dtype, place)
+    batch = tuple(shape[: len(batch_of(array))])
+    first = len(batch)
+    block = tuple(array.values.shape[first + 1 : first + 3]) if array.layout in ("sparse_bsr", "sparse_bsc") else ()
+    count = shape[first] if array.layout in ("sparse_csr", "sparse_bsr") else shape[first + 1]
+    if block:
+        count //= block[0] if array.layout == "sparse_bsr" else block[1]
+    parts = [torch.zeros((*batch, length), dtype=torch.int64, device=place) for length in (count + 1, 0)]
+    values = torch.zeros((*batch, 0, *block, *shape[first + 2 :]), dtype=dtype, device=place)
+    return build(array.layout, parts, values, shape)
+
+
+def empty(shape: Sequence[int], layout: Any, key: Any) -> SparseTensor:
+    """A tensor of no elements, of the dtype and on the device of a dispatch key."""
+    name = str(layout).removeprefix("torch.")
+    if name == "sparse_coo":
+        return empty_coo(tuple(shape), len(shape), key.dtype, key.device)
+    if name not in ("sparse_csr", "sparse_csc") or len(shape) != 2:
+        raise RuntimeError(
+            f"a tensor without elements needs two dimensions, and no blocks, in layout {layout}, but got {list(shape)}"
+        )
+    count = shape[0] if name == "sparse_csr" else shape[1]
+    parts = [torch.zeros(count + 1, dtype=torch.int64, device=key.device), torch.zeros(0, dtype=torch.int64, device=key.device)]
+    return build(name, parts, torch.zeros(0, dtype=key.dtype, device=key.device), tuple(shape))

@@ -1,0 +1,313 @@
+"""Other shapes of sparse tensors, parts of them, and several in one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+
+from ...engine.calls.node_names import gathered
+from ...engine.tensors.tensor import Tensor
+from .layouts import coalesced, indices_of, sparse_dims, to_coo
+from .reductions import _wrapped
+from .tensors import SparseTensor, batch_of, build, implements, parts_of, values_of
+
+__all__: list[str] = []
+
+_TURNED = {"sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr": "sparse_bsc", "sparse_bsc": "sparse_bsr"}
+
+
+# --- order of dimensions ------------------------------------------------------------------------------------------
+
+
+@implements("transpose", "swapaxes", "swapdims")
+def _transpose(input: Any, dim0: int, dim1: int) -> Any:
+    first, second = (_wrapped(each, input.ndim)[0] for each in (dim0, dim1))
+    order = list(range(input.ndim))
+    order[first], order[second] = order[second], order[first]
+    return gathered(_permuted(input, order), "TransposeBackward0", (input,))
+
+
+@implements("t")
+def _t(input: Any) -> Any:
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {input.ndim} dimensions")
+    return input if input.ndim < 2 else gathered(_permuted(input, [1, 0]), "TBackward0", (input,))
+
+
+@implements("T")
+def _turned(self: Any) -> Any:
+    return gathered(_permuted(self, list(range(self.ndim))[::-1]), "PermuteBackward0", (self,))
+
+
+@implements("mT")
+def _matrix_transpose(self: Any, name: str = "mT") -> Any:
+    if self.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return _transpose(self, -2, -1) if self.ndim else self
+
+
+@implements("H")
+def _transposed_conjugate(self: Any) -> Any:
+    if self.ndim not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{more}")
+    return _matrix_transpose(self, "H").conj()
+
+
+@implements("mH")
+def _conjugate_of_matrices(self: Any) -> Any:
+    return _matrix_transpose(self, "mH").conj()
+
+
+@implements("adjoint")
+def _adjoint(input: Any) -> Any:
+    return _matrix_transpose(input, "adjoint()").conj()
+
+
+@implements("permute")
+def _permute(input: Any, *dims: Any) -> Any:
+    order = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    if len(order) != input.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
+        )
+    return gathered(_permuted(input, _wrapped(order, input.ndim)), "PermuteBackward0", (input,))
+
+
+def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
+    array = input._array
+    shape = [array.shape[each] for each in order]
+    if order == sorted(order):
+        return build(array.layout, parts_of(array), values_of(input), shape, array.coalesced)
+    if array.layout != "sparse_coo":
+        first = len(batch_of(array))
+        if order != [*range(first), first + 1, first, *range(first + 2, len(order))]:
+            raise RuntimeError(
+                f"transpose(): only the two sparse dimensions of a tensor in layout {input.layout} can be exchanged"
+            )
+        values = values_of(input)
+        values = values.transpose(first + 1, first + 2) if array.layout in ("sparse_bsr", "sparse_bsc") else values
+        return build(_TURNED[array.layout], parts_of(array), values, shape)
+    sparse = sparse_dims(input)
+    if any((new < sparse) != (old < sparse) for new, old in enumerate(order)):
+        raise RuntimeError(f"transpose: sparse and dense dimensions (of {sparse} sparse ones) cannot be exchanged")
+    values, indices = values_of(input), indices_of(input)
+    inner = [each - sparse + 1 for each in order[sparse:]]
+    if inner != sorted(inner):
+        values = values.permute(0, *inner)
+    moved = order[:sparse] != sorted(order[:sparse])
+    return build("sparse_coo", [indices[order[:sparse]] if moved else indices], values, shape, array.coalesced and not moved)
+
+
+@implements("transpose_", "t_")
+def _transpose_(self: Any, dim0: int = 0, dim1: int = 1) -> Any:
+    from .tensors import become
+
+    return become(self, _transpose(self, dim0, dim1))
+
+
+@implements("unsqueeze")
+def _unsqueeze(input: Any, dim: int) -> Any:
+    input = _only_coo("unsqueeze", input)
+    (dim,) = _wrapped(dim, input.ndim + 1)
+    sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
+    shape = [*input.shape[:dim], 1, *input.shape[dim:]]
+    if dim > sparse:
+        return gathered(
+            build("sparse_coo", [indices], values.unsqueeze(dim - sparse + 1), shape, input._array.coalesced),
+            "UnsqueezeBackward0", (input,),
+        )  # fmt: skip
+    zeros = indices.new_zeros((1, indices.shape[1]))
+    result = build("sparse_coo", [torch.cat([indices[:dim], zeros, indices[dim:]])], values, shape, input._array.coalesced)
+    return gathered(result, "UnsqueezeBackward0", (input,))
+
+
+def _only_coo(name: str, input: Any) -> Any:
+    if not isinstance(input, SparseTensor) or input._array.layout != "sparse_coo":
+        raise NotImplementedError(f"{name}(): not implemented for tensors in layout {input.layout}; to_sparse() gives a COO one")
+    return input
+
+
+def _no(name: str, message: str) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(message)
+
+    refuse.__name__ = name
+    implements(name)(refuse)
+
+
+for _name in ("reshape", "flatten", "reshape_as", "unflatten", "ravel"):
+    _no(_name, "reshape is not implemented for sparse tensors")
+_no("expand", "expand is unsupported for Sparse tensors")
+_no("contiguous", "unsupported memory format option Contiguous")
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
+@implements("select")
+def _select(input: Any, dim: int, index: int) -> Any:
+    (dim,) = _wrapped(dim, input.ndim)
+    size = input.shape[dim]
+    if not -size <= index < size:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
+    batch = len(batch_of(input._array))
+    if dim < batch:
+        chosen = _of_batch(input, dim, index % size)
+    elif batch:
+        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
+    else:
+        chosen = _selected(coalesced(to_coo(input)), dim, index % size)
+    return gathered(chosen, "SelectBackward0", (input,))
+
+
+def _of_batch(input: SparseTensor, dim: int, index: int) -> Any:
+    parts = [part.select(dim, index) for part in parts_of(input._array)]
+    shape = [*input.shape[:dim], *input.shape[dim + 1 :]]
+    return build(input._array.layout, parts, values_of(input).select(dim, index), shape)
+
+
+def _selected(input: SparseTensor, dim: int, index: int) -> Any:
+    sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
+    shape = [*input.shape[:dim], *input.shape[dim + 1 :]]
+    if dim >= sparse:
+        return build("sparse_coo", [indices], values.select(dim - sparse + 1, index), shape)
+    chosen = (indices[dim] == index).nonzero().squeeze(1)
+    if sparse == 1:
+        return values[chosen].sum(0, dtype=values.dtype)
+    others = [each for each in range(sparse) if each != dim]
+    return build("sparse_coo", [indices[others][:, chosen]], values[chosen], shape)
+
+
+@implements("__getitem__")
+def _getitem(self: Any, index: Any) -> Any:
+    index = index if isinstance(index, tuple) else (index,)
+    result, dim = self, 0
+    if Ellipsis in [each for each in index if not isinstance(each, Tensor)]:
+        raise NotImplementedError("indexing of sparse tensors takes numbers, full slices and index tensors, but got an ellipsis")
+    for each in index:
+        if isinstance(each, slice) and each == slice(None):
+            dim += 1
+        elif isinstance(each, slice):
+            result, dim = _sliced(result, dim, each), dim + 1
+        elif isinstance(each, int) or (isinstance(each, Tensor) and each.ndim == 0):
+            result = result.select(dim, int(each))
+        elif isinstance(each, (list, Tensor)):
+            chosen = torch.as_tensor(each, device=self.device)
+            chosen = chosen.nonzero().squeeze(1) if chosen.dtype is torch.bool else chosen
+            result, dim = result.index_select(dim, chosen), dim + 1
+        else:
+            raise IndexError(f"indexing of sparse tensors takes numbers, slices and index tensors, but got {type(each).__name__}")
+    return result
+
+
+def _sliced(input: Any, dim: int, chosen: slice) -> Any:
+    start, stop, step = chosen.indices(input.shape[dim])
+    if step != 1 or not isinstance(input, SparseTensor):
+        return input.index_select(dim, torch.arange(start, max(start, stop), step, device=input.device))
+    return _narrow_copy(input, dim, start, max(stop - start, 0))
+
+
+@implements("narrow_copy", "narrow")
+def _narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+    input = _only_coo("narrow_copy", input)
+    (dim,) = _wrapped(dim, input.ndim)
+    if length < 0 or start < 0 or start + length > input.shape[dim]:
+        raise RuntimeError(
+            f"Invalid range to narrow. range(start, start+length) = range({start}, {start + length}) must be a subset of "
+            f"range(0, {input.shape[dim]})."
+        )
+    sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
+    shape = [*input.shape[:dim], length, *input.shape[dim + 1 :]]
+    if dim >= sparse:
+        return build("sparse_coo", [indices], values.narrow(dim - sparse + 1, start, length), shape, input._array.coalesced)
+    inside = ((indices[dim] >= start) & (indices[dim] < start + length)).nonzero().squeeze(1)
+    kept = indices[:, inside]
+    moved = torch.cat([kept[:dim], kept[dim : dim + 1] - start, kept[dim + 1 :]])
+    return build("sparse_coo", [moved], values[inside], shape, coalesced=False)
+
+
+@implements("index_select")
+def _index_select(input: Any, dim: int, index: Tensor) -> Any:
+    if not isinstance(input, SparseTensor):
+        raise RuntimeError("index_select(): the index must be dense")
+    input = to_coo(input)
+    (dim,) = _wrapped(dim, input.ndim)
+    size = input.shape[dim]
+    index = torch.where(index < 0, index + size, index)
+    if index.numel() and (int(index.min()) < 0 or int(index.max()) >= size):
+        raise IndexError(f"index_select(): index contains values out of range for dimension {dim} of size {size}")
+    sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
+    shape = [*input.shape[:dim], len(index), *input.shape[dim + 1 :]]
+    if dim >= sparse:
+        result = build("sparse_coo", [indices], values.index_select(dim - sparse + 1, index), shape, input._array.coalesced)
+        return gathered(result, "IndexSelectBackward0", (input,))
+    order = torch.argsort(index, stable=True)
+    ordered, wanted = index[order], indices[dim]
+    starts = torch.searchsorted(ordered, wanted)
+    counts = torch.searchsorted(ordered, wanted, right=True) - starts
+    entry = torch.repeat_interleave(torch.arange(len(counts), device=index.device), counts)
+    within = torch.arange(len(entry), device=index.device) - (counts.cumsum(0) - counts)[entry]
+    kept = indices[:, entry]
+    places = order[starts[entry] + within]
+    moved, by_place = torch.cat([kept[:dim], places.unsqueeze(0), kept[dim + 1 :]]), torch.argsort(places, stable=True)
+    result = build("sparse_coo", [moved[:, by_place]], values[entry[by_place]], shape, coalesced=False)
+    return gathered(result, "IndexSelectBackward0", (input,))
+
+
+@implements("unbind")
+def _unbind(input: Any, dim: int = 0) -> Any:
+    return tuple(_select(input, dim, each) for each in range(input.shape[dim]))
+
+
+@implements("__iter__")
+def _iter(self: Any) -> Any:
+    return iter(_unbind(self))
+
+
+# --- several ------------------------------------------------------------------------------------------------------
+
+
+@implements("cat", "concat", "concatenate")
+def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    if any(getattr(each, "layout", None) is not torch.sparse_coo for each in tensors):
+        raise RuntimeError("cat(): tensors in layout torch.sparse_coo can be joined to others of it only")
+    parts = list(tensors)
+    first = parts[0]
+    (dim,) = _wrapped(dim, first.ndim)
+    sparse = sparse_dims(first)
+    for each in parts:
+        if sparse_dims(each) != sparse or [*each.shape[:dim], *each.shape[dim + 1 :]] != [
+            *first.shape[:dim],
+            *first.shape[dim + 1 :],
+        ]:
+            raise RuntimeError(
+                "All tensors must have the same shape, but in the dimension that they are joined along, and as many sparse "
+                f"dimensions, but got {list(first.shape)} and {list(each.shape)}"
+            )
+    length = sum(each.shape[dim] for each in parts)
+    shape = [*first.shape[:dim], length, *first.shape[dim + 1 :]]
+    indices, values, start = [], [], 0
+    for each in parts:
+        own, held = indices_of(each), values_of(each)
+        if dim < sparse:
+            own = torch.cat([own[:dim], own[dim : dim + 1] + start, own[dim + 1 :]])
+        else:
+            inner = dim - sparse + 1
+            before, after = (held.new_zeros((*held.shape[:inner], n, *held.shape[inner + 1 :])) for n in (
+                start, length - start - each.shape[dim]))  # fmt: skip
+            held = torch.cat([before, held, after], inner)
+        indices.append(own)
+        values.append(held)
+        start += each.shape[dim]
+    return gathered(
+        build("sparse_coo", [torch.cat(indices, 1)], torch.cat(values), shape, coalesced=False), "CatBackward0", parts
+    )
+
+
+@implements("stack")
+def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    return _cat([_unsqueeze(each, dim) for each in tensors], dim)

@@ -1,0 +1,128 @@
+"""Systems of linear equations with sparse matrices, and matrices of diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+from ...autograd.function import Function
+from ...engine.calls.node_names import gathered
+from ...engine.calls.tables import FUSED
+from ...engine.devices.devices import DispatchKey
+from ...engine.tensors.tensor import Tensor, wrap
+from .layouts import coalesced, to_coo
+from .products import _entries, _sampled
+from .tensors import LAYOUTS, SparseTensor, build, implements, to_dense
+
+__all__ = ["solve", "spdiags", "spsolve"]
+
+FUSED.add("sparse_solve")
+
+
+class _Solve(Function):
+    """The solution of a system; the matrix has a sparse gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: SparseTensor, right: Tensor) -> Tensor:
+        solution = _solution(matrix, right)
+        ctx.matrix = matrix
+        ctx.save_for_backward(solution)
+        return solution
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        matrix, (solution,) = ctx.matrix, ctx.saved_tensors
+        adjoint = matrix.transpose(0, 1)
+        for_right = _Solve.apply(adjoint.conj() if matrix.is_complex() else adjoint, gradient)
+        if not ctx.needs_input_grad[0]:
+            return None, for_right
+        left, right = (each.unsqueeze(1) if each.ndim == 1 else each for each in (for_right, solution))
+        return _sampled(-left, right.mH, matrix), for_right
+
+
+def _solution(matrix: SparseTensor, right: Tensor) -> Tensor:
+    key = right._key
+    kernel = key.backend.all_kernels.get("sparse_solve") if type(key) is DispatchKey else None
+    if kernel is not None:
+        rows, columns, values = _entries(matrix)
+        array = kernel(rows._array, columns._array, values._array, tuple(matrix.shape), right._array)
+        if array is not None:
+            return wrap(array, key)
+    return torch.linalg.solve(to_dense(matrix), right)
+
+
+def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
+    """The solution `x` of `input @ x = other` for a square sparse matrix.
+
+    By SciPy's sparse factorization where it is installed and arrays are NumPy's, else by a dense one.
+
+    Args:
+        input: square, in the layout CSR (or any other).
+        other: of shape `(n,)` or `(n, k)`.
+        left: accepted as True alone, as in PyTorch.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or `left` is False.
+
+    >>> import flambeau as torch
+    >>> torch.sparse.spsolve(torch.tensor([[2.0, 0], [0, 4]]).to_sparse_csr(), torch.ones(2))
+    tensor([0.5000, 0.2500])
+    """
+    if not left:
+        raise RuntimeError("spsolve: only left=True is supported")
+    if not isinstance(input, SparseTensor) or input.ndim != 2 or input.shape[0] != input.shape[1]:
+        raise RuntimeError(f"spsolve: expected a square sparse matrix, but got {list(input.shape)} in layout {input.layout}")
+    if other.ndim not in (1, 2) or other.shape[0] != input.shape[0]:
+        raise RuntimeError(f"spsolve: a right side of shape {list(other.shape)} does not fit a matrix of {list(input.shape)}")
+    source = coalesced(input) if input._array.layout == "sparse_coo" else input
+    return gathered(_Solve.apply(source, other), "LinalgSolveExBackward0", (input, other))
+
+
+def solve(input: Any, other: Tensor) -> Tensor:
+    """The solution `x` of `input @ x = other` for a square sparse matrix: another name of `spsolve`."""
+    return spsolve(input, other)
+
+
+implements("spsolve", "_spsolve")(spsolve)
+
+
+@implements("triangular_solve")
+def _triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    if not isinstance(A, SparseTensor) or isinstance(b, SparseTensor):
+        raise RuntimeError("triangular_solve: of the two, only the matrix may be sparse")
+    result = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)
+    return type(result)((result[0], A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
+
+
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Any:
+    """A sparse matrix of diagonals: the row `i` of `diagonals` along the diagonal `offsets[i]`.
+
+    Args:
+        diagonals: of shape `(number of diagonals, length)`; the column of an element is that in the result.
+        offsets: which diagonals; 0 the main one, those above it positive.
+        shape: of the result, two numbers.
+        layout: of the result: COO (the default), CSR or CSC.
+
+    >>> import flambeau as torch
+    >>> torch.sparse.spdiags(torch.tensor([[1, 2, 3]]), torch.tensor([1]), (3, 3)).to_dense()
+    tensor([[0, 2, 0],
+            [0, 0, 3],
+            [0, 0, 0]])
+    """
+    offsets = offsets.reshape(-1)
+    diagonals = diagonals.unsqueeze(0) if diagonals.ndim == 1 else diagonals
+    if diagonals.ndim != 2 or len(diagonals) != len(offsets):
+        raise RuntimeError(f"number of diagonals ({diagonals.shape[0]}) does not match the number of offsets ({len(offsets)})")
+    if len(shape) != 2:
+        raise RuntimeError(f"output shape must be 2d, but got {tuple(shape)}")
+    if len(torch.unique(offsets)) != len(offsets):
+        raise RuntimeError("offset tensor contains duplicate values")
+    if layout not in (None, *(LAYOUTS[f"sparse_{each}"] for each in ("coo", "csr", "csc"))):
+        raise RuntimeError(f"only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}")
+    columns = torch.arange(diagonals.shape[1], device=offsets.device).expand_as(diagonals)
+    rows = columns - offsets.unsqueeze(1)
+    kept = ((rows >= 0) & (rows < shape[0]) & (columns < shape[1])).reshape(-1).nonzero().squeeze(1)
+    indices = torch.stack([rows.reshape(-1)[kept], columns.reshape(-1)[kept]])
+    result = build("sparse_coo", [indices], diagonals.reshape(-1)[kept], tuple(shape), coalesced=False)
+    return result if layout in (None, torch.sparse_coo) else to_coo(result).to_sparse(layout=layout)

@@ -1,0 +1,427 @@
+"""`SparseTensor`, what it is taken apart into and made of, and which function of `torch` means what for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import flambeau as torch
+
+from ...autograd.function import Function
+from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
+from ...engine.devices.aliases import resolve
+from ...engine.devices.sparse_arrays import SparseArray
+from ...engine.tape.node import shown_as
+from ...engine.tensors.tensor import Tensor, wrap
+
+__all__ = [
+    "BACKENDS",
+    "IMPLEMENTATIONS",
+    "LAYOUTS",
+    "SparseTensor",
+    "batch_of",
+    "become",
+    "build",
+    "coordinates",
+    "detached",
+    "gather",
+    "implements",
+    "is_sparse",
+    "like",
+    "make",
+    "parts_of",
+    "same_places",
+    "scatter",
+    "to_dense",
+    "values_of",
+]  # fmt: skip
+
+LAYOUTS = {str(each).removeprefix("torch."): each for each in (
+    torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)}  # fmt: skip
+BACKENDS = {
+    "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr",
+    "sparse_bsc": "SparseBsc",
+}  # fmt: skip
+IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}  # by the name of the function, or method, that it is for sparse tensors
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def implements(*names: str) -> Callable[[C], C]:
+    """Let a function be what those of `torch` and the methods of Tensor with these names do for sparse tensors."""
+
+    def register(function: C) -> C:
+        IMPLEMENTATIONS.update(dict.fromkeys(names or (function.__name__,), function))
+        return function
+
+    return register
+
+
+_NEED_NO_ELEMENTS = (
+    "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "get_device", "itemsize",
+    "element_size", "is_cpu", "is_cuda", "is_complex", "is_floating_point", "is_signed", "is_inference", "is_leaf",
+    "requires_grad", "grad", "grad_fn", "output_nr", "retain_grad", "retains_grad", "register_hook",
+    "register_post_accumulate_grad_hook", "__len__", "is_same_size", "requires_grad_", "detach_", "grad_dtype", "is_conj",
+    "is_neg",
+)  # fmt: skip
+
+
+class SparseTensor(Tensor):
+    """A tensor of which only some elements are held, the others being zero: see `torch.sparse`.
+
+    Made by `torch.sparse_coo_tensor`, `Tensor.to_sparse` and their like.
+    """
+
+    __slots__ = ()
+    _array: SparseArray
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
+    _has_hooks = True  # so that the engine looks twice at the gradient of a leaf
+    text: ClassVar[Callable[[Any], str]]  # set by the module that prints
+
+    @property
+    def is_sparse(self) -> bool:  # type: ignore[override]  # False of other tensors
+        """Whether it is in the COO layout."""
+        return self._array.layout == "sparse_coo"
+
+    @property
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
+        """Whether it is in the CSR layout."""
+        return self._array.layout == "sparse_csr"
+
+    @property
+    def layout(self) -> torch.layout:
+        """How the elements are stored."""
+        return LAYOUTS[self._array.layout]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _call(func, args, kwargs or {})
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # it takes what Tensor's takes
+        return SparseTensor.text(self)
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            what = "no values" if self.numel() == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def item(self) -> Any:
+        """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return to_dense(detached(self)).item()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Refused: TypeError, as there is no array that shares its memory."""
+        raise TypeError(f"can't convert {BACKENDS[self._array.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    def tolist(self) -> Any:
+        """Refused: RuntimeError, as PyTorch does."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Refused: RuntimeError, for there are no steps in memory; zeros for a COO tensor, as in PyTorch."""
+        if self._array.layout == "sparse_coo":
+            return (0,) * self.ndim if dim is None else 0
+        raise RuntimeError(f"{_spoken(self)} tensors do not have strides")
+
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
+        """False for a COO tensor; RuntimeError for the others, as in PyTorch."""
+        if self._array.layout == "sparse_coo":
+            return False
+        raise RuntimeError(f"{_spoken(self)} tensors do not have is_contiguous")
+
+    def _nnz(self) -> int:
+        return self._array.parts[-1].shape[-1]  # type: ignore[no-any-return]  # arrays are untyped
+
+    def data_ptr(self) -> int:
+        """Refused: RuntimeError, for there is no one memory."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def storage(self) -> Any:
+        """Refused: NotImplementedError, for there is no one memory."""
+        raise NotImplementedError("Cannot access storage of SparseTensorImpl")
+
+    untyped_storage: Any = storage
+    typed_storage: Any = storage
+    share_memory_: Any = storage
+
+
+def _spoken(tensor: SparseTensor) -> str:
+    return f"Sparse {tensor._array.layout.removeprefix('sparse_').upper()}"
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether it is a sparse tensor, of any layout."""
+    return isinstance(value, SparseTensor)
+
+
+# --- calls --------------------------------------------------------------------------------------------------------
+
+
+def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of `torch`, or a method or property of Tensor, for arguments of which some are sparse."""
+    name = func.__name__
+    module = resolve(getattr(func, "__module__", None) or "")  # which is torch's while flambeau stands for it
+    if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
+        return redispatch_function(func, (), args, kwargs)  # it is made of others
+    if name in ("__get__", "__set__", "__delete__"):
+        name = _name_of_property(func) if name == "__get__" else name
+        if name not in IMPLEMENTATIONS:
+            with DisableTorchFunctionSubclass():
+                return func(*args, **kwargs)
+    if name in IMPLEMENTATIONS:
+        return IMPLEMENTATIONS[name](*args, **kwargs)
+    if name in _NEED_NO_ELEMENTS:  # as a function
+        return getattr(Tensor, name)(*args, **kwargs)
+    if name.endswith("_") and name[:-1] in IMPLEMENTATIONS:
+        return _in_place(name[:-1], *args, **kwargs)
+    layouts = [BACKENDS[each._array.layout] for each in (*args, *kwargs.values()) if isinstance(each, SparseTensor)]
+    where = f"'{layouts[0] if layouts else 'Sparse'}CPU' backend"
+    raise NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the {where}: there is no such operation for sparse tensors. "
+        "`to_dense()` makes a tensor of them that has all operations."
+    )
+
+
+def _name_of_property(getter: Any) -> str:
+    prop = getter.__self__
+    return next((name for name in ("T", "mT", "H", "mH", "data", "real") if vars(Tensor).get(name) is prop), "")
+
+
+def _in_place(name: str, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """`name_` as the function `name`, the result of which the tensor becomes."""
+    if not isinstance(self, SparseTensor):
+        return self.copy_(IMPLEMENTATIONS[name](self, *args, **kwargs))
+    if self._requires_grad and self._node is None and torch.is_grad_enabled():
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    return become(self, IMPLEMENTATIONS[name](self, *args, **kwargs))
+
+
+def become(self: SparseTensor, result: Any) -> SparseTensor:
+    """Let a tensor be another one, with its history."""
+    if not isinstance(result, SparseTensor) or result.dtype is not self.dtype:
+        raise RuntimeError(f"result type {result.dtype} in layout {result.layout} can't be held by {self.dtype} in {self.layout}")
+    if result is not self:
+        self._array, self._node = result._array, result._node
+        self._requires_grad = self._requires_grad or result._requires_grad
+    self._bump_version()
+    return self
+
+
+# --- taken apart and made -----------------------------------------------------------------------------------------
+
+
+def make(array: SparseArray) -> SparseTensor:
+    """The tensor of this array, without history."""
+    result = object.__new__(SparseTensor)
+    result._array, result._key, result._requires_grad = array, array.key, False
+    result._node = result._grad = result._storage = result._view = None
+    return result
+
+
+def detached(input: SparseTensor) -> SparseTensor:
+    """The tensor without history."""
+    return make(input._array)
+
+
+def parts_of(array: SparseArray) -> tuple[Tensor, ...]:
+    """The indices, as tensors."""
+    key = array.key
+    return tuple(wrap(each, key.to(key.backend.dtype_of(each))) for each in array.parts)
+
+
+class _Values(Function):
+    """The specified elements.  The gradient has them in its places."""
+
+    @staticmethod
+    def forward(ctx: Any, input: SparseTensor) -> Tensor:
+        ctx.places = input._array
+        return wrap(input._array.values, input._key)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return like(ctx.places, gradient)
+
+
+class _Build(Function):
+    """A sparse tensor of values.  Their gradient is what the gradient has in their places."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, places: SparseArray) -> SparseTensor:
+        result = make(places.holding(values._array, values._key))
+        ctx.places = result._array
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return gather(gradient, ctx.places), None
+
+
+class _ToDense(Function):
+    """All elements.  The gradient is sparse, in the same places, if `masked`, else where it is not zero; dense for None."""
+
+    @staticmethod
+    def forward(ctx: Any, input: SparseTensor, masked: bool | None) -> Tensor:
+        ctx.places, ctx.masked = input._array, masked
+        return scatter(wrap(input._array.values, input._key), input._array)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        if ctx.masked:
+            return like(ctx.places, gather(gradient, ctx.places)), None
+        return (gradient if ctx.masked is None else gradient.to_sparse()), None
+
+
+def values_of(input: SparseTensor) -> Tensor:
+    """The specified elements, the first dimension counting them."""
+    if input._requires_grad and torch.is_grad_enabled():
+        return shown_as(_Values.apply(input), "ValuesBackward0")
+    return wrap(input._array.values, input._key)
+
+
+def like(places: SparseArray, values: Tensor) -> SparseTensor:
+    """A sparse tensor with values in the places of another one."""
+    values = values._key.materialize(values)
+    if values._requires_grad and torch.is_grad_enabled():
+        return _Build.apply(values, places)  # type: ignore[no-any-return]  # of any function
+    return make(places.holding(values._array, values._key))
+
+
+def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[int], coalesced: bool = True) -> SparseTensor:
+    """A sparse tensor of its parts, which are not looked at."""
+    raw = tuple(each._key.materialize(each)._array for each in parts)
+    return like(SparseArray(layout, raw, None, tuple(shape), values._key, coalesced), values)
+
+
+def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
+    """All elements of a sparse tensor, whose gradient is in the same places, or anywhere, or (None) dense."""
+    if input._requires_grad and torch.is_grad_enabled():
+        return shown_as(_ToDense.apply(input, masked), "ToDenseBackward0")
+    return scatter(wrap(input._array.values, input._key), input._array)
+
+
+def same_places(first: SparseArray, second: SparseArray) -> bool:
+    """Whether the elements of both are in the same places, in the same order."""
+    if first.layout != second.layout or first.shape != second.shape:
+        return False
+    if all(a is b for a, b in zip(first.parts, second.parts, strict=True)):
+        return True
+    if any(a.shape != b.shape for a, b in zip(first.parts, second.parts, strict=True)):
+        return False
+    return all(bool((a == b).all()) for a, b in zip(parts_of(first), parts_of(second), strict=True))
+
+
+# --- between dense tensors and values -----------------------------------------------------------------------------
+
+
+def batch_of(array: SparseArray) -> tuple[int, ...]:
+    """How many matrices there are, along each dimension of the batch that a compressed tensor may be."""
+    return () if array.layout == "sparse_coo" else tuple(array.parts[0].shape[:-1])
+
+
+def _matrices_of(array: SparseArray) -> list[SparseArray]:
+    """The places of each matrix of a batch, with the block that their values have."""
+    batch = len(batch_of(array))
+    parts = [part.flatten(0, batch - 1).unbind(0) for part in parts_of(array)]
+    values, shape = wrap(array.values, array.key).flatten(0, batch - 1).unbind(0), array.shape[batch:]
+    return [
+        SparseArray(array.layout, tuple(part._array for part in own), held._array, shape, array.key, array.coalesced)
+        for *own, held in zip(*parts, values, strict=True)
+    ]
+
+
+def coordinates(array: SparseArray) -> tuple[Tensor, ...]:
+    """The index of each value, or block, in each sparse dimension."""
+    parts = parts_of(array)
+    if array.layout == "sparse_coo":
+        return tuple(parts[0].unbind(0))
+    compressed, plain = parts
+    if compressed.ndim > 1:
+        raise RuntimeError(f"{array.layout}: this is not supported for batches of compressed tensors")
+    lengths = compressed.diff().to(torch.int64)
+    expanded = torch.repeat_interleave(torch.arange(len(lengths), device=plain.device), lengths)
+    plain = plain.to(torch.int64)
+    return (expanded, plain) if array.layout in ("sparse_csr", "sparse_bsr") else (plain, expanded)
+
+
+def blocks_of(array: SparseArray, values: Any) -> tuple[int, int] | None:
+    """The shape of a block, where values are blocks."""
+    return tuple(values.shape[1:3]) if array.layout in ("sparse_bsr", "sparse_bsc") else None
+
+
+def scatter(values: Tensor, array: SparseArray) -> Tensor:
+    """A dense tensor with the sum of the values in each of their places, and zeros elsewhere."""
+    if values.dtype is torch.bool:
+        return scatter(values.to(torch.uint8), array) != 0
+    if batch := batch_of(array):
+        held = values.flatten(0, len(batch) - 1)
+        members = _matrices_of(array.holding(values._array, values._key))
+        return torch.stack([scatter(*each) for each in zip(held.unbind(0), members, strict=True)]).reshape(array.shape)
+    index, shape, block = coordinates(array), array.shape, blocks_of(array, values)
+    if block is not None:
+        grid = (shape[0] // block[0], shape[1] // block[1])
+        whole = values.new_zeros((*grid, *values.shape[1:])).index_put(index, values, accumulate=True)
+        return whole.transpose(1, 2).reshape(shape)
+    if not index:
+        return values.sum(0).to(values.dtype)
+    return values.new_zeros(shape).index_put(index, values, accumulate=True)
+
+
+def gather(input: Tensor, places: SparseArray) -> Tensor:
+    """The values that a tensor, dense or sparse, has in places."""
+    if isinstance(input, SparseTensor):
+        if same_places(input._array, places):
+            return values_of(input)
+        return _gather_sparse(input, places)
+    if batch := batch_of(places):
+        slices = input.flatten(0, len(batch) - 1)
+        found = [gather(*each) for each in zip(slices.unbind(0), _matrices_of(places), strict=True)]
+        return torch.stack(found).unflatten(0, batch)
+    index = coordinates(places)
+    if places.layout in ("sparse_bsr", "sparse_bsc"):
+        shape, block = places.shape, _block_of_places(places)
+        grid = input.reshape(shape[0] // block[0], block[0], shape[1] // block[1], block[1], *shape[2:]).transpose(1, 2)
+        return grid[index]
+    if not index:
+        return input.unsqueeze(0).expand(places.parts[0].shape[1], *input.shape)
+    return input[index]
+
+
+def _block_of_places(places: SparseArray) -> tuple[int, int]:
+    return tuple(places.values.shape[1:3])
+
+
+def _gather_sparse(input: SparseTensor, places: SparseArray) -> Tensor:
+    if places.layout != "sparse_coo" or input._array.layout != "sparse_coo":
+        return gather(to_dense(input), places)
+    return IMPLEMENTATIONS["values_at"](input, parts_of(places)[0])  # type: ignore[no-any-return]  # of any function
+
+
+# --- what the engine asks for -------------------------------------------------------------------------------------
+
+
+def _sum_of(array: SparseArray, other: Any) -> Any:
+    """The sum of raw gradients, at least one of them sparse."""
+    first = make(array)
+    second = make(other) if isinstance(other, SparseArray) else wrap(other, array.key)
+    with torch.no_grad():
+        total = IMPLEMENTATIONS["added_gradients"](first, second)
+    return total._array
+
+
+def _copy_of(array: SparseArray) -> SparseArray:
+    return array.holding(array.key.backend.copy(array.values), array.key)
+
+
+def _cast_to(array: SparseArray, key: Any) -> SparseArray:
+    return array.holding(key.backend.astype(array.values, key.raw_dtype), key)
+
+
+SparseArray.tensor_of, SparseArray.sum_of = staticmethod(make), staticmethod(_sum_of)
+SparseArray.copy_of, SparseArray.cast_to = staticmethod(_copy_of), staticmethod(_cast_to)
+SparseArray.dense = staticmethod(lambda array: to_dense(make(array))._array)

@@ -1,0 +1,55 @@
+"""The printed form of sparse tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+from ...engine.tensors.tensor import Tensor, wrap
+from ...protocols.printing import _add_suffixes, _autograd_suffixes, _is_default_device, _tensor_str
+from ..subclasses.parameter import Parameter
+from .tensors import SparseTensor, parts_of
+
+__all__ = ["sparse_str"]
+
+_NAMES = {
+    "sparse_coo": ("indices",),
+    "sparse_csr": ("crow_indices", "col_indices"),
+    "sparse_bsr": ("crow_indices", "col_indices"),
+    "sparse_csc": ("ccol_indices", "row_indices"),
+    "sparse_bsc": ("ccol_indices", "row_indices"),
+}
+_INDENT = len("tensor(")
+
+
+def sparse_str(tensor: SparseTensor) -> str:
+    """The printed form: indices, values, and what follows them."""
+    array = tensor._array
+    values = wrap(array.values, array.key)
+    named = [*zip(_NAMES[array.layout], parts_of(array), strict=True), ("values", values)]
+    text = "tensor(" + (",\n" + " " * _INDENT).join(_part(name, part) for name, part in named)
+    suffixes = [*_suffixes(tensor), *_autograd_suffixes(tensor)]
+    if array.layout == "sparse_coo":  # whose suffixes begin a line
+        text += ",\n" + " " * _INDENT + suffixes.pop(0)
+    text = _add_suffixes(text, suffixes, _INDENT)
+    return f"Parameter containing:\n{text}" if isinstance(tensor, Parameter) else text
+
+
+def _part(name: str, part: Tensor) -> str:
+    prefix = f"{name}=tensor("
+    text = prefix + _tensor_str(part, _INDENT + len(prefix))
+    return f"{text}, size={tuple(part.shape)})" if part.numel() == 0 else f"{text})"
+
+
+def _suffixes(tensor: SparseTensor) -> list[str]:
+    found: list[Any] = [] if _is_default_device(tensor.device) else [f"device='{tensor.device}'"]
+    found += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+    default = torch.get_default_dtype()
+    unsaid = (default, torch.int64, torch.bool, torch.complex128 if default == torch.float64 else torch.complex64)
+    if tensor.dtype not in unsaid:
+        found.append(f"dtype={tensor.dtype}")
+    return [*found, f"layout={tensor.layout}"]
+
+
+SparseTensor.text = sparse_str

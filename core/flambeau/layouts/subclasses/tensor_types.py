@@ -1,0 +1,207 @@
+"""Legacy tensor types and constructors: `FloatTensor(2, 3)`, `x.type('torch.LongTensor')`.
+
+A tensor type stands for a dtype on a device type.  It constructs tensors, `x.type()` returns its name, and
+`isinstance(x, FloatTensor)` checks whether `x` has that dtype and device type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from ...engine.calls.overriding import _disabled_torch_function_impl
+from ...engine.devices import cuda as cuda_runtime
+from ...engine.devices.devices import device, dispatch_key, forget_kernels
+from ...engine.devices.warning import warn_once
+from ...engine.tensors.tensor import Tensor, attach
+from ...engine.values import dtypes
+from ...engine.values.dtypes import dtype
+from ...engine.values.sizes import Size
+from ...operations.conversion import to_key
+from ...operations.creation import empty
+from ...operations.from_data import from_data
+from ...storage import TypedStorage, UntypedStorage
+
+__all__ = ["TENSOR_TYPES", "construct", "construct_as", "set_default_tensor_type", "tensor_type"]
+
+
+class TensorType(type):
+    """Metaclass of the legacy tensor types, such as `FloatTensor`."""
+
+    dtype: dtype
+    device_type: str
+
+    def __new__(mcs, name: str, dtype: dtypes.dtype, device_type: str) -> TensorType:
+        module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
+        cls = super().__new__(
+            mcs,
+            name,
+            (Tensor,),
+            {
+                "__slots__": (),
+                "__module__": module,
+                "__doc__": f"Tensors of {dtype} on a device of type {device_type}: it makes them, and `isinstance` knows them.",
+                "__torch_function__": _disabled_torch_function_impl,
+            },
+        )
+        cls.dtype, cls.device_type = dtype, device_type
+        return cls
+
+    def __init__(cls, *args: Any) -> None:
+        pass
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        cls.require()
+        return construct_as(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
+
+    def require(cls) -> None:
+        """Raise TypeError if this is a CUDA type and CUDA is not available."""
+        if cls.device_type == "cuda" and not cuda_runtime.is_available():
+            raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
+
+    @property
+    def spelled(cls) -> str:
+        """The name that `x.type()` returns: `torch.FloatTensor`."""
+        where = "" if cls.device_type == "cpu" else f"{cls.device_type}."
+        return f"torch.{where}{cls.__name__}"
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.spelled}'>"
+
+
+def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
+    """The tensor `FloatTensor(*args)`, where `args` are sizes, data, a storage, or another tensor to share memory with."""
+    key = dispatch_key(dtype, place if isinstance(place, device) else device(place))
+    if not args:
+        return empty(0, dtype=dtype, device=key.device)
+    first = args[0]
+    if len(args) > 1 or (isinstance(first, (Integral, Size)) and not isinstance(first, bool)):
+        return empty(*args, dtype=dtype, device=key.device)
+    if isinstance(first, (TypedStorage, UntypedStorage)):
+        return first.as_tensor(dtype)
+    if isinstance(first, Tensor):
+        if first.dtype is not dtype:
+            raise TypeError(f"expected {tensor_type(key.dtype, key.device.type).spelled} (got {first.type()})")
+        return first.detach()
+    if not hasattr(first, "__len__"):
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return from_data(first, dtype, key.device, copy=None)
+
+
+def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
+    """The tensor `Tensor(...)`, of the default dtype."""
+    if unknown:
+        raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        result = args[0].detach()
+    else:
+        result = construct_as(_default_type.dtype, device or _default_type.device_type, args)
+    result._requires_grad = requires_grad
+    return result if cls is Tensor else result._as(cls)
+
+
+# --- the types ----------------------------------------------------------------------------------------------------
+
+
+def _make_types(device_type: str) -> dict[str, TensorType]:
+    named = [d for d in dtypes.ALL if d.name not in ("uint16", "uint32", "uint64")]
+    return {f"{d.legacy_name}Tensor": TensorType(f"{d.legacy_name}Tensor", d, device_type) for d in named}
+
+
+TENSOR_TYPES = {device_type: _make_types(device_type) for device_type in ("cpu", "cuda")}
+_default_type = TENSOR_TYPES["cpu"]["FloatTensor"]
+
+
+def tensor_type(dtype: dtype, device_type: str) -> TensorType:
+    """The legacy type of tensors of this dtype and device type."""
+    if device_type not in TENSOR_TYPES:
+        TENSOR_TYPES[device_type] = _make_types(device_type)
+    name = f"{dtype.legacy_name}Tensor"
+    if name not in TENSOR_TYPES[device_type]:
+        TENSOR_TYPES[device_type][name] = TensorType(name, dtype, device_type)
+    return TENSOR_TYPES[device_type][name]
+
+
+def find_type(spec: Any) -> TensorType:
+    """The tensor type for a class or a string such as `'torch.cuda.LongTensor'`."""
+    if isinstance(spec, TensorType):
+        return spec
+    if isinstance(spec, type) and issubclass(spec, Tensor):
+        return _default_type
+    *_, device_type, name = ("cpu", *str(spec).split(".")[1:])
+    if name == "Tensor":
+        return tensor_type(_default_type.dtype, device_type)
+    table = TENSOR_TYPES.get(device_type, {})
+    if not str(spec).startswith("torch.") or name not in table:
+        raise ValueError(f"invalid type: '{spec}'")
+    return table[name]
+
+
+def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
+
+    >>> import flambeau as torch
+    >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
+    ('torch.FloatTensor', tensor([1]))
+    """
+    unknown = next(
+        (name for name in kwargs if name != "async"), None
+    )  # the legacy name of `non_blocking`, now a keyword of Python
+    if unknown is not None:
+        raise TypeError(f"type() got an unexpected keyword argument '{unknown}'")
+    if dtype is None:
+        return tensor_type(self.dtype, self.device.type).spelled
+    if isinstance(dtype, dtypes.dtype):
+        return to_key(self, self._key.to(dtype))
+    tensor_type_ = find_type(dtype)
+    place = self.device if self.device.type == tensor_type_.device_type else device(tensor_type_.device_type)
+    return to_key(self, dispatch_key(tensor_type_.dtype, place), non_blocking=non_blocking)
+
+
+def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """Legacy constructor: a tensor with the dtype and device of this one, from sizes or data."""
+    return construct_as(self.dtype, options.get("device") or self.device, args)
+
+
+attach(type=_type_method, new=_new, __new__=staticmethod(construct))
+
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Set the floating-point dtype of tensors made from Python floats, or without `dtype=`.
+
+    Raises:
+        TypeError: the dtype is not floating point.
+    """
+    global _default_type
+    if not isinstance(d, dtypes.dtype):
+        raise TypeError(f"invalid dtype object: {d}")
+    if not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
+    if d in dtypes.FLOAT8:
+        raise TypeError(f"couldn't find storage object {d.legacy_name}Storage")
+    dtypes.set_default(d)
+    forget_kernels()
+    _default_type = tensor_type(d, _default_type.device_type)
+
+
+def set_default_tensor_type(t: Any, /) -> None:
+    """Deprecated: set the default dtype and device of new tensors to those of a tensor type."""
+    global _default_type
+    from ...engine.devices.devices import set_default_device
+
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
+    tensor_type_ = find_type(t)
+    if not tensor_type_.dtype.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {tensor_type_.dtype}")
+    tensor_type_.require()
+    dtypes.set_default(tensor_type_.dtype)
+    forget_kernels()
+    _default_type = tensor_type_
+    set_default_device(None if tensor_type_.device_type == "cpu" else tensor_type_.device_type)

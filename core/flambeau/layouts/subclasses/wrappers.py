@@ -1,0 +1,440 @@
+"""Wrapper subclasses: tensors that hold other tensors, and say by `__torch_dispatch__` what operations on them are.
+
+A wrapper has a shape, strides, a dtype and a device, and no elements: its array is a description. Operations of the table that
+meet one come here from `dispatch`, below what records the graph: the class computes the result from what it holds, and the call
+is then recorded as any other. Backward passes run the same rules on such tensors, and so come here again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...backend import for_device_type
+from ...engine.calls import overriding
+from ...engine.calls.dispatch import for_rules
+from ...engine.calls.record import Operation
+from ...engine.calls.transform_hooks import hooks
+from ...engine.devices.devices import DispatchKey, canonical, device, dispatch_key
+from ...engine.devices.state import state
+from ...engine.tape.grad_mode import _grad, is_inference_mode_enabled, no_grad
+from ...engine.tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
+from ...engine.tensors.memory_format import contiguous_format
+from ...engine.tensors.storage import Storage
+from ...engine.tensors.tensor import Tensor, attach, new
+from ...engine.values import dtypes
+from ...operations.from_data import as_tensor
+
+__all__ = ["WrapperKey"]
+
+
+class WrapperKey(DispatchKey):
+    """The dispatch key of wrappers of one dtype and device: their arrays are descriptions, and they have no kernels."""
+
+    __slots__ = ()
+    wraps = True
+
+    def __missing__(self, name: str) -> Any:
+        raise RuntimeError(f"{name}: a wrapper subclass computes by its __torch_dispatch__, which is not asked for this")
+
+    def to(self, dtype: dtypes.dtype) -> WrapperKey:
+        return _key(dtype, self.device)
+
+    def on(self, place: device) -> WrapperKey:
+        return _key(self.dtype, place)
+
+    @property
+    def of_numbers(self) -> DispatchKey:
+        return dispatch_key(self.dtype, self.device)
+
+
+_keys: dict[tuple[dtypes.dtype, str, int | None], WrapperKey] = {}
+
+
+def _key(dtype: dtypes.dtype, place: device) -> WrapperKey:
+    name = (dtype, place.type, place.index)
+    if name not in _keys:
+        _keys[name] = WrapperKey(dtype, place, for_device_type("meta"))
+    return _keys[name]
+
+
+def _make_wrapper_subclass(
+    cls: type[Tensor],
+    size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    **_: Any,
+) -> Any:
+    """A tensor of a subclass, of this shape, dtype and device, without elements of its own: for its `__new__`.
+
+    Raises:
+        TypeError: the class has no `__torch_dispatch__`.
+    """
+    if cls not in overriding.DISPATCHING:
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+    backend = for_device_type("meta")
+    key = _key(dtypes.meant(dtype or dtypes.get_default_dtype()), canonical(_Device(device or "cpu")))
+    flat = backend.xp.empty(0, dtype=key.raw_dtype)
+    if strides is None:
+        array = backend.xp.empty(tuple(size), dtype=key.raw_dtype)
+    else:
+        extent = 1 + sum((n - 1) * step for n, step in zip(size, strides, strict=True)) if 0 not in size else 0
+        flat = backend.xp.empty(extent + (storage_offset or 0), dtype=key.raw_dtype)
+        array = backend.as_strided(flat, tuple(size), tuple(strides), storage_offset or 0)
+    wrapper = new(cls)
+    wrapper._array, wrapper._key = array, key
+    wrapper._requires_grad = False
+    wrapper._node = wrapper._grad = wrapper._storage = wrapper._view = None
+    if requires_grad:
+        wrapper.requires_grad = True
+    return wrapper
+
+
+_Device = device
+
+# --- asking the class ---------------------------------------------------------------------------------------------
+
+
+def offer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the classes of the arguments return for an operator, without recording.
+
+    Raises:
+        TypeError: all returned NotImplemented.
+    """
+    found: list[type] = []
+    for value in overriding.relevant([*args, *kwargs.values()]):
+        cls = type(value)
+        if cls in overriding.DISPATCHING and cls not in found:
+            place = next((number for number, other in enumerate(found) if issubclass(cls, other)), len(found))
+            found.insert(place, cls)
+    with no_grad():
+        for cls in found:
+            result = cls.__torch_dispatch__(function, tuple(found), args, kwargs)
+            if result is not NotImplemented:
+                return result
+    listed = "".join(f"\n  - tensor subclass {cls}" for cls in found)
+    raise TypeError(
+        f"Multiple dispatch failed for '{function}'; all __torch_dispatch__ handlers returned NotImplemented:\n{listed}"
+    )
+
+
+def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
+    """Compute an operation on wrappers, and record the call."""
+    if op.real_is_identity and tensors[0].dtype.category < dtypes.COMPLEX:
+        return tensors[0]
+    if op.name in _LOOKS:
+        result = _part(tensors[0], *params)
+    else:
+        public, args, kwargs = overriding.as_called(op, tensors, params, out)
+        if "backend" in op.param_names:
+            public, args = _without_backend(op, tensors, params)
+        if op.variadic:
+            args = (list(args[0]), *args[1:])
+        elif op.name == "contiguous":  # which is a clone in PyTorch
+            kwargs = {"memory_format": contiguous_format}
+        elif op.name == "index":
+            places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
+            public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # PyTorch's
+        result = offer(hooks.operator(op.name, public, args, kwargs), args, kwargs)
+    tracked = op.differentiable and _grad.get() and not is_inference_mode_enabled()
+    if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
+        return result
+    state.on_tensors = True
+    place = next(tensor for tensor in tensors if isinstance(tensor, Tensor)).device
+    tensors = for_rules(op, dispatch_key(_dtype_of(result), place), tensors)
+    results = list(result) if isinstance(result, (tuple, list)) else [result]
+    results = [_shallow(item) if any(item is tensor for tensor in tensors) else item for item in results]
+    arrays, keys = [item._array for item in results], tuple(item._key for item in results)
+    waiting, SAVE_HOOKS[:] = SAVE_HOOKS[:], []  # hooks get the tensors of the class, once the node has them
+    if op.results or op.returns_list:
+        recorded = op.record(arrays, keys, *tensors, *params)
+    elif op.variadic:
+        recorded = [op.record(arrays[0], keys[0], tensors, params)]
+    else:
+        recorded = [op.record(arrays[0], keys[0], *tensors, *params)]
+    for item, place in zip(results, recorded, strict=True):
+        item._node, item._requires_grad = place._node, place._requires_grad
+    node = recorded[0].grad_fn
+    node.on_tensors = True
+    _keep_outputs(node, results)
+    SAVE_HOOKS[:] = waiting
+    for context in waiting[-1:]:
+        _pack(node, context)
+    return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
+
+
+# Functions that are made of other operations here, and are one of PyTorch's operators.
+_OPERATORS = frozenset({"equal", "index_select", "masked_select"})
+
+
+def _compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of which an argument is a wrapper: as the class says, where it is one operator and nothing is recorded."""
+    if kwargs.get("out") is not None or (name in _OPERATORS and not _is_tracked(args)):
+        return _ask(name, args, kwargs)
+    if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
+        return _ask("mm", args, kwargs)
+    return compute(*args, **kwargs)
+
+
+def _is_tracked(args: tuple[Any, ...]) -> bool:
+    return _grad.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args)
+
+
+def _one_operator(name: str) -> Callable[..., Any]:
+    compute = getattr(Tensor, name)
+    return lambda self, *args, **kwargs: _compute_on_wrappers(name, compute, (self, *args), kwargs)
+
+
+def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
+    """An index of arrays and whole dimensions as PyTorch lists it, with None for the latter; None if it has anything else."""
+    used = sum(getattr(item, "ndim", 1) if str(getattr(item, "dtype", "")) == "bool" else 1 for item in index if item is not ...)
+    found: list[Tensor | None] = []
+    for item in index:
+        if item is ...:
+            found += [None] * (ndim - used)
+        elif isinstance(item, slice) and item == slice(None):
+            found.append(None)
+        elif hasattr(item, "dtype"):
+            found.append(as_tensor(item))
+        else:
+            return None
+    return found
+
+
+def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """A call without the backend that computes it, which is another one for what the class holds, and what follows that.
+
+    Also the function that takes such arguments, unless PyTorch has one of the name.
+    """
+    place = op.param_names.index("backend")
+    args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
+    if op.name in _IN_PYTORCH:
+        return None, args
+
+    def function(*args: Any) -> Any:
+        return op.function(*args, args[0]._key.backend, *params[place + 1 :])
+
+    function.__name__ = op.name
+    return function, args
+
+
+_IN_PYTORCH = frozenset({"unfold", "as_strided"})
+_LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
+
+
+def _part(tensor: Tensor, index: Any) -> Any:
+    """What a basic index chooses, dimension by dimension, as PyTorch asks for it."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if ... in items:
+        place = items.index(...)
+        used = sum(item is not None for item in items) - 1
+        items[place : place + 1] = [slice(None)] * (tensor.ndim - used)
+    result, dim = _shallow(tensor), 0
+    for place, item in enumerate(items):
+        if type(result) not in overriding.DISPATCHING:  # the class has returned another tensor, which knows the rest itself
+            return result[(slice(None),) * dim + tuple(items[place:])]
+        if item is None:
+            result = _ask("unsqueeze", (result, dim), {})
+        elif isinstance(item, slice):
+            length = result.shape[dim]
+            start, stop, step = item.indices(length)
+            if (start, stop, step) != (0, length, 1):
+                result = _ask("slice", (result, dim, start, stop, *([step] if step != 1 else [])), {})
+        else:
+            result = _ask("select", (result, dim, item), {})
+            continue
+        dim += 1
+    return result
+
+
+def _dtype_of(result: Any) -> dtypes.dtype:
+    """The dtype of what a class returned; of several tensors, that of the first."""
+    return (result[0] if isinstance(result, (tuple, list)) else result).dtype  # type: ignore[no-any-return]  # of a tensor
+
+
+def _keep_outputs(node: Any, results: list[Tensor]) -> None:
+    """Let a node that has saved its own results have them as wrappers again."""
+    for index, holder in saved_outputs(node):
+        holder.__dict__["_wrapper"] = _shallow(results[index])
+
+
+def _pack(node: Any, context: Any) -> None:
+    """Let the hooks of a context have what a node has saved."""
+
+    def packed(saved: Any) -> Any:
+        if not is_saved_tensor(saved):
+            return saved
+        index = saved[0].__dict__.get("_output_of")
+        tensor = saved[0] if index is None else _shallow(saved[0].__dict__["_wrapper"])
+        if index is not None:
+            tensor.__dict__["_output_of"] = index
+        return context.pack(tensor)
+
+    for name in node.saves:
+        value = getattr(node, name)
+        several = isinstance(value, (tuple, list)) and not is_saved_tensor(value)
+        setattr(node, name, type(value)(map(packed, value)) if several else packed(value))
+
+
+def _shallow(tensor: Tensor) -> Any:
+    """Another object that holds the same, without history."""
+    copy = new(type(tensor))
+    copy._array, copy._key, copy._storage = tensor._array, tensor._key, tensor._storage
+    copy._requires_grad, copy._node, copy._grad, copy._view = False, None, None, None
+    copy.__dict__.update(tensor.__dict__)
+    return copy
+
+
+# --- methods that are no operations -------------------------------------------------------------------------------
+
+
+def _ask(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return offer(hooks.operator(name, None, args, kwargs), args, kwargs)
+
+
+def _detach(self: Tensor) -> Tensor:
+    return _ask("detach", (self,), {})  # type: ignore[no-any-return]  # what a class returns
+
+
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    options = {name: value for name, value in kwargs.items() if value is not None and name not in ("copy", "other")}
+    other = kwargs.get("other")
+    for argument in args:
+        if isinstance(argument, Tensor):
+            other = argument
+        elif isinstance(argument, dtypes.dtype):
+            options["dtype"] = argument
+        elif isinstance(argument, (str, device)):
+            options["device"] = argument
+    if other is not None:
+        options |= {"dtype": other.dtype, "device": other.device}
+    if "device" in options:
+        options["device"] = canonical(device(options["device"]))
+    if (
+        options.get("dtype", self.dtype) is self.dtype
+        and options.get("device", self.device) == self.device
+        and not kwargs.get("copy")
+    ):
+        return self
+    return _ask("_to_copy", (self,), options)  # type: ignore[no-any-return]  # what a class returns
+
+
+def _data(self: Tensor) -> Tensor:
+    return self.detach()
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    _become(self, value)
+
+
+def _become(target: Tensor, source: Tensor) -> None:
+    """Let a wrapper hold what another one does."""
+    target._array, target._key = source._array, source._key
+    target.__dict__.update({name: value for name, value in source.__dict__.items() if name not in ("_is_param", "_grad_dtype")})
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        tracked = _grad.get() and any(isinstance(t, Tensor) and t._requires_grad for t in (self, *args))
+        if not tracked:
+            _ask(name, (self, *args), kwargs)
+            (self._storage or self._own_storage()).version += 1
+            return self
+        if self._requires_grad and self._node is None:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        result = getattr(_shallow_with_history(self), name.rstrip("_"))(*args, **kwargs)
+        _become(self, result)
+        self._node, self._requires_grad = result._node, result._requires_grad
+        self._storage = Storage()
+        return self
+
+    return method
+
+
+def _shallow_with_history(tensor: Tensor) -> Any:
+    copy = _shallow(tensor)
+    copy._node, copy._requires_grad = tensor._node, tensor._requires_grad
+    return copy
+
+
+def _held(self: Any) -> list[Tensor]:
+    """The tensors that a wrapper holds.  RuntimeError if its class does not say which."""
+    if not hasattr(self, "__tensor_flatten__"):
+        raise RuntimeError(
+            f"{type(self).__name__} must define __tensor_flatten__, which names the tensors whose memory is shared"
+        )
+    return [getattr(self, name) for name in self.__tensor_flatten__()[0]]
+
+
+def _share_memory_(self: Tensor) -> Tensor:
+    for part in _held(self):
+        part.share_memory_()
+    return self
+
+
+def _is_shared(self: Tensor) -> bool:
+    return all(part.is_shared() for part in _held(self))
+
+
+_KEPT = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
+_CONVERSIONS = {
+    "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "long": dtypes.int64,
+    "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
+}  # fmt: skip
+
+
+def _converting(target: Any) -> Callable[..., Any]:
+    return lambda self, **options: self.to(target)
+
+
+def _new(name: str) -> Callable[..., Any]:
+    """The method that asks the class for a new tensor: of these sizes, given as one argument or as several."""
+
+    def method(self: Tensor, size: Any, *rest: Any, **options: Any) -> Tensor:
+        if not isinstance(size, (tuple, list)):
+            size, rest = (size, *rest), ()
+        given = {key: value for key, value in options.items() if value not in (None, False) or key == "fill_value"}
+        requires_grad = given.pop("requires_grad", False)
+        made: Tensor = _ask(name, (self, tuple(size), *rest), given)
+        return made.requires_grad_() if requires_grad else made
+
+    return method
+
+
+def _prepare(cls: type[Tensor]) -> None:
+    """Let those methods of a wrapper subclass that are made of no operation ask the class, too."""
+    methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
+    methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
+    methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}
+    methods |= {name: _one_operator(name) for name in (*_OPERATORS, "matmul")} | {"__matmul__": _one_operator("matmul")}
+    methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared}
+    methods["data"] = property(_data, _set_data)
+    methods |= {name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
+    for name in vars(Tensor):
+        if name.endswith("_") and not name.startswith("_") and name not in _KEPT:
+            methods[name] = _in_place(name)
+        elif overriding.OPERATOR_METHODS.get(name, "").endswith("_"):  # `a += b`
+            methods[name] = _in_place(overriding.OPERATOR_METHODS[name])
+    offered = cls.__torch_function__ is not overriding._disabled_torch_function_impl
+    for name, method in methods.items():
+        if next(base for base in cls.__mro__ if name in vars(base)) is not Tensor:
+            continue
+        if not isinstance(method, property):
+            method = functools.wraps(getattr(Tensor, name))(method)
+            method = overriding.offered(method) if offered else method
+        setattr(cls, name, method)
+
+
+hooks.below_autograd, hooks.ask_class, hooks.compute_on_wrappers = _below_autograd, _ask, _compute_on_wrappers
+hooks.prepare_dispatching = _prepare
+attach(_make_wrapper_subclass=staticmethod(_make_wrapper_subclass))

@@ -1,0 +1,363 @@
+"""Operators that libraries define: `torch.library`.
+
+>>> import flambeau as torch
+>>> @torch.library.custom_op("docs::scale", mutates_args=())
+... def scale(x: torch.Tensor, by: float) -> torch.Tensor:
+...     return x * by
+>>> scale.register_autograd(lambda ctx, grad: (grad * ctx.by, None),
+...                         setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[1]))
+>>> x = torch.ones(2, requires_grad=True)
+>>> torch.ops.docs.scale(x, 3.0).sum().backward()
+>>> x.grad
+tensor([3., 3.])
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from . import operators as _operator
+from .operators import Operator
+from .ops import OpOverload, OpOverloadPacket
+from .schema import infer_schema, parse
+
+__all__ = [
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
+    "infer_schema", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch",
+    "register_vmap", "triton_op", "wrap_triton",
+]  # fmt: skip
+
+fallthrough_kernel = _operator.fallthrough_kernel
+_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS"}
+
+
+class Library:
+    """A namespace in which operators are defined (`DEF`, `FRAGMENT`), or given kernels (`IMPL`).
+
+    Args:
+        ns: the namespace, as in `torch.ops.<ns>`.
+        kind: `DEF`, `FRAGMENT` or `IMPL`.
+        dispatch_key: what kernels are for, unless `impl` is told otherwise.
+
+    Raises:
+        ValueError: `kind` is none of these, or the namespace is one of PyTorch's own.
+
+    >>> import flambeau as torch
+    >>> library = torch.library.Library("docs2", "DEF")
+    >>> library.define("double(Tensor x) -> Tensor")
+    'double'
+    >>> library.impl("double", lambda x: 2 * x, "CPU")
+    >>> torch.ops.docs2.double(torch.ones(2))
+    tensor([2., 2.])
+    """
+
+    ns: str
+    kind: str
+    dispatch_key: str
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if kind == "DEF" and ns in ("prim", "aten"):
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        self._defined: list[Operator] = []
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Define an operator; returns its name.
+
+        Raises:
+            RuntimeError: the declaration cannot be read, or the operator is defined already.
+        """
+        parsed = parse(schema, self.ns)
+        name = parsed.name.partition("::")[2]
+        self._defined.append(_operator.define(parsed))
+        return f"{name}.{parsed.overload_name}" if parsed.overload_name else name
+
+    def impl(
+        self,
+        op_name: str | OpOverload,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+    ) -> None:
+        """Register a kernel of an operator.
+
+        Args:
+            op_name: the operator, of this namespace.
+            fn: the function that computes it.
+            dispatch_key: what it is for: `CPU`, `CUDA`, `Meta`, `Autograd`, `CompositeExplicitAutograd`,
+                `CompositeImplicitAutograd` (the default).
+            with_keyset: whether the function takes the keys of the call before its arguments.
+            allow_override: whether another kernel may be there already.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            RuntimeError: there is no such operator, or a kernel is there already.
+        """
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        name = op_name.name() if isinstance(op_name, OpOverload) else op_name
+        qualified = name if "::" in name else f"{self.ns}::{name}"
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        kernel = functools.partial(fn, key) if with_keyset else fn
+        _operator.find(qualified).register(key, kernel, allow_override)
+
+    def _destroy(self) -> None:
+        """Take back what was defined."""
+        for operator in self._defined:
+            _operator.remove(operator)
+        self._defined.clear()
+
+
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+    """Define an operator.
+
+    Args:
+        qualname: namespace and name, as in `mylib::scale`.
+        schema: its arguments and results, as in `(Tensor x, float by) -> Tensor`.
+        lib: the namespace it belongs to; by default, one of its own.
+        tags: ignored.
+    """
+    namespace, name = _operator.split(qualname)
+    (lib or Library(namespace, "FRAGMENT")).define(name + schema)
+
+
+def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
+    """Register a kernel of an operator for device types, or `"default"`; without `func`, a decorator."""
+    if func is None:
+        return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
+    operator = _operator.find(qualname)
+    for kind in (types,) if isinstance(types, str) else types:
+        key = "CompositeExplicitAutograd" if kind == "default" else _KEYS.get(kind, kind)
+        operator.register(key, func, True)
+    return func
+
+
+# --- operators from Python functions --------------------------------------------------------------------------------
+
+
+class CustomOpDef:
+    """An operator made of a Python function: called as that, and as `torch.ops.<ns>.<name>`."""
+
+    def __init__(self, operator: Operator, function: Callable[..., Any]) -> None:
+        self._operator = operator
+        self._init_fn = function
+        functools.update_wrapper(self, function)
+        self._qualname = operator.schema.name
+        self._namespace, self._name = _operator.split(self._qualname)
+
+    @property
+    def _opoverload(self) -> OpOverload:
+        return self._operator.overload
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._operator.overload(*args, **kwargs)
+
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Give it another function for device types; without `fn`, a decorator."""
+        return register_kernel(self, device_types, fn)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Say what it returns for tensors without values."""
+        self._operator.fake = fn
+        return fn
+
+    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
+        """Give it a derivative: `backward(ctx, *grads)`, and `setup_context(ctx, inputs, output)` to keep what that needs."""
+        self._operator.register_autograd(backward, setup_context)
+
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
+        """Give it a rule for `vmap`: `func(info, in_dims, *args)` returns the results and where their batch dimensions are."""
+        return register_vmap(self, func)
+
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
+        """Let it compute in a dtype while autocast is on for a device type."""
+        self._operator.autocast[device_type] = cast_inputs
+
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Say what it does with arguments of a tensor subclass; without `fn`, a decorator."""
+        return register_torch_dispatch(self, torch_dispatch_class, fn)
+
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Any:
+        """A context in which the function for a device type is, or is not, used."""
+        return self._operator.kernel_enabled(_KEYS.get(device_type, device_type), enabled)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
+    """Make an operator of a Python function; without `fn`, a decorator.
+
+    What is inside is not differentiated: `register_autograd` gives it a derivative.
+
+    Args:
+        name: namespace and name, as in `mylib::scale`.
+        fn: the function, annotated.
+        mutates_args: the names of the arguments that it changes in place, or `"unknown"`.
+        device_types: for which it is; by default, for all.
+        schema: its arguments and results, in place of what the annotations say.
+        tags: ignored.
+
+    Raises:
+        ValueError: the annotations say nothing, or what operators do not have; the name has no namespace.
+    """
+    if fn is None:
+        return lambda function: custom_op(
+            name, function, mutates_args=mutates_args, device_types=device_types, schema=schema, tags=tags
+        )
+    return _made(name, fn, mutates_args, schema, "CompositeExplicitAutograd", device_types)
+
+
+def _made(
+    name: str, fn: Callable[..., Any], mutates: str | Iterable[str], schema: str | None, key: str, devices: Any = None
+) -> CustomOpDef:
+    namespace, short = _operator.split(name)
+    text = infer_schema(fn, mutates_args=mutates) if schema is None else schema
+    operator = _operator.define(parse(short + text, namespace), replace=True)
+    operator.is_custom = True
+    for each in [key] if devices is None else [devices] if isinstance(devices, str) else devices:
+        operator.register(_KEYS.get(each, each), fn, True)
+    return CustomOpDef(operator, fn)
+
+
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
+) -> Any:
+    """Make an operator of a Python function whose inside is seen, and differentiated; without `fn`, a decorator."""
+    if fn is None:
+        return lambda function: triton_op(name, function, mutates_args=mutates_args, schema=schema)
+    made = _made(name, fn, mutates_args, schema, "CompositeImplicitAutograd")
+    made._operator.is_custom = False
+    return made
+
+
+def wrap_triton(triton_kernel: Any, /) -> NoReturn:
+    """Refuse: kernels of Triton's compute on PyTorch's memory.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise RuntimeError(f"{triton_kernel!r} is a Triton kernel, which flambeau cannot run: give the operator a function in Python")
+
+
+Op = str | OpOverload | CustomOpDef
+
+
+def _operator_of(op: Any) -> Operator:
+    if isinstance(op, CustomOpDef):
+        return op._operator
+    if isinstance(op, OpOverloadPacket):
+        op = op.default
+    if isinstance(op, (str, OpOverload)):
+        return _operator.find(op if isinstance(op, str) else op.name())
+    raise ValueError(f"expected an operator, or the name of one, not {op!r}")
+
+
+def register_fake(
+    op: Op,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = True,
+) -> Any:
+    """Say what an operator returns for tensors without values; without `func`, a decorator."""
+    operator = _operator_of(op)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        operator.fake = function
+        return function
+
+    return register if func is None else register(func)
+
+
+def impl_abstract(
+    qualname: Op, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Any:
+    """The old name of `register_fake`."""
+    return register_fake(qualname, func, lib=lib)
+
+
+def register_kernel(
+    op: Op, device_types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Give an operator a function for device types; without `func`, a decorator."""
+    operator = _operator_of(op)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        kinds = [device_types] if isinstance(device_types, str) or device_types is None else device_types
+        for kind in kinds:
+            operator.register("CompositeExplicitAutograd" if kind is None else _KEYS.get(kind, kind), function, True)
+        return function
+
+    return register if func is None else register(func)
+
+
+def register_autograd(
+    op: Op, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Library | None = None
+) -> None:
+    """Give an operator a derivative: `backward(ctx, *grads)`, and `setup_context(ctx, inputs, output)` for what that needs."""
+    _operator_of(op).register_autograd(backward, setup_context)
+
+
+def register_vmap(op: Op, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Give an operator a rule for `vmap`: `func(info, in_dims, *args)`; without `func`, a decorator."""
+    operator = _operator_of(op)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        operator.vmap = function
+        return function
+
+    return register if func is None else register(func)
+
+
+def register_autocast(op: Op, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
+    """Let an operator compute in a dtype while autocast is on for a device type."""
+    _operator_of(op).autocast[device_type] = cast_inputs
+
+
+def register_torch_dispatch(
+    op: Op, torch_dispatch_class: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Say what an operator does with arguments of a tensor subclass: `func(cls, op, types, args, kwargs)`."""
+    operator = _operator_of(op)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        operator.dispatches[torch_dispatch_class] = function
+        return function
+
+    return register if func is None else register(func)
+
+
+def get_ctx() -> Any:
+    """Refuse: sizes that are known only when a graph runs do not exist where there are no graphs.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise RuntimeError("get_ctx() can only be called inside of a function that register_fake was given, while a graph is traced")
+
+
+def get_kernel(op: Op, dispatch_key: Any) -> Callable[..., Any]:
+    """The function that computes an operator for a dispatch key.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    return _operator_of(op).kernel_for(str(dispatch_key).rpartition(".")[2])

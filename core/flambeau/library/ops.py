@@ -1,0 +1,336 @@
+"""`torch.ops`: operators by namespace and name, those that libraries define, and as `aten` the functions that are there.
+
+>>> import flambeau as torch
+>>> torch.ops.aten.add(torch.ones(2), 1)
+tensor([2., 2.])
+>>> torch.ops.aten.add.Tensor
+<OpOverload(op='aten.add', overload='Tensor')>
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import flambeau as torch
+
+from ..engine.calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, wanted
+from ..extension.aten import ATEN
+from .schema import FunctionSchema
+
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
+
+# What PyTorch calls the forms of its own operators: here, one function takes the arguments of all of them.
+_ATEN_OVERLOADS = re.compile(
+    r"default|out|self|source|other|values|names|dimname|element_size|start|start_step|start_out|step|low|low_generator|generator|"
+    r"range|using_ints|size|vec|stable|indices|sections|input|input_with_values|p|from|to|correction|unary|padding|pad_mode|"
+    r"(dtype|device|prim_Device|prim_other|prim_dtype|other_layout|layout)(_layout)?|"
+    r"(grad_input|weights|any|max|min|upper|Dimname|IntList|IntArrayRef|memory_format|decimals|mode|rounding|tensor)\w*|"
+    r"(Tensor|Scalar|int|float|bool|complex|str|dim|dims|t|self|names|ScalarOpt|ScalarList|TensorList|List)(_\w+)*"
+)
+
+# Operators that packages above the core have.
+_ELSEWHERE = {
+    "torchvision": "flambeau_vision.ops",
+    "higher_order": "flambeau_nnlib.compile.higher_order",
+    "profiler": "flambeau.autograd.profiler",
+}
+_ATEN_FAMILIES = ("linalg", "fft", "special")
+
+
+class OpOverload:
+    """One form of an operator: what it computes with, and how it is declared."""
+
+    def __init__(self, packet: OpOverloadPacket, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> None:
+        self._packet, self._overloadname, self._call, self._schema_object = packet, overload, call, schema
+        self.namespace: str = packet.namespace
+        self.__name__: str = f"{packet.__name__}.{overload}"
+        self.__qualname__ = self.__name__
+        self.__module__ = f"torch.ops.{packet.namespace}"
+        self.__doc__ = call.__doc__
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if open_modes.get() and wanted((), name=self.__name__):
+            return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
+        return self._call(*args, **kwargs)
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """The function that computes it."""
+        return self._call
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """The operator, with all its forms."""
+        return self._packet
+
+    @property
+    def _schema(self) -> FunctionSchema:
+        if self._schema_object is None:
+            raise RuntimeError(f"{self}: flambeau's own functions take what PyTorch's take, but have no schema")
+        return self._schema_object
+
+    def name(self) -> str:
+        """The name with its namespace, and that of the form unless it is the only one."""
+        overload = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self.namespace}::{self._packet.__name__}{overload}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self._packet}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self._packet}.{self._overloadname}"
+
+    def __hash__(self) -> int:
+        return hash((self.namespace, self.__name__))
+
+    def __reduce__(self) -> Any:
+        return _found, (self.namespace, self._packet.__name__, self._overloadname)
+
+    def __deepcopy__(self, memo: Any) -> OpOverload:
+        return self
+
+
+class HigherOrderOperator(ABC):
+    """An operator that takes functions, or has other arguments than `library` can declare.  For tensordict.
+
+    A subclass says in its `__call__` what it takes, and has the work done by `super().__call__`: by the class of an argument that
+    overrides calls, else by the function that `py_impl` was given first.
+
+    Args:
+        name: under which it is an attribute of `torch.ops.higher_order`.
+        cacheable: no matter: nothing is compiled.
+    """
+
+    namespace = "higher_order"
+
+    def __init__(self, name: str, *, cacheable: bool = False) -> None:
+        self._name = self.__name__ = name
+        self.__module__ = "torch.ops.higher_order"
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}
+        setattr(ops.higher_order, name, self)
+
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator: the function computes the operator."""
+        return lambda function: self.py_kernels.setdefault(key, function)
+
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    @abstractmethod
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        values = relevant([*args, *kwargs.values()])
+        if has_torch_function(values):
+            return handle_torch_function(self, values, *args, **kwargs)
+        if not self.py_kernels:
+            raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name}: py_impl registers one")
+        return next(iter(self.py_kernels.values()))(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<HigherOrderOperator(op='{self._name}')>"
+
+
+class OpOverloadPacket:
+    """An operator: called, it is its default form; its other forms are attributes."""
+
+    namespace: str
+    __name__: str
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self.namespace, self.__name__ = namespace, name
+        self.__module__ = f"torch.ops.{namespace}"
+        self.__qualname__ = name
+        self._qualified_op_name = f"{namespace}::{name}"
+        self._forms: dict[str, OpOverload] = {}
+
+    def add(self, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> OpOverload:
+        """Add a form."""
+        self._forms[overload or "default"] = form = OpOverload(self, overload or "default", call, schema)
+        return form
+
+    def overloads(self) -> list[str]:
+        """The names of the forms."""
+        return list(self._forms)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        form = self._forms.get("default") or next(iter(self._forms.values()))
+        return form(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        forms = self.__dict__.get("_forms", {})
+        if name in forms:
+            return forms[name]
+        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):
+            return self.add(name, forms["default"].op, None)
+        raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._forms)
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __reduce__(self) -> Any:
+        return _found, (self.namespace, self.__name__, None)
+
+    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+        return self
+
+
+class _OpNamespace(ModuleType):
+    """The operators of a library."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+        self._dir: list[str] = []
+
+    def packet(self, name: str) -> OpOverloadPacket:
+        """The operator of a name; a new one, without forms, if there is none."""
+        found: OpOverloadPacket | None = self.__dict__.get(name)
+        if found is None:
+            found = OpOverloadPacket(self.name, name)
+            setattr(self, name, found)
+            self._dir.append(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dir)
+
+    def __getattr__(self, name: str) -> Any:
+        function = None if name.startswith("__") else self._function(name)
+        if function is None:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+        packet = self.packet(name)
+        packet.add("default", function, None)
+        return packet
+
+    def _function(self, name: str) -> Any:
+        """What flambeau has in the place of one of PyTorch's operators."""
+        if self.name == "aten":
+            return _aten(name)
+        if self.name in _ELSEWHERE:
+            return getattr(import_module(_ELSEWHERE[self.name]), name, None)
+        return None
+
+
+def _aten(name: str) -> Any:
+    """The function or method that computes an operator of PyTorch's; None if there is none."""
+    if name in ATEN:
+        return ATEN[name]
+    family, _, rest = name.partition("_")
+    if family in _ATEN_FAMILIES and hasattr(getattr(torch, family), rest):
+        return getattr(getattr(torch, family), rest)
+    for place in (torch, torch.nn.functional):
+        if callable(getattr(place, name, None)) and not isinstance(getattr(place, name), (type, ModuleType)):
+            return getattr(place, name)
+    method = getattr(torch.Tensor, name, None)
+    return method if callable(method) else None
+
+
+# PyTorch's names for operations that have others here, and the forms that it calls by their arguments.
+_ATEN_NAMES = {
+    "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
+    "pow_scalar": "pow", "mH_": "adjoint",
+}  # fmt: skip
+_PRODUCTS = {"mm": 2, "bmm": 3}  # which here take matrices in any batch
+_BINARY = frozenset({"add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_"})
+_COMPARING = frozenset({
+    "eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor", "fill_", "masked_fill",
+    "masked_fill_", "lerp", "xlogy",
+})  # fmt: skip
+_FORMS = {
+    "transpose": "int", "select": "int", "unbind": "int", "split": "Tensor", "slice": "Tensor", "index": "Tensor",
+    "where": "self", "max": "dim", "min": "dim",
+}  # fmt: skip
+_WITH_DIM = {"sum": "dim_IntList", "mean": "dim", "any": "dim", "all": "dim", "prod": "dim_int", "squeeze": "dim"}
+
+
+def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+    """The form of an operator of `aten` that PyTorch asks a subclass for, for an operation and its arguments.
+
+    `function` computes the operation with these arguments; without it, there has to be an operator of that name.
+    """
+    aten = _ATEN_NAMES.get(name, name)
+    if aten in _PRODUCTS and any(arg.ndim != _PRODUCTS[aten] for arg in args):
+        aten = "matmul"
+    if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
+        aten = "t"
+    form = "default"
+    if "out" in kwargs:
+        form = "out"
+    elif aten in _BINARY:
+        form = "Tensor"
+    elif aten in _COMPARING:
+        form = "Tensor" if len(args) > 1 and isinstance(args[-1], torch.Tensor) else "Scalar"
+    elif aten == "pow":
+        form = "_".join("Tensor" if isinstance(arg, torch.Tensor) else "Scalar" for arg in args)
+    elif aten == "view" and isinstance(args[-1], torch.dtype):
+        form = "dtype"
+    elif aten in _WITH_DIM:
+        form = _WITH_DIM[aten] if len(args) > 1 or "dim" in kwargs else form
+    else:
+        form = _FORMS.get(aten, form)
+    known = _aten(aten)
+    if known is None or (function is not None and aten == name and function is not known and not _takes_alike(function, known)):
+        packet = OpOverloadPacket("aten", aten)
+        return packet.add(form, function or known, None)
+    return getattr(getattr(ops.aten, aten), form)  # type: ignore[no-any-return]  # what `__getattr__` finds
+
+
+@functools.cache
+def _takes_alike(function: Any, known: Any) -> bool:
+    """Whether two functions take the same arguments by position."""
+    theirs, ours = ([*inspect.signature(f).parameters][1:] for f in (known, function))
+    takes_a_shape = theirs[:1] in (["size"], ["shape"], ["dims"]) and ours in (["shape"], ["dims"])
+    return takes_a_shape or theirs[: len(ours)] == ours
+
+
+def _found(namespace: str, name: str, overload: str | None) -> Any:
+    packet = getattr(getattr(ops, namespace), name)
+    return packet if overload is None else getattr(packet, overload)
+
+
+class _Ops(ModuleType):
+    """All operators, by namespace."""
+
+    __file__ = "_ops.py"
+
+    def __init__(self) -> None:
+        super().__init__("torch.ops")
+        self.loaded_libraries: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"'_Ops' object has no attribute '{name}'")
+        namespace = _OpNamespace(name)
+        setattr(self, name, namespace)
+        return namespace
+
+    def load_library(self, path: str) -> None:
+        """Refuse: compiled operators are written for PyTorch's own C++ classes.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(f"{path}: operators compiled for PyTorch need its C++ library, which flambeau does not have")
+
+    def import_module(self, module: str) -> None:
+        """Import a module, which may define operators."""
+        import_module(module)
+
+
+ops = _Ops()

@@ -1,0 +1,269 @@
+"""Discrete Fourier transforms.
+
+`norm` chooses which transform is scaled by `1 / n`: the inverse one (`"backward"`, the default), the forward one
+(`"forward"`), or both by `1 / sqrt(n)` (`"ortho"`).  `n` and `s` are sizes to which the input is cropped or zero-padded first.
+All functions raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
+
+>>> import flambeau as torch
+>>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
+tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..engine.calls.arguments import Dims, as_python
+from ..engine.calls.record import Out
+from ..engine.calls.wrappers import open_to_overrides, with_out
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from . import creation, factory
+from .fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
+from .joining import roll
+
+__all__ = [
+    "Tensor", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+Sizes = Sequence[int] | int | None
+
+
+def _prepared(name: str, input: Tensor, is_complex: bool) -> Tensor:
+    """The input converted to a complex dtype or, for a transform of real input, to a floating-point one."""
+    dtype = input.dtype
+    if not is_complex and dtype.category == dtypes.COMPLEX:
+        raise RuntimeError(f"{name} expects a real input tensor, but got {dtype.legacy_name}")
+    if dtype in dtypes.HALF:
+        raise RuntimeError(f"Unsupported dtype {dtype.legacy_name}")
+    if dtype.category < dtypes.FLOATING:
+        dtype = dtypes.get_default_dtype()
+    return input.to(dtype.to_complex() if is_complex else dtype)
+
+
+def _one(input: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return (None if n is None else (n,)), (dim,)
+
+
+def _tuple(value: Sizes) -> tuple[int, ...] | None:
+    return (as_python(value),) if isinstance(value, (int, Tensor)) else None if value is None else tuple(value)
+
+
+def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool) -> Tensor:
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    scale = scale_of(norm, forward)
+    if forward and dims and not input._requires_grad and input.dtype.category < dtypes.COMPLEX:
+        return real_to_complex(sized(_prepared(name, input, False), dims, sizes), dims, scale, False)  # half of the work
+    prepared = sized(_prepared(name, input, True), dims, sizes)
+    return complex_to_complex(prepared, dims, scale, forward) if dims else prepared
+
+
+def _r2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = True, onesided: bool = True) -> Tensor:
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    scale = scale_of(norm, forward)
+    prepared = _prepared(name, input, False)
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    spectrum = real_to_complex(sized(prepared, dims, sizes), dims, scale, onesided)
+    return spectrum if forward else spectrum.conj()
+
+
+def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = False) -> Tensor:
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    scale = scale_of(norm, forward)
+    last = 2 * (input.shape[dims[-1]] - 1) if sizes[-1] == -1 else sizes[-1]
+    if last < 1:
+        raise RuntimeError(f"Invalid number of data points ({last}) specified")
+    prepared = sized(_prepared(name, input, True), dims, (*sizes[:-1], last // 2 + 1))
+    return complex_to_real(prepared.conj() if forward else prepared, dims, scale, last)
+
+
+def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) -> Tensor:
+    """The inverse transform of several dimensions of real input: first the last dimension, which is halved, then the others."""
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    scale = scale_of(norm, False)
+    halved = real_to_complex(sized(_prepared(name, input, False), dims, sizes), dims[-1:], scale, True)
+    return complex_to_complex(halved.conj_physical(), dims[:-1], scale, False) if dims[1:] else halved.conj()
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The one-dimensional discrete Fourier transform."""
+    if input.dtype.category < dtypes.COMPLEX:
+        return _r2c("fft", input, *_one(input, n, dim), norm, onesided=False)
+    return _c2c("fft", input, *_one(input, n, dim), norm, True)
+
+
+@with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `fft`."""
+    if input.dtype.category < dtypes.COMPLEX:
+        return _r2c("ifft", input, *_one(input, n, dim), norm, forward=False, onesided=False)
+    return _c2c("ifft", input, *_one(input, n, dim), norm, False)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """The two-dimensional discrete Fourier transform."""
+    return _c2c("fft2", input, s, dim, norm, True)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of `fft2`."""
+    return _c2c("ifft2", input, s, dim, norm, False)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """The discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all."""
+    return _c2c("fftn", input, s, dim, norm, True)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """The inverse of `fftn`."""
+    return _c2c("ifftn", input, s, dim, norm, False)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The transform of real input: its `n // 2 + 1` non-negative frequencies, which determine the others.
+
+    >>> import flambeau as torch
+    >>> torch.fft.rfft(torch.ones(4))
+    tensor([4.+0.j, 0.+0.j, 0.+0.j])
+    """
+    return _r2c("rfft", input, *_one(input, n, dim), norm)
+
+
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `rfft`, with output size `n`; by default `2 * (m - 1)` for `m` frequencies."""
+    return _c2r("irfft", input, *_one(input, n, dim), norm)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """The two-dimensional transform of real input; the last dimension is halved."""
+    return _r2c("rfft2", input, s, dim, norm)
+
+
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of `rfft2`."""
+    return _c2r("irfft2", input, s, dim, norm)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """The multi-dimensional transform of real input; the last dimension is halved."""
+    return _r2c("rfftn", input, s, dim, norm)
+
+
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """The inverse of `rfftn`."""
+    return _c2r("irfftn", input, s, dim, norm)
+
+
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The (real) transform of a Hermitian-symmetric signal, of which the first half is given."""
+    return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
+
+
+@with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `hfft`."""
+    return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """The two-dimensional `hfft`; the last dimension of the input is halved."""
+    return _c2r("hfft2", input, s, dim, norm, forward=True)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of `hfft2`."""
+    return _ihfftn("ihfft2", input, s, dim, norm)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """The multi-dimensional `hfft`; the last dimension of the input is halved."""
+    return _c2r("hfftn", input, s, dim, norm, forward=True)
+
+
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """The inverse of `hfftn`."""
+    return _ihfftn("ihfftn", input, s, dim, norm)
+
+
+# --- frequencies --------------------------------------------------------------------------------------------------
+
+
+def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
+    """The frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
+
+    >>> import flambeau as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    positions = creation.arange(n, dtype=dtypes.float64, device="cpu")
+    return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)
+
+
+def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
+    """The frequencies of `rfft`."""
+    return _frequencies(creation.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
+
+
+def _frequencies(
+    cycles: Tensor,
+    n: int,
+    d: float,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    dtype = dtype or factory._dtype_of(out) or dtypes.get_default_dtype()
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
+    if out is not None:
+        creation.warn_of_length(out, cycles.numel())
+    frequencies = creation.empty(cycles.shape, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
+    return factory._finish(frequencies, requires_grad, out)
+
+
+def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
+    return tuple(range(input.ndim)) if dim is None else _tuple(dim)  # type: ignore[return-value]  # None only for None
+
+
+def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
+    """Move the zero frequency from the front to the middle."""
+    dims = _all_dims(input, dim)
+    return roll(input, [input.shape[d] // 2 for d in dims], dims)
+
+
+def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    dims = _all_dims(input, dim)
+    return roll(input, [(input.shape[d] + 1) // 2 for d in dims], dims)
+
+
+open_to_overrides(globals(), __all__, native=__all__)

@@ -1,0 +1,231 @@
+"""Norms of vectors and matrices, condition number and rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...engine.calls.arguments import Dims, Number, as_python
+from ...engine.calls.record import Out
+from ...engine.calls.wrappers import with_out
+from ...engine.tensors.tensor import Tensor
+from ...engine.values import dtypes
+from ..reductions import _vector_norm, amax, amin
+from ..views import wrap_dim
+from .checks import check_floating, check_matrix, promote_square
+from .decompositions import eigvalsh, svdvals
+from .solves import inv_ex, tolerance
+
+__all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
+
+
+def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
+    """`A` cast to `dtype`, if one is given; raises if either dtype does not suit a norm."""
+    if A.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy_name}")
+    if dtype is None:
+        return A
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype.legacy_name}")
+    if A.dtype.is_complex is not dtype.is_complex:
+        kind = "complex" if A.dtype.is_complex else "real"
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype.legacy_name}")
+    if dtypes.promote_types(A.dtype, dtype) is not dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to "
+            f"the specified dtype ({dtype.legacy_name})"
+        )
+    return A.to(dtype)
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    if dim is None:
+        return None
+    dims = tuple(wrap_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return dims or None
+
+
+def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
+    """Raise for an empty input where the norm is an extreme value, which has no identity."""
+    if x.numel() or not (ord < 0 or ord == math.inf):
+        return
+    shown = f"{ord:g}"
+    if dims is None:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does "
+            "not have an identity"
+        )
+    for d in dims:
+        if not x.shape[d]:
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d}because this "
+                "dimension is empty and the operation does not have an identity"
+            )
+
+
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+def vector_norm(
+    input: Tensor, ord: Number = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """The norm `sum(abs(x) ** ord) ** (1 / ord)` of all elements as one vector, or over the dimensions `dim`.
+
+    `inf` and `-inf` are the largest and the smallest absolute value, 0 counts what is not zero.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    ord = as_python(ord)
+    if not isinstance(ord, (int, float)):
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+    input = _cast("linalg.vector_norm", input, dtype)
+    dims = _dims(dim, input.ndim)
+    _refuse_empty(input, ord, dims)
+    return _vector_norm(input, float(ord), dims, keepdim)
+
+
+def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
+    dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
+    if len(dims) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+    first, second = (wrap_dim(d, ndim) for d in dims)
+    if first == second:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dims[0]}, {dims[1]})")
+    return first, second
+
+
+@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
+def matrix_norm(
+    input: Tensor,
+    ord: Number | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """The norm of matrices: "fro", "nuc", or with the sign of `ord` the largest or smallest
+
+    - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
+
+    >>> import flambeau as torch
+    >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
+    tensor(6.)
+    """
+    check_matrix("linalg.matrix_norm", input)
+    input = _cast("linalg.matrix_norm", input, dtype)
+    rows, columns = _two_dims(dim, input.ndim)
+    if ord == "fro":
+        return _vector_norm(input, 2.0, (rows, columns), keepdim)
+    if ord == "nuc" or ord in (2, -2):
+        check_floating("linalg.matrix_norm", input)
+        values = svdvals(input.permute(*(d for d in range(input.ndim) if d not in (rows, columns)), rows, columns))
+        result = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # "nuc" or a number
+        return _restore_dims(result, rows, columns) if keepdim else result
+    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    added, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = _vector_norm(input, 1.0, (added,), True)
+    result = _extreme(sums, compared, ord > 0, keepdim=True)
+    return result if keepdim else result.squeeze((rows, columns))
+
+
+def _extreme(values: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
+    if largest and not values.shape[dim]:  # no number at all: the norm of a matrix without elements is 0
+        return values.sum(dim, keepdim)
+    return (amax if largest else amin)(values, (dim,), keepdim)
+
+
+def _restore_dims(result: Tensor, *dims: int) -> Tensor:
+    """Insert the reduced dimensions again, with size 1, for `keepdim`."""
+    for d in sorted(dims):
+        result = result.unsqueeze(d)
+    return result
+
+
+@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
+def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """`matrix_norm` if `ord` is given and there are two dimensions (`dim`, or all of the input); otherwise `vector_norm`.
+
+    Without `ord`, the 2-norm of all elements or over `dim`.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    dim = as_python(dim)
+    dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
+    if ord is None:
+        return vector_norm(input, 2, dims, keepdim, dtype=dtype)
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    if dims is None and input.ndim > 2:
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D.")
+    if isinstance(ord, str) or (input.ndim == 2 if dims is None else len(dims) == 2):
+        return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
+    return vector_norm(input, ord, dims, keepdim, dtype=dtype)
+
+
+@with_out(Out.RECORDED | Out.UNCHECKED)
+def cond(input: Tensor, p: Any = None) -> Tensor:
+    """The condition number: `norm(input, p) * norm(inv(input), p)`; for None, 2 and -2 the ratio of extreme singular values.
+
+    Infinite for singular matrices.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
+    tensor(4.)
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linalg_cond(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if input.ndim < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if p not in (None, 2, -2) and input.shape[-2] != input.shape[-1]:
+        shown = p if isinstance(p, str) else f"{p:g}"
+        raise RuntimeError(
+            f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {input.shape[-2]} by "
+            f"{input.shape[-1]} matrices"
+        )
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real())
+    if p in (None, 2, -2):
+        values = svdvals(input)
+        largest, smallest = values[..., 0], values[..., -1]
+        return smallest / largest if p == -2 else largest / smallest
+    inverse, info = inv_ex(input)
+    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    return matrix_norm(input, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(input, inverse, info)
+
+
+def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
+    singular = info != 0
+    finite = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)
+    return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)
+
+
+@with_out(Out.UNCHECKED)
+def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The number of singular values that exceed `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.matrix_rank(torch.ones(2, 2))
+    tensor(1)
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linalg_matrix_rank(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    check_matrix("torch.linalg.matrix_rank", input, "input")
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    if rtol is None and (input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF):  # no rounding error to count with
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    if hermitian:
+        promote_square("torch.linalg.matrix_rank", input, "linalg_eigh_cpu")
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=dtypes.int64)
+    input = input.detach()
+    values = eigvalsh(input).abs() if hermitian else svdvals(input)
+    limit = tolerance(amax(values, (-1,)), input.shape, atol, rtol)
+    return (values > limit.unsqueeze(-1)).sum(-1)

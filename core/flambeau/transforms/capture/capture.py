@@ -1,0 +1,354 @@
+"""Capturing one call of a function: it runs once, and what it did becomes programs that do it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...backend import Backend, for_device_type
+from ...engine.calls.inplace import regenerate
+from ...engine.devices.devices import get_default_device
+from ...engine.tape.engine import edge_of, run
+from ...engine.tape.grad_mode import is_grad_enabled
+from ...engine.tensors.tensor import Tensor, wrap
+from ...engine.values.trees import flatten, unflatten
+from .differentiation import CompiledFunctionBackward, RecordedBackward, ones_like, record_backward
+from .effects import Effects
+from .guards import Aliasing, ArgumentGradient, Outside, describe, gradients_of_arguments, tensors_from_outside
+from .passes import needed_calls
+from .program import Program
+from .recorder import Call, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference, references_in
+from .recording import NotCapturable, Recording
+from .results import Results
+from .sources import Source, Sources
+
+__all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
+
+
+@dataclass(slots=True)
+class _History:
+    """A node that some of the results get: its outputs among the new tensors, and its inputs.
+
+    Attributes:
+        program: what a backward runs; None if the step's own backward has freed the graph, so that another one is an error.
+        positions: of the gradients of the inputs, among the program's outputs.
+        watched: the tensors whose memory the program reads.
+    """
+
+    outputs: list[int]
+    inputs: list[Source]
+    program: Program | None = None
+    positions: list[int | None] = field(default_factory=list)
+    watched: list[Source] = field(default_factory=list)
+
+    def attach(self, tensors: Sequence[Tensor], saved: Sequence[Any], arguments: Sequence[Any]) -> None:
+        """Give the results of a replay this history."""
+        inputs = [source.tensor_in(arguments) for source in self.inputs]
+        node = CompiledFunctionBackward.attach(inputs, [tensors[position] for position in self.outputs])
+        if self.program is not None:
+            node.set_up(self.program, self.positions, saved, [source.tensor_in(arguments) for source in self.watched])
+
+
+@dataclass(slots=True)
+class Captured:
+    """What one call of a function did, ready to be done again.
+
+    Attributes:
+        forward: the program of the call, with the step's backward and update if these were part of it.
+        backward: the program that a backward from the results runs; None if there is none.
+        sources: where the forward's inputs come from.
+        results: what the call returns.
+        effects: what the call does to tensors that were there.
+    """
+
+    forward: Program
+    backward: Program | None
+    sources: list[Source]
+    results: Results
+    effects: Effects
+    places: list[tuple[dict[Any, Any], Any]]
+    saved_from: int = 0  # where in the forward's outputs what the backward needs begins
+    effects_from: int = 0
+    histories: list[_History] = field(default_factory=list)
+    generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, and what each draws from
+    outside: list[Outside] = field(default_factory=list)
+    argument_gradients: list[ArgumentGradient] = field(default_factory=list)
+    aliasing: Aliasing | None = None  # where it matters
+    device: int | None = None  # which one was current, where that matters
+    fixed: set[Reference] = field(default_factory=set)  # what lies in the same memory in each replay
+
+    def holds(self, arguments: Sequence[Any]) -> bool:
+        """Whether tensors are still what they were: their shapes and dtypes, which want gradients, and which share memory."""
+        for tensor in self.outside:
+            if not tensor.holds():
+                return False
+        for gradient in self.argument_gradients:
+            if not gradient.holds(arguments):
+                return False
+        if self.aliasing is not None and not self.aliasing.holds(arguments):
+            return False
+        if self.device is not None and self.device != self.forward.recorder.current_device():
+            return False
+        return all(generator._raw is raw for generator, raw in self.generators)
+
+    def replay(self, arguments: Sequence[Any]) -> Any:
+        """Do it again, with these tensors in place of the arguments' (in the order of `tensors_in`)."""
+        arrays = [  # without a call for those from outside, which are most
+            source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
+            for source in self.sources
+        ]
+        self.effects.clear_gradients(arguments)
+        values = self.forward.run(arrays)
+        arrays = []
+        self.effects.apply(values[self.effects_from : self.saved_from], arguments)
+        tensors = self.results.make(values, arguments)
+        if self.histories:
+            between = self.results.add_views(tensors)
+            if is_grad_enabled():
+                for history in self.histories:
+                    history.attach(tensors, values[self.saved_from :], arguments)
+            for view in between:
+                regenerate(view)
+        return self.results.result(tensors, values, arguments)
+
+    def _array(self, source: Source, arguments: Sequence[Any]) -> Any:
+        if source.kind == "number":
+            container, key = self.places[source.position]
+            return container[key]
+        return source.tensor_in(arguments)._array
+
+    @property
+    def exact(self) -> bool:
+        """Whether a replay gives the bits that the call gave."""
+        return all(program.exact for program in (self.forward, self.backward) if program is not None)
+
+    def separate(self) -> bool:
+        """Make each call by itself, rather than several in one loop or program; returns whether there were any of these."""
+        programs = [program for program in (self.forward, self.backward) if program is not None]
+        separated = [program.separate() for program in programs]
+        return any(separated)
+
+    def use_device_graphs(self) -> list[str]:
+        """Replay as graphs of the device from now on; returns why not, for the programs that cannot be."""
+        reasons = [self.forward.use_device_graph(self.fixed, self.saved_from)]
+        if self.backward is not None:
+            reasons.append(self.backward.use_device_graph(self.fixed))
+        return [reason for reason in reasons if reason is not None]
+
+    def touched(self) -> list[Tensor]:
+        """The tensors from outside that it reads or changes."""
+        return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
+
+    def gradients_of_ones(self, leaves: Sequence[Any], positions: Sequence[int], arguments: Sequence[Tensor]) -> list[Any] | None:
+        """The gradients (arrays, or None) of what the results at these positions lead to, if theirs are ones.
+
+        None if there is no backward.
+        """
+        if self.backward is None:
+            return None
+        outputs = [leaves[position] for position in positions]
+        roots = [(edge_of(output), wrap(ones_like(output), output._key.materialized)) for output in outputs]
+        inputs = [source.tensor_in(arguments) for source in self.histories[-1].inputs]
+        gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs and roots else []
+        return [None if gradient is None else gradient._array for gradient in gradients or []]
+
+
+def tensors_in(args: Any, kwargs: Any) -> list[Tensor]:
+    """The tensors in the arguments of a call."""
+    return [leaf for leaf in flatten((args, kwargs))[0] if isinstance(leaf, Tensor)]
+
+
+def capture(
+    function: Callable[..., Any],
+    args: Sequence[Any] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    backend: Backend | None = None,
+    nearby: Sequence[Tensor] = (),
+    numbers: Sequence[tuple[dict[Any, Any], Any]] = (),
+    strict: bool = False,
+) -> tuple[Any, Captured]:
+    """Call a function, and capture what the call does.
+
+    Args:
+        function: the function; it is called once.
+        args, kwargs: its arguments.
+        backend: whose arrays are recorded, beside the CPU's; by default, the first one that arguments, the default device or
+            tensors nearby are on.
+        nearby: other tensors that the function may use.
+        numbers: places of numbers that may change from call to call: dictionary and key.
+        strict: raise where the program looks at a value.
+
+    Returns:
+        what the function returned, and what was captured.
+
+    Raises:
+        Refused: the call has been made (its result is `result`), but cannot be repeated from a record; the message says why.
+        LookedAtValue: with `strict`, at the first look at a value.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.transforms.capture import capture
+        >>> x = torch.arange(3.0)
+        >>> result, captured = capture(lambda x: (2 * x).relu() + 1, (x,))
+        >>> captured.replay([x - 5])
+        tensor([1., 1., 1.])
+        >>> print(captured.forward.code)
+        def step(inputs):
+            a0, = inputs
+            v3 = mul(a0, constant)
+            del a0
+            v4 = relu(v3)
+            del v3
+            v5 = add(v4, constant_1)
+            del v4
+            return (v5,)
+        <BLANKLINE>
+    """
+    kwargs = kwargs or {}
+    if backend is None:
+        backend = _backend_of(tensors_in(args, kwargs), nearby)
+    recording = Recording(backend, numbers, strict)
+    with recording:
+        result = function(*args, **kwargs)
+        try:
+            captured = _captured(recording, result, tensors_in(args, kwargs))
+        except NotCapturable as error:
+            failure: Exception | None = error
+            captured = None
+        else:
+            failure = None
+        result = _plain(result)
+    if captured is None:
+        raise Refused(str(failure), result, recording.recorder.missed)
+    return result, captured
+
+
+class Refused(NotCapturable):
+    """A call was made, but cannot be repeated from a record.
+
+    Attributes:
+        result: what the call returned.
+        missed: the backend that should have been recorded, if that is why.
+    """
+
+    def __init__(self, reason: str, result: Any, missed: Backend | None = None) -> None:
+        super().__init__(reason)
+        self.result, self.missed = result, missed
+
+
+def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backend:
+    """The first backend that is not the CPU's, whose arrays are recorded in any case."""
+    default, host = for_device_type(get_default_device().type), for_device_type("cpu")
+    of_arguments, others = ([tensor._key.backend for tensor in tensors] for tensors in (arguments, nearby))
+    found = [*of_arguments, default, *others]
+    return next((backend for backend in found if backend.recordable and backend is not host), found[0])
+
+
+def _plain(result: Any) -> Any:
+    """The result without recorded numbers and arrays."""
+    leaves, spec = flatten(result)
+    return unflatten([_plain_leaf(leaf) for leaf in leaves], spec)
+
+
+def _plain_leaf(leaf: Any) -> Any:
+    if type(leaf) in (RecordedNumber, RecordedInteger):
+        return leaf.plain
+    return leaf._value if type(leaf) is RecordedArray else leaf
+
+
+def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Captured:
+    """What has been recorded, as programs; the recording must still be open."""
+    recorder = recording.recorder
+    leaves, spec = flatten(result)
+    sources = Sources(recording, arguments)
+    results = Results.of(recording, leaves, spec, sources)
+    backwards = record_backward(recording, results.tensors())
+    results.forget()
+    effects = Effects.of(recording, sources, arguments)
+    _check(recording)
+    outputs = list(results.outputs)
+    effects_from = len(outputs)
+    outputs += effects.references()
+    saved_from = len(outputs)
+    end = next((backward.first for backward in backwards if backward.first is not None), len(recorder.calls))
+    captured = Captured(
+        None, None, [], results, effects, recording.places, saved_from, effects_from,  # type: ignore[arg-type]  # set below
+    )  # fmt: skip
+    for backward in backwards:
+        _add_backward(captured, recording, backward, sources, outputs)
+    sources.find_shared_memory(recorder.calls)
+    needed = needed_calls(recorder, recorder.calls[:end], outputs, sources.all_references())
+    inputs = sources.needed_by(needed, outputs)
+    captured.forward = Program(recorder, needed, inputs, outputs, sources.all_references())
+    captured.sources = [sources.source_of(reference) for reference in inputs]
+    _add_guards(captured, recording, sources, arguments)
+    recorder.forget_dictionaries()
+    if not captured.forward.checks_before_effects:
+        raise NotCapturable("it compares values after it has changed others")
+    return captured
+
+
+def _check(recording: Recording) -> None:
+    """Raise NotCapturable if something was done that no replay could do again."""
+    recorder = recording.recorder
+    if recorder.spoiled:
+        raise NotCapturable(recorder.spoiled)
+    if recording.device != recorder.current_device():
+        raise NotCapturable("another device has become the current one")
+    if recording.spoiled_numbers():
+        raise NotCapturable("a number that was to be followed, such as a learning rate, was replaced")
+
+
+def _add_guards(captured: Captured, recording: Recording, sources: Sources, arguments: list[Tensor]) -> None:
+    """Add what replays rely on, and which gradients they replace without a look at them."""
+    effects, forward = captured.effects, captured.forward
+    changed_gradients = [source for source in effects.places() if source.kind == "gradient"]
+    read = {(source.position, id(source.tensor)) for source in captured.sources + changed_gradients if source.kind == "gradient"}
+    for gradient in effects.gradients:
+        gradient.replaces = (gradient.tensor.position, id(gradient.tensor.tensor)) not in read
+    of_histories = [source for history in captured.histories for source in history.inputs]
+    used = captured.sources + of_histories + captured.results.sources() + changed_gradients
+    captured.outside = tensors_from_outside(recording, used, effects)
+    captured.argument_gradients = gradients_of_arguments(recording, arguments, used, effects)
+    if effects.arrays or _writes_to(recording.recorder, forward.calls, forward.inputs):
+        captured.aliasing = Aliasing(arguments, captured.outside)
+    captured.generators, captured.device = recording.generators, recording.device
+    captured.fixed = {reference for reference, source in sources.found.items() if source.tensor is not None}
+
+
+def _writes_to(recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference]) -> bool:
+    """Whether calls write to memory that was there before."""
+    there = {recorder.group(reference) for reference in inputs}
+    return any(recorder.group(reference) in there for call in calls for reference in call.writes)
+
+
+def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """Those that give constants that nobody writes to: a backward has them for itself rather than from the forward."""
+    written = {recorder.group(reference) for call in recorder.calls for reference in call.writes}
+    return [call for call in calls if call.constant is not None and recorder.group(call.results) not in written]
+
+
+def _add_backward(
+    captured: Captured, recording: Recording, backward: RecordedBackward, sources: Sources, outputs: list[Reference]
+) -> None:
+    """Add the history that results get: the program of the backward, and to the forward's outputs what that needs."""
+    history = _History(backward.outputs, [sources.of_tensor(tensor) for tensor in backward.inputs])
+    captured.histories.append(history)
+    if backward.first is None:
+        return
+    recorder = recording.recorder
+    calls = _constant_calls(recorder, recorder.calls[: backward.first]) + recorder.calls[backward.first :]
+    made = {reference for call in calls for reference in references_in(call.results)}
+    wanted = [reference for reference in backward.results if reference is not None]
+    needed = needed_calls(recorder, calls, wanted)
+    used = dict.fromkeys(reference for call in needed for reference in references_in((call.args, call.kwargs)))
+    used.update(dict.fromkeys(wanted))
+    gradients = set(backward.gradients)
+    saved = [reference for reference in used if reference not in made and reference not in gradients]
+    outputs += saved
+    captured.backward = history.program = Program(recorder, calls, [*saved, *backward.gradients], wanted, name="backward")
+    positions = iter(range(len(wanted)))
+    history.positions = [None if reference is None else next(positions) for reference in backward.results]
+    history.watched = [sources.source_of(reference) for reference in saved if reference in sources.lifted]

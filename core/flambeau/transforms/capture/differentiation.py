@@ -1,0 +1,188 @@
+"""The derivative of a recorded function: its backward is recorded behind it, and replayed as one node of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...engine.tape.engine import edge_of, node_of, run
+from ...engine.tape.node import RELEASED, Node, Output, next_seq
+from ...engine.tensors.tensor import Tensor, wrap
+from .program import Program
+from .recorder import Reference
+from .recording import NotCapturable, Recording
+
+__all__ = ["CompiledFunctionBackward", "RecordedBackward", "record_backward"]
+
+
+@dataclass(slots=True)
+class RecordedBackward:
+    """The backward of some of the results, and where it stands in what has been recorded.
+
+    Attributes:
+        outputs: the positions of these among the results.
+        inputs: the tensors from outside that get gradients.
+        gradients: the values that stand for the gradients of the outputs.
+        results: the values of the gradients of the inputs; None for what no gradient reaches.
+        first: the number of its first call; None if it has none, because the step's own backward has freed the graph.
+    """
+
+    outputs: list[int]
+    inputs: list[Tensor]
+    gradients: list[Reference] = field(default_factory=list)
+    results: list[Reference | None] = field(default_factory=list)
+    first: int | None = None
+
+
+def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> list[RecordedBackward]:
+    """Record the backward from those of the new tensors that have a history.
+
+    Returns:
+        at most two: first the one from tensors whose graph has been freed, which has no calls, then the one from the others.
+
+    Raises:
+        NotCapturable: hooks would have to run in it, the graph leads outside, or the backward fails.
+    """
+    edges = {position: output._node for position, output in enumerate(outputs) if output._node is not None}
+    known = {edge_of(before.tensor): before.tensor for before in recording.states.values() if before.requires_grad}
+    freed_nodes = _freed(_Reached(edges.values(), known, recording.first_seq).nodes)
+    freed = [position for position, edge in edges.items() if node_of(edge) in freed_nodes]
+    retained = [position for position in edges if position not in freed]
+    recorded = []
+    if freed:
+        reached = _Reached([edges[position] for position in freed], known, recording.first_seq)
+        recorded.append(RecordedBackward(freed, reached.inputs))
+    if retained:
+        reached = _Reached([edges[position] for position in retained], known, recording.first_seq)
+        reached.check(outputs)
+        recorded.append(_record(recording, outputs, RecordedBackward(retained, reached.inputs)))
+    return recorded
+
+
+def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedBackward) -> RecordedBackward:
+    """Run a backward, whose calls are recorded."""
+    recorder = recording.recorder
+    backward.first = len(recorder.calls)
+    roots = []
+    for position in backward.outputs:
+        output = outputs[position]
+        gradient = recorder.lift(ones_like(output))
+        backward.gradients.append(gradient._reference)
+        roots.append((edge_of(output), wrap(gradient, output._key.materialized)))
+    try:
+        captured = run(roots, retain_graph=True, inputs=backward.inputs, capture=True) or []
+    except RuntimeError as error:  # the step has written to what it saved for a backward, say
+        raise NotCapturable(f"a backward from its results fails: {error}") from error
+    backward.results = [None if gradient is None else recording.reference_of(gradient) for gradient in captured]
+    return backward
+
+
+def ones_like(tensor: Tensor) -> Any:
+    """An array of ones in the shape and dtype of a tensor, where the tensor is; it is not recorded."""
+    key = tensor._key
+    return key.backend.itself.on(key.device.index).ones(tensor._array.shape, dtype=key.raw_dtype)
+
+
+class _Reached:
+    """What a backward comes to, of the graph that was made while recording.
+
+    Attributes:
+        nodes: the nodes of that graph.
+        inputs: the tensors that were there before.
+        leaves: those that were made inside.
+    """
+
+    def __init__(self, edges: Iterable[Any], known: Mapping[Any, Tensor], first_seq: float) -> None:
+        nodes, inputs, leaves = dict[Node, None](), dict[int, Tensor](), dict[int, Tensor]()
+        waiting = list(edges)
+        while waiting:
+            edge = waiting.pop()
+            target = known.get(edge)
+            node = node_of(edge)
+            if target is not None:
+                inputs[id(target)] = target
+            elif not isinstance(node, Node):
+                leaves[id(node)] = node
+            elif node not in nodes:
+                if node.seq < first_seq:
+                    raise NotCapturable(
+                        "gradients flow through a graph that was there before, to a tensor that is no longer there"
+                    )
+                nodes[node] = None
+                waiting += [edge for edge in node.edges if edge is not None]
+        self.nodes, self.inputs, self.leaves = list(nodes), list(inputs.values()), list(leaves.values())
+
+    def check(self, outputs: Sequence[Tensor]) -> None:
+        """Refuse what a replay of the backward would leave out."""
+        if any(tensor._has_hooks for tensor in self.inputs):
+            raise NotCapturable("hooks of a tensor would have to run in the backward")
+        if any(leaf._has_hooks or any(leaf is output for output in outputs) for leaf in self.leaves):
+            raise NotCapturable("gradients flow to a tensor that was made inside")  # otherwise nobody sees its gradient
+        if any(node.hooks is not None for node in self.nodes):
+            raise NotCapturable("hooks of a node would have to run in the backward")
+
+
+def _freed(nodes: Sequence[Node]) -> set[Node]:
+    """The nodes from which a backward comes to one that an earlier backward has freed."""
+    freed = set[Node]()
+    for node in sorted(nodes, key=lambda node: node.seq):  # after those that its edges lead to
+        saved = [getattr(node, name, None) for name in node.saves]
+        if any(getattr(value, "_saved", value) is RELEASED for value in saved) or not freed.isdisjoint(map(node_of, node.edges)):
+            freed.add(node)
+    return freed
+
+
+class CompiledFunctionBackward(Node):
+    """The node of a compiled function: its backward is one program.
+
+    Attributes:
+        program: from saved values and the gradients of the outputs to those of the inputs.
+        saved: the saved values.
+        watched: tensors whose memory the backward reads, and the version that each had.
+    """
+
+    __slots__ = ("positions", "program", "saved", "watched", "zeros")
+    saves = ("saved",)
+    program: Program
+    positions: list[int | None]
+    saved: Any
+    watched: list[tuple[Tensor, int]]
+
+    @classmethod
+    def attach(cls, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> CompiledFunctionBackward:
+        """Make the outputs those of a new node, which leads to the inputs; it is as one that a backward has freed."""
+        node = cls()
+        node.seq, node.hooks = next_seq(), None
+        node.edges = tuple([(tensor._node or tensor) if tensor._requires_grad else None for tensor in inputs])
+        node.dispatch_key, node.shape = outputs[0]._key.materialized, outputs[0]._array.shape
+        node.outputs = tuple([(output._key.materialized, output._array.shape) for output in outputs])
+        node.saved = RELEASED
+        for index, output in enumerate(outputs):
+            output._node, output._requires_grad = Output(node, index), True
+        return node
+
+    def set_up(self, program: Program, positions: list[int | None], saved: Sequence[Any], watched: list[Tensor]) -> None:
+        """Let a backward run a program, on these saved values."""
+        self.program, self.positions, self.saved = program, positions, saved
+        self.watched = [(tensor, _version(tensor)) for tensor in watched]
+
+    def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
+        """The gradients of the inputs."""
+        if self.saved is RELEASED:
+            unpack(RELEASED, self)
+        if any(isinstance(gradient, Tensor) for gradient in g):
+            raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
+        for tensor, version in self.watched:
+            if _version(tensor) != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    f"[{tensor.type()} {list(tensor.shape)}] is at version {_version(tensor)}; expected version {version} "
+                    "instead."
+                )
+        values = self.program.run([*self.saved, *g])
+        return tuple([None if position is None else values[position] for position in self.positions])
+
+
+def _version(tensor: Tensor) -> int:
+    return 0 if tensor._storage is None else tensor._storage.version

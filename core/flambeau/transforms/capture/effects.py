@@ -1,0 +1,126 @@
+"""What a recorded step did to the tensors that were there before it, so that a replay can do it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...engine.devices.devices import DispatchKey
+from ...engine.tensors.tensor import Tensor, wrap
+from .recorder import RecordedArray, Reference
+from .recording import NotCapturable, Recording
+from .sources import Source, Sources
+
+__all__ = ["Effects"]
+
+
+@dataclass(slots=True)
+class NewGradient:
+    """A gradient that a step gave to a tensor."""
+
+    tensor: Source
+    reference: Reference
+    key: DispatchKey
+    version: int
+    replaces: bool = True  # the one that was there is not needed for it
+
+
+@dataclass(slots=True)
+class Effects:
+    """What happened to tensors: new arrays (where arrays are immutable), gradients, versions."""
+
+    arrays: list[tuple[Source, Reference]] = field(default_factory=list)
+    gradients: list[NewGradient] = field(default_factory=list)
+    cleared: list[Source] = field(default_factory=list)  # whose gradient is None now
+    versions: list[tuple[Source, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, recording: Recording, sources: Sources, arguments: Sequence[Tensor]) -> Effects:
+        """The effects of what has been recorded; the recording must still be open.
+
+        Raises:
+            NotCapturable: something was done that a replay could not repeat.
+        """
+        effects, seen = cls(), set[int]()
+        of_storage = {id(tensor._storage): sources.of_tensor(tensor) for tensor in arguments if id(tensor) in recording.states}
+        for before in recording.states.values():
+            tensor = before.tensor
+            place = sources.of_tensor(tensor)
+            if tensor._key is not before.key or tensor._view is not before.view:
+                raise NotCapturable("a tensor became another one, by `.data`, `set_` or the like")
+            if tensor._node is not before.node or tensor._requires_grad != before.requires_grad:
+                raise NotCapturable("a tensor from outside was written to in a way that gradients flow through, or detached")
+            if tensor._array is not before.lifted:
+                effects.arrays.append((place, _reference(tensor._array)))
+            storage = tensor._storage
+            if storage is not before.storage and before.storage is not None:
+                raise NotCapturable("a tensor was given another storage")
+            if storage is not None and storage.version != before.version and id(storage) not in seen:
+                seen.add(id(storage))
+                effects.versions.append((of_storage.get(id(storage), place), storage.version - before.version))
+            if tensor._grad is not before.grad:
+                effects._note_gradient(place, tensor._grad)
+        return effects
+
+    def _note_gradient(self, place: Source, grad: Tensor | None) -> None:
+        if grad is None:
+            self.cleared.append(place)
+            return
+        if type(grad) is not Tensor or grad._node is not None or grad._requires_grad or grad._view is not None:
+            raise NotCapturable("a gradient is a view, or has a history of its own")
+        version = 0 if grad._storage is None else grad._storage.version
+        self.gradients.append(NewGradient(place, _reference(grad._array), grad._key, version))
+
+    def references(self) -> list[Reference]:
+        """The values that a replay needs for them."""
+        return [*(reference for _, reference in self.arrays), *(gradient.reference for gradient in self.gradients)]
+
+    def clear_gradients(self, arguments: Sequence[Tensor]) -> None:
+        """Let go of the gradients that a replay makes anew, before it starts: at its peak it would hold both."""
+        for gradient in self.gradients:
+            if gradient.replaces:
+                gradient.tensor.tensor_in(arguments)._grad = None
+
+    def apply(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
+        """Do it again, with the values that a replay has computed for `references`."""
+        if self.arrays:
+            self._replace_arrays(values, arguments)
+        for place, steps in self.versions:
+            tensor = place.tensor_in(arguments)
+            (tensor._storage or tensor._own_storage()).version += steps
+        for gradient, value in zip(self.gradients, values[len(self.arrays) :], strict=True):
+            grad = wrap(value, gradient.key)
+            if gradient.version:
+                grad._own_storage().version = gradient.version
+            gradient.tensor.tensor_in(arguments)._grad = grad
+        for place in self.cleared:
+            place.tensor_in(arguments)._grad = None
+
+    def _replace_arrays(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
+        """Give new arrays to tensors, and to the views of them that have been made since the recording."""
+        tensors = [place.tensor_in(arguments) for place, _ in self.arrays]
+        viewed = []
+        for tensor, value in zip(tensors, values, strict=False):
+            tensor._array = value
+            if tensor._storage is not None and tensor._storage.views:
+                viewed.append(tensor)
+        if viewed:
+            known = set(map(id, tensors))
+            for tensor in viewed:
+                tensor._storage.renew_views(tensor, known)
+
+    def places(self) -> list[Source]:
+        """The tensors whose arrays or versions change."""
+        return [place for place, _ in self.arrays] + [place for place, _ in self.versions]
+
+    def tensors(self) -> list[Tensor]:
+        """The tensors from outside that something happened to."""
+        places = self.places() + [gradient.tensor for gradient in self.gradients] + self.cleared
+        return [place.tensor for place in places if place.tensor is not None]
+
+
+def _reference(array: Any) -> Reference:
+    if type(array) is not RecordedArray:
+        raise NotCapturable("a tensor has become sparse, or came from another array library")
+    return array._reference

@@ -1,0 +1,171 @@
+"""What a replay relies on of tensors: those from outside, the arguments' gradients, and which of them share memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...engine.tensors.storage import how_viewed, memory_root, source_of
+from ...engine.tensors.tensor import Tensor
+from .effects import Effects
+from .recorder import RecordedArray
+from .recording import NotCapturable, Recording
+from .sources import Source
+
+__all__ = ["Aliasing", "ArgumentGradient", "Outside", "describe", "gradients_of_arguments", "tensors_from_outside"]
+
+
+def describe(tensor: Any) -> Any:
+    """What a program relies on of a tensor: type, dispatch key, shape, strides, and whether it wants a gradient."""
+    array = tensor._array
+    return type(tensor), tensor._key, array.shape, getattr(array, "strides", None), tensor._requires_grad, tensor._inference
+
+
+def _description_before(recording: Recording, tensor: Tensor) -> Any:
+    before = recording.states[id(tensor)]
+    array = before.array
+    return type(tensor), before.key, array.shape, getattr(array, "strides", None), before.requires_grad, tensor._inference
+
+
+@dataclass(slots=True)
+class Outside:
+    """What a replay expects of a tensor from outside."""
+
+    tensor: Tensor
+    array: Any  # as it was last seen
+    description: Any
+    requires_grad: bool
+    has_gradient: bool | None  # None where that does not matter
+    gradient_description: Any = None  # where the gradient's memory is used
+    aliasing: Aliasing | None = None  # to be told when the tensor has other memory
+
+    def holds(self) -> bool:
+        tensor = self.tensor
+        if tensor._requires_grad is not self.requires_grad or tensor._has_hooks:
+            return False
+        if tensor._array is not self.array:
+            if describe(tensor) != self.description:
+                return False
+            self.array = tensor._array
+            if self.aliasing is not None:
+                self.aliasing.moved = True
+        if self.has_gradient is not None and (tensor._grad is not None) is not self.has_gradient:
+            return False
+        return self.gradient_description is None or describe(tensor._grad) == self.gradient_description
+
+
+@dataclass(slots=True)
+class ArgumentGradient:
+    """What a replay expects of the gradient that an argument has."""
+
+    position: int
+    description: Any  # None for no gradient
+
+    def holds(self, arguments: Sequence[Any]) -> bool:
+        grad = arguments[self.position]._grad
+        return bool((None if grad is None else describe(grad)) == self.description)
+
+
+class Aliasing:
+    """Which of the arguments, and of the tensors from outside, share memory: it matters to a program that writes to some of them.
+
+    Args:
+        arguments: the arguments of the captured call.
+        outside: the tensors from outside that the program uses, and that get new arrays now and then.
+
+    Attributes:
+        moved: whether one of those has other memory than before.
+    """
+
+    def __init__(self, arguments: Sequence[Tensor], outside: Sequence[Outside]) -> None:
+        self.outside = list(outside)
+        self.moved = False
+        self._look_outside()
+        self._pattern, self._pattern_outside = self._pattern_of(arguments), self._outside_now
+        for tensor in self.outside:
+            tensor.aliasing = self if tensor.tensor._key.backend.mutable else None
+
+    def _look_outside(self) -> None:
+        numbers: dict[int, int] = {}
+        memories = [id(_memory(outside.tensor)) for outside in self.outside]
+        self._outside_now = [numbers.setdefault(memory, -number) for number, memory in enumerate(memories, 1)]
+        self._numbers = numbers
+
+    def _pattern_of(self, arguments: Sequence[Tensor]) -> list[Any]:
+        numbers: dict[int, int] = {}
+        pattern: list[Any] = []
+        for position, argument in enumerate(arguments):
+            memory = id(_memory(argument))
+            number = self._numbers.get(memory) or numbers.setdefault(memory, position)
+            pattern.append(number if argument._key.backend.mutable else (number, _way(argument)))
+        return pattern
+
+    def holds(self, arguments: Sequence[Tensor]) -> bool:
+        """Whether the same ones share memory."""
+        if self.moved:
+            self._look_outside()
+            if self._outside_now != self._pattern_outside:
+                return False
+            self.moved = False
+        return self._pattern_of(arguments) == self._pattern
+
+
+def _memory(tensor: Tensor) -> Any:
+    """The object that the tensor's memory belongs to."""
+    if not tensor._key.backend.mutable:
+        return memory_root(tensor)
+    array = tensor._array
+    return tensor._key.backend.itself.allocation(array._value if type(array) is RecordedArray else array)
+
+
+def _way(tensor: Tensor) -> list[Any]:
+    """How a tensor was made from the one that its memory belongs to: where arrays are immutable, writes go that way."""
+    steps: list[Any] = []
+    while (source := source_of(tensor)) is not None:
+        steps.append(None if tensor._view is None else how_viewed(tensor)[1:])
+        tensor = source
+    return steps
+
+
+def tensors_from_outside(recording: Recording, sources: Sequence[Source], effects: Effects) -> list[Outside]:
+    """What a replay has to check of the tensors from outside that it uses.
+
+    Raises:
+        NotCapturable: one of them has hooks.
+    """
+    of_gradient = {
+        id(place.tensor): place.tensor
+        for place in (*(gradient.tensor for gradient in effects.gradients), *effects.cleared)
+        if place.tensor is not None
+    }
+    uses_gradient = {id(source.tensor) for source in sources if source.kind == "gradient" and source.tensor is not None}
+    tensors = {id(source.tensor): source.tensor for source in sources if source.tensor is not None}
+    expected = []
+    for tensor in (tensors | of_gradient).values():
+        before = recording.states[id(tensor)]
+        grad = before.grad
+        if tensor._has_hooks:
+            raise NotCapturable("a tensor has hooks")
+        matters = id(tensor) in of_gradient or id(tensor) in uses_gradient
+        expected.append(
+            Outside(
+                tensor, before.array, _description_before(recording, tensor), before.requires_grad,
+                (grad is not None) if matters else None,
+                _description_before(recording, grad) if grad is not None and id(tensor) in uses_gradient else None,
+            )
+        )  # fmt: skip
+    return expected
+
+
+def gradients_of_arguments(
+    recording: Recording, arguments: Sequence[Tensor], sources: Sequence[Source], effects: Effects
+) -> list[ArgumentGradient]:
+    """What a replay has to check of the gradients that the arguments have."""
+    places = [place.position for place in (*(new.tensor for new in effects.gradients), *effects.cleared) if place.tensor is None]
+    places += [source.position for source in sources if source.kind == "gradient" and source.tensor is None]
+    expected = []
+    for position in dict.fromkeys(places):
+        grad = recording.states[id(arguments[position])].grad
+        expected.append(ArgumentGradient(position, None if grad is None else _description_before(recording, grad)))
+    return expected

@@ -1,0 +1,272 @@
+"""Passes over recorded calls: which are needed, which say the same as an earlier one, and in which order they stand."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ...engine.devices.hookspecs import ArrayKind
+from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
+
+__all__ = ["checks_first", "decided", "merged", "needed_calls", "placed", "substituted", "without_copies"]
+
+
+def needed_calls(
+    recorder: Recorder, calls: Sequence[Call], outputs: Iterable[Reference], stays: Iterable[Reference] = ()
+) -> list[Call]:
+    """The calls whose results, or writes, somebody needs.
+
+    Args:
+        recorder: what the calls belong to.
+        calls: the calls.
+        outputs: the values that are wanted.
+        stays: further values whose memory is seen from outside, so that writes to it are needed.
+    """
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    wanted = set(outputs)
+    in_use = {group(reference) for reference in (*wanted, *stays)}
+    needed = []
+    for call in reversed(calls):
+        arguments = list(references_in((call.args, call.kwargs)))
+        written = [*call.writes, *(reference for reference in arguments if reference in dictionaries)]
+        if (
+            call.kind != COMPUTE
+            or any(reference in wanted for reference in references_in(call.results))
+            or any(group(reference) in in_use for reference in written)
+        ):
+            needed.append(call)
+            wanted.update(arguments)
+            in_use.update(map(group, arguments))
+    needed.reverse()
+    return needed
+
+
+# --- common subexpressions --------------------------------------------------------------------------------------------------
+
+
+def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference]) -> tuple[list[Call], list[Reference]]:
+    """The calls without those that compute again what an earlier one has computed.
+
+    Two calls are equal if they call the same function with the same values, and no memory of these was written to in between.
+    A result that is written to later, or given away, stays in memory of its own.
+
+    Returns:
+        the calls, and the outputs, with the values in them that stand in place of those left out.
+    """
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    exposed = {group(reference) for call in calls for reference in call.writes} | {group(reference) for reference in outputs}
+    written: dict[int, int] = {}  # how often each memory has been written to so far
+    first: dict[Any, Call] = {}
+    instead: dict[Reference, Reference] = {}
+    kept = []
+    for original in calls:
+        call = substituted(original, instead)
+        arguments = list(references_in((call.args, call.kwargs)))
+        if _may_merge(call) and not dictionaries.intersection(arguments):
+            of_arguments = {group(reference) for reference in arguments}
+            fresh = {group(reference) for reference in references_in(call.results)} - of_arguments
+            if not fresh & exposed:
+                versions = tuple([written.get(group(reference), 0) for reference in arguments])
+                key = call.name, call.function, call.device, call.expected, _key(call.args), _key(call.kwargs), versions
+                earlier = first.setdefault(key, call)
+                if earlier is not call:
+                    pairs = zip(references_in(call.results), references_in(earlier.results), strict=True)
+                    instead.update(pairs)
+                    continue
+        for reference in call.writes:
+            written[group(reference)] = written.get(group(reference), 0) + 1
+        kept.append(call)
+    return kept, [instead.get(reference, reference) for reference in outputs]
+
+
+def _may_merge(call: Call) -> bool:
+    if call.kind == EFFECT or call.writes or type(call.function) in (operator.attrgetter, operator.methodcaller):
+        return False
+    return call.kind == CHECK or call.results is not None
+
+
+def _key(value: Any) -> Any:
+    """What tells arguments of calls apart."""
+    kind = type(value)
+    if kind is Reference:
+        return value
+    if kind in (tuple, list):
+        return kind, tuple(map(_key, value))
+    if kind is dict:
+        return kind, tuple([(key, _key(item)) for key, item in value.items()])
+    if kind is slice:
+        return kind, _key(value.start), _key(value.stop), _key(value.step)
+    if kind is float:
+        return kind, repr(value)  # 0.0 and -0.0 differ
+    if value is None or kind in (bool, int, str):
+        return kind, value
+    return id(value)
+
+
+def substituted(call: Call, instead: dict[Reference, Reference]) -> Call:
+    """The call with other values in its arguments."""
+    if not instead or not any(reference in instead for reference in references_in((call.args, call.kwargs))):
+        return call
+    args, kwargs = _with(call.args, instead), _with(call.kwargs, instead)
+    return replace(call, args=args, kwargs=kwargs, writes=tuple([instead.get(target, target) for target in call.writes]))
+
+
+def _with(value: Any, instead: dict[Reference, Reference]) -> Any:
+    kind = type(value)
+    if kind is Reference:
+        return instead.get(value, value)
+    if kind in (tuple, list):
+        return kind([_with(item, instead) for item in value])
+    if kind is dict:
+        return {key: _with(item, instead) for key, item in value.items()}
+    if kind is slice:
+        return slice(_with(value.start, instead), _with(value.stop, instead), _with(value.step, instead))
+    return value
+
+
+# --- order, and copies ------------------------------------------------------------------------------------------------------
+
+
+def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """The checks, and what they need, before all other calls.
+
+    What reads memory that is written to, such as the count of an optimizer's steps, is done on copies first, if it is little.
+    """
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    maker = {reference: call for call in calls for reference in references_in(call.results)}
+    written = {group(reference) for call in calls for reference in call.writes}
+    first: list[Call] = []
+    chosen: set[int] = set()
+    waiting_checks = []
+    for check in (call for call in calls if call.kind == CHECK):
+        chain, waiting, pure = [check], [check], True
+        while waiting:
+            for reference in references_in((waiting.pop().args,)):
+                source = maker.get(reference)
+                pure = pure and group(reference) not in written and reference not in dictionaries
+                if source is not None:
+                    pure = pure and source.kind == COMPUTE and not source.writes
+                    chain.append(source)
+                    waiting.append(source)
+        if pure:
+            first += [call for call in chain if id(call) not in chosen]
+            chosen.update(map(id, chain))
+        else:
+            waiting_checks.append(check)
+    rehearsal = _rehearsal(recorder, calls, waiting_checks)
+    if rehearsal:
+        chosen.update(map(id, waiting_checks))
+    place = {id(call): number for number, call in enumerate(calls)}
+    first.sort(key=lambda call: place[id(call)])
+    return first + rehearsal + [call for call in calls if id(call) not in chosen]
+
+
+_LITTLE = 16  # elements of an array that is copied so that a check can be made first
+
+
+def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]) -> list[Call]:
+    """Checks, and the calls that they need, on copies of what these write to; none if that cannot be done, or is much."""
+    if not checks:
+        return []
+    until = next(number for number, call in enumerate(calls) if call is checks[-1])
+    wanted = {reference for check in checks for reference in references_in(check.args)}
+    needed = {id(call) for call in needed_calls(recorder, calls[:until], wanted) if call.kind != CHECK}
+    of_checks = set(map(id, checks))
+    part = [call for call in calls[: until + 1] if id(call) in needed or id(call) in of_checks]
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    used = dict.fromkeys(reference for call in part for reference in references_in((call.args, call.kwargs, call.results)))
+    for reference in used:
+        kind = recorder.kinds[reference.index]
+        if reference in dictionaries or (kind is not None and _size(kind[0]) > _LITTLE):
+            return []
+    if any(call.kind == EFFECT for call in part):
+        return []
+    made = {reference for call in part for reference in references_in(call.results)}
+    written = {group(reference) for call in part for reference in call.writes}
+    instead: dict[Reference, Reference] = {}
+    copied: dict[int, Reference] = {}
+    rehearsal = []
+    for reference in used:
+        if reference in made or group(reference) in written:
+            instead[reference] = new = recorder.new_reference()
+            recorder.kinds[new.index] = recorder.kinds[reference.index]
+            if reference in recorder.on_host:
+                recorder.on_host.add(new)
+            recorder.join(new, copied.setdefault(group(reference), new))
+        if reference in instead and reference not in made:
+            backend = recorder.host if reference in recorder.on_host and recorder.host else recorder.backend
+            rehearsal.append(Call("copy", backend.copy, (reference,), {}, instead[reference]))
+    if len(rehearsal) > len({group(call.args[0]) for call in rehearsal}):
+        return []  # two that share memory would be copied apart
+    for call in part:
+        again = substituted(call, instead)
+        results, scalars = _with(call.results, instead), tuple([instead[reference] for reference in call.scalars])
+        rehearsal.append(replace(again, results=results, scalars=scalars, constant=call.constant))
+    return rehearsal
+
+
+def _size(shape: Sequence[int]) -> int:
+    size = 1
+    for length in shape:
+        size *= length
+    return size
+
+
+def decided(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """The calls, with what kernels come down to for arrays of these shapes in their places."""
+    return [_decided(recorder, call) for call in calls]
+
+
+def _decided(recorder: Recorder, call: Call) -> Call:
+    args = tuple([_kind_of(recorder, argument) for argument in call.args])
+    function = call.function
+    if any(type(argument) is Reference for argument in args):  # a number that the program computes
+        return call
+    while (other := recorder.backend.chosen(function, args)) is not None:
+        function = other
+    return call if function is call.function else replace(call, function=function)
+
+
+def _kind_of(recorder: Recorder, argument: Any) -> Any:
+    kind = recorder.kinds[argument.index] if type(argument) is Reference else None
+    return argument if kind is None else ArrayKind(*kind)
+
+
+def placed(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], int | None]:
+    """The calls, each on the device that was current when it was recorded; if that is one for all, it is returned beside them."""
+    devices = {call.device for call in calls if call.device is not None}
+    if len(devices) < 2:
+        return list(calls), next(iter(devices), None)
+    bind = cache(recorder.backend.bind)
+    return [call if call.device is None else replace(call, function=bind(call.function, call.device)) for call in calls], None
+
+
+def without_copies(
+    recorder: Recorder, calls: Sequence[Call], inputs: Iterable[Reference], outputs: Sequence[Reference]
+) -> tuple[list[Call], list[Reference]]:
+    """The calls without copies of what nobody else uses, and the outputs, with what was copied in place of the copies."""
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    last_use: dict[int, int] = {}
+    for number, call in enumerate(calls):
+        for reference in references_in((call.args, call.kwargs)):
+            last_use[group(reference)] = number
+    outside = {group(reference) for reference in (*inputs, *outputs)}
+    makers: dict[int, list[Call]] = {}
+    for call in calls:
+        for reference in references_in(call.results):
+            makers.setdefault(group(reference), []).append(call)
+    kept: list[Call] = []
+    instead: dict[Reference, Reference] = {}
+    for number, original in enumerate(calls):
+        call = substituted(original, instead)
+        source = original.args[0] if call.owned else None
+        if type(source) is Reference and group(source) not in outside and last_use[group(source)] == number:
+            made = makers.get(group(source), [])
+            if len(made) == 1 and not any(reference in dictionaries for reference in references_in(made[0].args)):
+                instead[call.results] = instead.get(source, source)
+                continue
+        kept.append(call)
+    return kept, [instead.get(reference, reference) for reference in outputs]

@@ -1,0 +1,588 @@
+"""The recorder: a list of the calls that a step makes on arrays, and the opaque arrays that it makes them on.
+
+While a step is recorded, every array is a `RecordedArray`: the real array, and a reference that says where it came from.  A
+recorded call takes the real arrays out of its arguments, computes, and wraps its results.  Nothing is simulated, so recording a
+step also does it.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import get_ident
+from typing import Any
+
+from ...backend import Backend
+
+__all__ = [
+    "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
+    "RecordedNumber", "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program",
+    "references_in", "refuse", "register_own_folder",
+]  # fmt: skip
+
+COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed
+EFFECT = "effect"  # done always, and in order: a draw of random numbers
+_CONSTANT_BYTES = 1 << 14  # of what is computed once rather than in each replay, at most
+_WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # of arrays
+CHECK = "check"  # compares what it computes with what it was while recording
+
+
+class LookedAtValue(RuntimeError):
+    """The program looked at a value of an array, so that what it does next cannot be recorded."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reference:
+    """Stands in a recorded call for a value: an array, a number, or a dictionary that kernels share."""
+
+    index: int
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One recorded call: `results = function(*args, **kwargs)`, with references in place of arrays."""
+
+    name: str
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: Any  # a reference, or a (nested) tuple of references and None
+    kind: str = COMPUTE
+    writes: tuple[Reference, ...] = ()
+    expected: Any = None  # of a check
+    scalars: tuple[Reference, ...] = ()  # results that are scalars of the library, and have to become arrays
+    constant: Any = None  # the result, where it is computed from constants alone
+    owned: bool = False  # of a copy: whether nobody else held what was copied
+    device: int | None = None  # the current one, where a library has several and computes on the current one
+
+
+def references_in(value: Any) -> Iterator[Reference]:
+    """The references in the arguments, or results, of a call."""
+    if type(value) is Reference:
+        yield value
+    elif type(value) in (tuple, list):
+        for item in value:
+            yield from references_in(item)
+    elif type(value) is dict:
+        yield from references_in(list(value.values()))
+    elif type(value) is slice:
+        yield from references_in([value.start, value.stop, value.step])
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Records the calls on the arrays of one backend, and of the host's beside it, made by one thread."""
+
+    backend: Backend
+    strict: bool = False  # whether a look at a value is an error at once
+    calls: list[Call] = field(default_factory=list)
+    spoiled: str | None = None  # why what was recorded cannot be replayed, in the words of `spoil`
+    active: bool = True
+    depth: int = 0  # of recorded calls that are running: what they call in turn is part of them
+    group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
+    kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
+    devices: dict[Reference, int] = field(default_factory=dict)  # of arrays, where a library has several
+    dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
+    watch: Any = None  # what watches the program's code: not that inside a recorded call, which may be a compiler's
+    past_dictionaries: set[Reference] = field(default_factory=set)  # the references to them, once they have been let go
+    thread: int = field(default_factory=get_ident)
+    constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
+    host: Backend | None = None  # another backend whose arrays are recorded: optimizers count steps there
+    on_host: set[Reference] = field(default_factory=set)  # the values that are the host's arrays
+    missed: Backend | None = None  # one that the program uses, too, and that could have been recorded
+
+    # --- values ---
+
+    def backend_of(self, value: Any) -> Backend | None:
+        """The one of the recorded backends that an array, or a scalar of its library, belongs to."""
+        for backend in (self.backend, self.host):
+            if backend is not None and isinstance(value, (backend.array_type, *backend.scalar_types)):
+                return backend
+        return None
+
+    def current_device(self) -> int | None:
+        """The device that work goes to; None where a library finds it by the arrays."""
+        return self.backend.current_device() if self.backend.guarded else None
+
+    def new_reference(self) -> Reference:
+        """A reference to a new value, in memory of its own as far as is known."""
+        self.group_of.append(len(self.group_of))
+        self.kinds.append(None)
+        return Reference(len(self.group_of) - 1)
+
+    def kind(self, reference: Reference) -> tuple[tuple[int, ...], Any]:
+        """The shape and the dtype of an array."""
+        found = self.kinds[reference.index]
+        assert found is not None
+        return found
+
+    def group(self, reference: Reference) -> int:
+        """A number that values in the same memory have in common."""
+        index = reference.index
+        while (parent := self.group_of[index]) != index:
+            index = parent
+        return index
+
+    def join(self, reference: Reference, other: Reference) -> None:
+        """Note that two values may share memory."""
+        first, second = sorted((self.group(reference), self.group(other)))
+        self.group_of[second] = first
+
+    def lift(self, array: Any) -> RecordedArray:
+        """A real array that was there before, as a value of the program."""
+        reference = self.new_reference()
+        self.kinds[reference.index] = array.shape, array.dtype
+        if self.host is not None and isinstance(array, self.host.array_type):
+            self.on_host.add(reference)
+        elif self.backend.guarded:
+            self.devices[reference] = self.backend.device_of(array)
+        return RecordedArray(array, reference, self)
+
+    def shared_dictionaries(self) -> set[Reference]:
+        """The references to the dictionaries in which kernels keep what other kernels use."""
+        return {reference for _, reference in self.dictionaries.values()} | self.past_dictionaries
+
+    def forget_dictionaries(self) -> None:
+        """Let go of what kernels have kept in the shared dictionaries: it was for the recorded step."""
+        self.past_dictionaries = self.shared_dictionaries()
+        self.dictionaries.clear()
+
+    # --- what cannot be recorded ---
+
+    def spoil(self, reason: str) -> None:
+        """Note that what is recorded cannot be replayed, with the line of the program where that became clear."""
+        if not self.active:
+            return
+        message = f"{reason} ({place_in_program()})"
+        self.spoiled = self.spoiled or message
+        if self.strict:
+            raise LookedAtValue(message)
+
+    # --- calls ---
+
+    def wrapped(self, function: Callable[..., Any], name: str, kind: str = COMPUTE, writes: Any = ()) -> Callable[..., Any]:
+        """A function that records its calls; `writes` are the positions of arguments that it writes to, or a function of them."""
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            return self.call(name, function, args, kwargs, kind, writes)
+
+        return recorded
+
+    def call(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        kind: str = COMPUTE,
+        writes: Any = (),
+        expected: Any = None,
+    ) -> Any:
+        """Call a function on the real values, and record that."""
+        if self.depth:
+            return function(*args, **kwargs)
+        if not self.active:  # what has been kept from a recording that is over
+            return function(*self.taken_apart(args, [])[0], **self.taken_apart(kwargs, [])[0])
+        if get_ident() != self.thread:
+            self.spoil("another thread computes at the same time")
+        if any(type(argument) is RecordedGenerator for argument in args):
+            kind = EFFECT  # it draws
+        arrays: list[RecordedArray] = []
+        real_args, template = self.taken_apart(args, arrays)
+        real_kwargs, keywords = self.taken_apart(kwargs, arrays) if kwargs else (kwargs, kwargs)
+        self.depth += 1
+        if self.watch is not None:
+            sys.setprofile(None)
+        try:
+            value = function(*real_args, **real_kwargs)
+        finally:
+            self.depth -= 1
+            if self.watch is not None:
+                sys.setprofile(self.watch)
+        written = [args[position] for position in (writes(args) if callable(writes) else writes)]
+        call = Call(name, function, template, keywords, None, kind, expected=expected, device=self.current_device())
+        call.writes = tuple(target._reference for target in written if isinstance(target, RecordedArray))
+        result = self.put_together(value, arrays, call)
+        given = set(references_in((template, keywords)))
+        call.results = self.references_of(result, given)
+        if kind == COMPUTE and not call.writes and call.results is None:
+            return result  # it gave back only what it was given, or told something that no replay changes, such as a shape
+        self._note_constant(call, value)
+        self.calls.append(call)
+        return result
+
+    def _note_constant(self, call: Call, value: Any) -> None:
+        if call.kind != COMPUTE or call.writes or type(call.results) is not Reference or call.scalars:
+            return
+        given = set(references_in((call.args, call.kwargs)))
+        if given <= self.constants and getattr(value, "nbytes", _CONSTANT_BYTES) < _CONSTANT_BYTES:
+            call.constant = value
+            self.constants.add(call.results)
+
+    def is_constant(self, reference: Reference) -> bool:
+        """Whether an array is computed from constants alone, and has not been written to."""
+        group = self.group
+        return reference in self.constants and not any(
+            group(target) == group(reference) for call in self.calls for target in call.writes
+        )
+
+    def taken_apart(self, value: Any, arrays: list[RecordedArray]) -> tuple[Any, Any]:
+        """What a kernel is called with, and the same with references in place of what is recorded."""
+        kind = type(value)
+        if kind is RecordedArray:
+            if value._recorder is not self:  # left over from an earlier recording
+                return value._value, value._value
+            arrays.append(value)
+            return value._value, value._reference
+        if kind is RecordedNumber or kind is RecordedInteger:
+            return value.plain, value.reference
+        if kind is RecordedGenerator:
+            return value._real, value._real
+        if kind is tuple or kind is list:
+            if not value:
+                return value, value
+            pairs = [self.taken_apart(item, arrays) for item in value]
+            return kind([real for real, _ in pairs]), kind([reference for _, reference in pairs])
+        if kind is dict:
+            return self._dictionary(value, arrays)
+        if isinstance(value, self.backend.array_type):
+            self.spoil("an array of the array library enters that was made outside of flambeau, or in an earlier step")
+            return value, value
+        if kind is slice:
+            start, stop, step = (self.taken_apart(part, arrays) for part in (value.start, value.stop, value.step))
+            return slice(start[0], stop[0], step[0]), slice(start[1], stop[1], step[1])
+        return value, value
+
+    def _dictionary(self, value: dict[Any, Any], arrays: list[RecordedArray]) -> tuple[Any, Any]:
+        """A dictionary of arguments, or one that kernels keep things in, which starts empty."""
+        known = self.dictionaries.get(id(value))
+        if known is not None:
+            return value, known[1]
+        if not value and self.active:
+            self.dictionaries[id(value)] = value, self.new_reference()
+            return value, self.dictionaries[id(value)][1]
+        pairs = {key: self.taken_apart(item, arrays) for key, item in value.items()}
+        return {key: real for key, (real, _) in pairs.items()}, {key: reference for key, (_, reference) in pairs.items()}
+
+    def put_together(self, value: Any, arrays: list[RecordedArray], call: Call) -> Any:
+        """The result of a kernel with recorded arrays in place of real ones."""
+        backend = self.backend_of(value)
+        if backend is not None and isinstance(value, backend.scalar_types):
+            result = self.lift(backend.wrap(value))
+            call.scalars = (*call.scalars, result._reference)
+            return result
+        if backend is not None:
+            for array in arrays:
+                if array._value is value:
+                    return array
+            result = self.lift(value)
+            for array in arrays:
+                if isinstance(array._value, backend.array_type) and backend.shares_memory(value, array._value):
+                    self.join(array._reference, result._reference)
+            return result
+        if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+            items = [self.put_together(item, arrays, call) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        return value
+
+    def references_of(self, result: Any, given: Collection[Reference] = ()) -> Any:
+        """The references in a result, in its nesting; None for what is not recorded or was given, and where nothing is left."""
+        if type(result) is RecordedArray:
+            return None if result._reference in given else result._reference
+        if type(result) in (RecordedNumber, RecordedInteger):
+            return result.reference
+        if isinstance(result, (tuple, list)):
+            found = tuple(self.references_of(item, given) for item in result)
+            return found if any(item is not None for item in found) else None
+        return None
+
+    def add(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], results: Any) -> None:
+        """Record a call that somebody else has made."""
+        self.calls.append(Call(name, function, self.taken_apart(args, [])[1], {}, results))
+
+    # --- numbers ---
+
+    def number(self, value: Any, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """A number that a call computes from recorded values."""
+        if type(value) not in (int, float) or not self.active:
+            return value
+        _, template = self.taken_apart(args, [])
+        reference = self.new_reference()
+        self.calls.append(Call(name, function, template, {}, reference))
+        return (RecordedNumber if type(value) is float else RecordedInteger).of(value, reference, self)
+
+    def check(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """What a comparison of numbers says, and a check in each replay that it says the same."""
+        real, template = self.taken_apart(args, [])
+        outcome = function(*real)
+        if self.active and not self.depth:
+            self.calls.append(Call(name, function, template, {}, None, CHECK, expected=outcome))
+        return outcome
+
+
+class RecordedArray:
+    """An opaque array: the real one, and a reference to it in what is recorded.
+
+    It has the attributes, methods and operators of the real one, and records their use.  To look at its elements spoils the
+    recording.
+    """
+
+    __slots__ = ("__weakref__", "_recorder", "_reference", "_value")
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __init__(self, value: Any, reference: Reference, recorder: Recorder) -> None:
+        self._value, self._reference, self._recorder = value, reference, recorder
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._value, name)
+        recorder = self._recorder
+        if recorder.backend_of(attribute) is not None:
+            return recorder.call(name, operator.attrgetter(name), (self,), {})
+        if not callable(attribute) or isinstance(attribute, type):
+            return attribute
+        if name in ("item", "tolist", "tobytes"):
+            if not recorder.is_constant(self._reference):
+                recorder.spoil("it looks at a value")
+            return attribute
+        writes = (0,) if name in _WRITING_METHODS else ()
+        return lambda *args, **kwargs: recorder.call(
+            name, operator.methodcaller(name, *args, **kwargs), (self,), {}, writes=writes
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._value.shape  # type: ignore[no-any-return]  # arrays are untyped
+
+    @property
+    def dtype(self) -> Any:
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._value.ndim  # type: ignore[no-any-return]  # arrays are untyped
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __getitem__(self, index: Any) -> Any:
+        for part in index if isinstance(index, tuple) else (index,):
+            if isinstance(part, RecordedArray) and "bool" in str(part.dtype):
+                self._recorder.spoil("a shape depends on values: those of a mask")
+        return self._recorder.call("getitem", operator.getitem, (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._recorder.call("setitem", operator.setitem, (self, index, value), {}, writes=(0,))
+
+    def __repr__(self) -> str:
+        self._recorder.spoil("it prints a value")
+        return repr(self._value)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        self._recorder.spoil("it looks at values")
+        return self._value.__array__(*args, **kwargs)
+
+
+def _look(name: str) -> Callable[[RecordedArray], Any]:
+    def look(self: RecordedArray) -> Any:
+        if not self._recorder.is_constant(self._reference):
+            self._recorder.spoil("it looks at a value")
+        return getattr(self._value, name)()
+
+    return look
+
+
+def _binary(name: str, function: Callable[[Any, Any], Any]) -> None:
+    def compute(self: RecordedArray, other: Any) -> Any:
+        return self._recorder.call(name, function, (self, other), {})
+
+    def compute_reflected(self: RecordedArray, other: Any) -> Any:
+        return self._recorder.call(name, function, (other, self), {})
+
+    setattr(RecordedArray, f"__{name}__", compute)
+    if name not in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(RecordedArray, f"__r{name}__", compute_reflected)
+        in_place = getattr(operator, f"i{name}", None)
+        if in_place is not None:
+            setattr(RecordedArray, f"__i{name}__", _in_place(f"i{name}", in_place, function))
+
+
+def _unary(name: str, function: Callable[[Any], Any]) -> None:
+    setattr(RecordedArray, f"__{name}__", lambda self: self._recorder.call(name, function, (self,), {}))
+
+
+def _in_place(name: str, function: Callable[[Any, Any], Any], plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def compute(self: RecordedArray, other: Any) -> Any:
+        backend = self._recorder.backend_of(self._value)
+        mutable = backend is not None and backend.mutable
+        return self._recorder.call(name, function if mutable else plain, (self, other), {}, writes=(0,) if mutable else ())
+
+    return compute
+
+
+for _name in ("bool", "int", "float", "complex", "index", "iter"):
+    setattr(RecordedArray, f"__{_name}__", _look(f"__{_name}__"))
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+    "eq", "ne", "lt", "le", "gt", "ge",
+):  # fmt: skip
+    _binary(_name, getattr(operator, f"{_name}_" if _name in ("and", "or") else _name))
+for _name in ("neg", "pos", "abs", "invert"):
+    _unary(_name, getattr(operator, _name))
+
+
+class RecordedGenerator:
+    """A backend's random generator, whose draws are recorded: a replay makes them all, in the same order."""
+
+    def __init__(self, real: Any, recorder: Recorder) -> None:
+        self._real, self._recorder = real, recorder
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._real, name)
+        return self._recorder.wrapped(attribute, name, EFFECT) if callable(attribute) else attribute
+
+
+class _Recorded:
+    """What recorded numbers have in common: comparisons are checked in each replay."""
+
+    reference: Reference
+    recorder: Recorder
+    plain: Any
+
+    @classmethod
+    def of(cls, value: Any, reference: Reference, recorder: Recorder) -> Any:
+        """A recorded number of this value."""
+        number = cls(value)  # type: ignore[call-arg]  # float and int take it
+        number.reference, number.recorder, number.plain = reference, recorder, value
+        return number
+
+    def _shown(self, what: str = "a number that changes from step to step is printed or rounded") -> Any:
+        if not self.recorder.depth:
+            self.recorder.spoil(what)
+        return self.plain
+
+    def __repr__(self) -> str:
+        return repr(self._shown())
+
+    def __str__(self) -> str:
+        return str(self._shown())
+
+    def __format__(self, specification: str) -> str:
+        return format(self._shown(), specification)
+
+    def __int__(self) -> int:
+        return int(self._shown("a shape or a place depends on values"))
+
+    def __index__(self) -> int:
+        return operator.index(self._shown("a shape or a place depends on values"))
+
+    def __float__(self) -> float:
+        return float(self._shown())
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        return round(self._shown(), ndigits)
+
+    def __trunc__(self) -> int:
+        return int(self._shown())
+
+    def __reduce__(self) -> Any:
+        return type(self._shown()), (self.plain,)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __hash__(self) -> int:
+        return hash(self.plain)
+
+    def __bool__(self) -> bool:
+        return bool(self.recorder.check("truth", operator.truth, (self,)))
+
+
+class RecordedNumber(_Recorded, float):
+    """A number that the program follows: what is computed from it is computed in each replay."""
+
+
+class RecordedInteger(_Recorded, int):
+    """A whole number that the program follows."""
+
+
+def _number_operators() -> None:
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        function = getattr(operator, name)
+
+        def compare(self: Any, other: Any, name: str = name, function: Any = function) -> Any:
+            if not isinstance(other, (int, float)):
+                return NotImplemented
+            return self.recorder.check(name, function, (self, other))
+
+        setattr(_Recorded, f"__{name}__", compare)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+        function = getattr(operator, name)
+
+        def compute(self: Any, other: Any, name: str = name, function: Any = function) -> Any:
+            if not isinstance(other, (int, float)):
+                return NotImplemented
+            return self.recorder.number(function(self.plain, getattr(other, "plain", other)), name, function, (self, other))
+
+        def compute_reflected(self: Any, other: Any, name: str = name, function: Any = function) -> Any:
+            if not isinstance(other, (int, float)):
+                return NotImplemented
+            return self.recorder.number(function(getattr(other, "plain", other), self.plain), name, function, (other, self))
+
+        setattr(_Recorded, f"__{name}__", compute)
+        setattr(_Recorded, f"__r{name}__", compute_reflected)
+    for name in ("neg", "pos", "abs"):
+        function = getattr(operator, name)
+        setattr(
+            _Recorded,
+            f"__{name}__",
+            lambda self, name=name, function=function: self.recorder.number(function(self.plain), name, function, (self,)),
+        )
+
+
+_number_operators()
+
+
+# --- the recording that is open ------------------------------------------------------------------------------------------------
+
+open_recorders: list[Recorder] = []
+
+
+def is_recording() -> bool:
+    """Whether a step is being recorded."""
+    return bool(open_recorders)
+
+
+def refuse(reason: str) -> None:
+    """Let the step that is being recorded, if one is, run eagerly from now on, for this reason."""
+    for recorder in open_recorders:
+        recorder.spoil(reason)
+
+
+# --- where in the program ------------------------------------------------------------------------------------------------
+
+_OWN_FOLDERS: list[str] = [str(Path(__file__).parents[2])]
+
+
+def register_own_folder(path: str) -> None:
+    """Count the files of a folder as the library's own when a place in the program is looked for."""
+    _OWN_FOLDERS.append(path)
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether a file is the library's, not the program's."""
+    return filename.startswith(("<flambeau", "<frozen", *_OWN_FOLDERS))
+
+
+def place_in_program() -> str:
+    """The innermost line that runs and is not the library's: `train.py:12`."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return "unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,170 @@
+"""The first replay of what was captured is compared with the call itself, from the same state.
+
+They have to agree bit for bit, but where a compiler of whole programs rounds in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...engine.tape.engine import node_of
+from ...engine.tape.grad_mode import no_grad
+from ...engine.tape.node import RELEASED
+from ...engine.tensors.tensor import Tensor
+from ...engine.values.trees import flatten
+from .capture import Captured
+from .recorder import Recorder
+
+__all__ = ["verified"]
+
+_ROUNDINGS = 1000  # the error, in units of the last place of the largest element, that a compiler of whole programs may add
+
+
+class _Snapshot:
+    """The state that a step changes: the arrays of tensors, their gradients and versions, and random generators."""
+
+    def __init__(self, captured: Captured, arguments: Sequence[Tensor]) -> None:
+        tensors = {id(tensor): tensor for tensor in (*captured.touched(), *arguments)}
+        self.tensors = list(tensors.values())
+        self.arrays = [self._copy(tensor) for tensor in self.tensors]
+        self.originals = [tensor._array for tensor in self.tensors]
+        self.versions = [(tensor._storage, 0 if tensor._storage is None else tensor._storage.version) for tensor in self.tensors]
+        self.gradients = [tensor._grad for tensor in self.tensors]
+        storages = [None if grad is None else grad._storage for grad in self.gradients]
+        self.gradient_versions = [0 if storage is None else storage.version for storage in storages]
+        self.gradient_arrays = [None if grad is None else self._copy(grad) for grad in self.gradients]
+        self.generators = [(raw, raw.get_state()) for _, raw in captured.generators]
+
+    @staticmethod
+    def _copy(tensor: Tensor) -> Any:
+        return tensor._key.backend.copy(tensor._array)
+
+    def restore(self) -> None:
+        """Bring it all back."""
+        for tensor, array, original, (storage, version) in zip(
+            self.tensors, self.arrays, self.originals, self.versions, strict=True
+        ):
+            tensor._array = original
+            if tensor._key.backend.mutable:
+                self._write_back(tensor, array)
+            if tensor._storage is not None:
+                tensor._storage.version = version
+            tensor._storage = storage if storage is not None else tensor._storage
+        for tensor, grad, array, version in zip(
+            self.tensors, self.gradients, self.gradient_arrays, self.gradient_versions, strict=True
+        ):
+            tensor._grad = grad
+            if grad is not None and grad._key.backend.mutable:
+                self._write_back(grad, array)
+            elif grad is not None:
+                grad._array = array
+            if grad is not None and grad._storage is not None:
+                grad._storage.version = version
+        for raw, state in self.generators:
+            raw.set_state(state)
+
+    @staticmethod
+    def _write_back(tensor: Tensor, array: Any) -> None:
+        backend = tensor._key.backend
+        if not backend.equal(tensor._array, array):  # memory that was not changed may be read-only
+            backend.write(tensor._array, array)
+
+    def arrays_now(self) -> list[Any]:
+        """Copies of all that a step may have changed."""
+        now = [self._copy(tensor) for tensor in self.tensors]
+        now += [None if tensor._grad is None else self._copy(tensor._grad) for tensor in self.tensors]
+        return now + [raw.get_state() for raw, _ in self.generators]
+
+
+def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Tensor]) -> tuple[Any, str | None]:
+    """Replay a captured step, undo that, do the step by `call`, and compare: results, tensors, gradients, random state.
+
+    Returns:
+        the result of `call`, and what differs, or None.
+    """
+    snapshot = _Snapshot(captured, arguments)
+    replayed = flatten(captured.replay(arguments))[0]
+    replayed_values = [_value(leaf) for leaf in replayed]
+    positions = [position for position, leaf in enumerate(replayed) if _has_backward(leaf)]
+    replayed_gradients = captured.gradients_of_ones(replayed, positions, arguments)
+    state = snapshot.arrays_now()
+    wanting = [_wants_gradient(leaf) for leaf in replayed]
+    del replayed
+    snapshot.restore()
+    result = call()
+    leaves = flatten(result)[0]
+    recorder = captured.forward.recorder
+    values, state_now = [_value(leaf) for leaf in leaves], snapshot.arrays_now()
+    equal = _equal if captured.exact else _Close([*values, *state_now])
+    if not all(equal(recorder, *pair) for pair in zip(replayed_values, values, strict=True)):
+        return result, "its result"
+    if wanting != [_wants_gradient(leaf) for leaf in leaves]:
+        return result, "which results require gradients"
+    if not all(equal(recorder, *pair) for pair in zip(state, state_now, strict=True)):
+        return result, "what it did to tensors or random generators"
+    if replayed_gradients is not None:
+        with no_grad():
+            gradients = captured.gradients_of_ones(leaves, positions, arguments) or []
+        if not all(equal(recorder, *pair) for pair in zip(replayed_gradients, gradients, strict=True)):
+            return result, "its gradients"
+    return result, None
+
+
+def _has_backward(leaf: Any) -> bool:
+    """Whether a replay's result has a history that has not been freed."""
+    return isinstance(leaf, Tensor) and leaf._node is not None and getattr(node_of(leaf._node), "saved", None) is not RELEASED
+
+
+def _wants_gradient(leaf: Any) -> bool:
+    return isinstance(leaf, Tensor) and leaf._requires_grad
+
+
+def _value(leaf: Any) -> Any:
+    return leaf._key.backend.copy(leaf._array) if isinstance(leaf, Tensor) else leaf
+
+
+def _equal(recorder: Recorder, one: Any, other: Any) -> bool:
+    backend = recorder.backend_of(one)
+    if backend is None or recorder.backend_of(other) is not backend:
+        return one is other or bool(one == other)
+    return one.shape == other.shape and one.dtype == other.dtype and backend.equal(one, other)
+
+
+class _Close:
+    """Whether two values are equal, but for what another order of the same roundings changes.
+
+    A gradient that is zero but for roundings, such as that of a bias before a batch normalization, has errors as large as
+    itself: so what counts is also how large other values are.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.least = max((_largest(value) for value in values), default=0.0) / 1000
+
+    def __call__(self, recorder: Recorder, one: Any, other: Any) -> bool:
+        if _equal(recorder, one, other):
+            return True
+        if not _is_floating(one) or not _is_floating(other) or one.shape != other.shape or one.dtype != other.dtype:
+            return False
+        xp = _namespace(one)
+        both = (one == one) & (other == other)
+        zero = xp.zeros((), dtype=one.dtype)
+        difference = float(xp.max(xp.where(both & (one != other), xp.abs(one - other), zero)))
+        allowed = min(_ROUNDINGS * float(xp.finfo(one.dtype).eps), 0.05)
+        return bool(xp.all((one == one) == (other == other))) and difference <= allowed * max(_largest(other), self.least)
+
+
+def _is_floating(value: Any) -> bool:
+    return hasattr(value, "dtype") and _namespace(value).isdtype(value.dtype, "real floating")
+
+
+def _largest(value: Any) -> float:
+    """The largest finite size of an element."""
+    if not _is_floating(value) or 0 in value.shape:
+        return 0.0
+    xp = _namespace(value)
+    return float(xp.max(xp.where(xp.isfinite(value), xp.abs(value), xp.zeros((), dtype=value.dtype))))
+
+
+def _namespace(array: Any) -> Any:
+    return array.__array_namespace__()

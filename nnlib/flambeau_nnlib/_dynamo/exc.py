@@ -1,7 +1,0 @@
-"""Exceptions of PyTorch's compiler, for programs that catch them."""
-
-from __future__ import annotations
-
-from flambeau_nnlib.compiler.errors import InvalidBackend, TorchDynamoException, Unsupported
-
-__all__ = ["InvalidBackend", "TorchDynamoException", "Unsupported"]

@@ -1,0 +1,333 @@
+"""Modules that transform every element, or normalise along one dimension."""
+
+from __future__ import annotations
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ....nn import functional as F
+from .module import Module
+
+__all__ = [
+    "ELU",
+    "Abs",
+    "AddConstant",
+    "Clamp",
+    "Exp",
+    "GradientReversal",
+    "HardShrink",
+    "HardTanh",
+    "LeakyReLU",
+    "Log",
+    "LogSigmoid",
+    "LogSoftMax",
+    "MulConstant",
+    "Normalize",
+    "PReLU",
+    "Power",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "Sigmoid",
+    "SoftMax",
+    "SoftMin",
+    "SoftPlus",
+    "SoftShrink",
+    "SoftSign",
+    "SpatialSoftMax",
+    "Sqrt",
+    "Square",
+    "Tanh",
+    "TanhShrink",
+    "Threshold",
+]
+
+
+class Abs(Module):
+    """`|x|`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.abs()
+
+
+class Exp(Module):
+    """`exp(x)`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.exp()
+
+
+class Log(Module):
+    """`log(x)`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.log()
+
+
+class Sqrt(Module):
+    """`sqrt(x)`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.sqrt()
+
+
+class Square(Module):
+    """`x ** 2`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input * input
+
+
+class Power(Module):
+    """`x ** p`"""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.pow = p
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.pow(self.pow)
+
+
+class AddConstant(Module):
+    """`x + constant_scalar`"""
+
+    def __init__(self, constant_scalar: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.constant_scalar = constant_scalar
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input + self.constant_scalar
+
+
+class MulConstant(Module):
+    """`x * constant_scalar`"""
+
+    def __init__(self, constant_scalar: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.constant_scalar = constant_scalar
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input * self.constant_scalar
+
+
+class GradientReversal(Module):
+    """`x`, with the gradient multiplied by `-lambd`."""
+
+    def __init__(self, lambd: float = 1) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def setLambda(self, lambd: float) -> None:
+        """Change the factor."""
+        self.lambd = lambd
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.detach() - self.lambd * (input - input.detach())
+
+
+class Sigmoid(Module):
+    """`1 / (1 + exp(-x))`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.sigmoid()
+
+
+class LogSigmoid(Module):
+    """`log(1 / (1 + exp(-x)))`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Tanh(Module):
+    """`tanh(x)`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.tanh()
+
+
+class TanhShrink(Module):
+    """`x - tanh(x)`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class Threshold(Module):
+    """x where it is above `threshold`, else `value`."""
+
+    def __init__(self, threshold: float = 0, value: float = 0, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.val = value
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.val)
+
+
+class ReLU(Threshold):
+    """`max(x, 0)`"""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0, 0, inplace)
+
+
+class HardTanh(Module):
+    """x clamped to `[min_value, max_value]`."""
+
+    def __init__(self, min_value: float = -1, max_value: float = 1, inplace: bool = False) -> None:
+        super().__init__()
+        self.min_val = min_value
+        self.max_val = max_value
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val)
+
+
+class Clamp(HardTanh):
+    """x clamped to `[min_value, max_value]`."""
+
+    def __init__(self, min_value: float, max_value: float) -> None:
+        super().__init__(min_value, max_value)
+
+
+class ReLU6(HardTanh):
+    """`min(max(x, 0), 6)`"""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0, 6)
+
+
+class ELU(Module):
+    """x where it is positive, else `alpha * (exp(x) - 1)`."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha)
+
+
+class LeakyReLU(Module):
+    """x where it is positive, else `negval * x`."""
+
+    def __init__(self, negval: float = 1 / 100, inplace: bool = False) -> None:
+        super().__init__()
+        self.negval = negval
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negval)
+
+
+class PReLU(Module):
+    """x where it is positive, else `weight * x`, with one weight or one for each channel."""
+
+    def __init__(self, nOutputPlane: int = 0) -> None:
+        super().__init__()
+        self.nOutputPlane = nOutputPlane
+        self._add_parameters(weight=torch.full((nOutputPlane or 1,), 0.25))
+
+    def compute(self, input: Tensor, weight: Tensor) -> Tensor:
+        return F.prelu(input, weight)
+
+
+class RReLU(Module):
+    """x where it is positive, else a multiple of it: random from `[lower, upper]`, or the mean if evaluating."""
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.train)
+
+
+class SoftPlus(Module):
+    """`log(1 + exp(beta * x)) / beta`, and x where `beta * x` is above `threshold`."""
+
+    def __init__(self, beta: float = 1, threshold: float = 20) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class SoftSign(Module):
+    """`x / (1 + |x|)`"""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class HardShrink(Module):
+    """0 within `[-lambd, lambd]`, else x."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+
+class SoftShrink(Module):
+    """0 within `[-lambd, lambd]`, else x moved towards 0 by `lambd`."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+
+def _channel_dim(input: Tensor) -> int:
+    """The dimension of features: the first of a vector or a `(c, h, w)` image, the second of a batch."""
+    return 0 if input.dim() in (1, 3) else 1
+
+
+class SoftMax(Module):
+    """`exp(x)`, normalised over features: vectors, images `(c, h, w)` by pixel, or batches of them."""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return torch.softmax(input, _channel_dim(input))
+
+
+class SoftMin(Module):
+    """`exp(-x)`, normalised over features."""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return torch.softmax(-input, _channel_dim(input))
+
+
+class LogSoftMax(Module):
+    """The logarithm of `SoftMax`.
+
+    >>> import flambeau as torch
+    >>> torch.legacy.nn.LogSoftMax().forward(torch.zeros(1, 2))
+    tensor([[-0.6931, -0.6931]])
+    """
+
+    def compute(self, input: Tensor) -> Tensor:
+        return torch.log_softmax(input, _channel_dim(input))
+
+
+class SpatialSoftMax(SoftMax):
+    """`exp(x)`, normalised over the channels of images at each pixel."""
+
+
+class Normalize(Module):
+    """Vectors divided by their p-norm."""
+
+    def __init__(self, p: float, eps: float = 1e-10) -> None:
+        super().__init__()
+        self.p = p
+        self.eps = eps
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.normalize(input, self.p, -1, self.eps)

@@ -1,0 +1,417 @@
+"""`torch.compile`: calls are captured as they run, and replayed while all that they depend on is as it was.
+
+A call that changes Python state, as one does in which an optimizer makes its state, runs eagerly.  The next is captured while it
+runs; the one after that is replayed and also run, from the same state, and compared; from then on it is replayed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.extension.capture import (
+    Captured,
+    CheckFailed,
+    LookedAtValue,
+    NotCapturable,
+    Program,
+    Refused,
+    capture,
+    describe,
+    is_recording,
+    verified,
+)
+from flambeau.utils import _pytree as pytree
+
+from ... import nn
+from . import settings
+from .dependencies import Dependencies
+from .errors import FailOnRecompile, Unsupported
+from .watching import Watch
+
+__all__ = ["CompiledFunction", "OptimizedModule", "compile"]
+
+RECOMPILE_LIMIT = 8
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_MODES_WITH_GRAPHS = ("reduce-overhead", "max-autotune")
+_ATTEMPTS = 4  # calls that change Python state before a function counts as one that always does
+_CHANGES_STATE = "each call changes Python objects, which a replay would not do again"
+
+
+class _Entry:
+    """One captured call, and what it depends on."""
+
+    __slots__ = ("captured", "dependencies", "verified")
+
+    def __init__(self, captured: Captured, dependencies: Dependencies) -> None:
+        self.captured, self.dependencies, self.verified = captured, dependencies, False
+
+
+class CompiledFunction:
+    """A function that is captured when it is called, and replayed in later calls.
+
+    Args:
+        function: the function, or method.
+        name: what messages call it.
+        fullgraph: raise where it cannot be captured, rather than run eagerly.
+        recompile_limit: how many captures of it are kept, for arguments of different shapes and the like.
+        device_graphs: launch the kernels of a replay together, where the device has graphs.
+
+    Attributes:
+        entries: what has been captured, by a description of the arguments.
+        reason: why it runs eagerly, if it does.
+        without_graph: why its kernels are launched one by one, if `device_graphs` was asked for.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        fullgraph: bool = False,
+        recompile_limit: int = RECOMPILE_LIMIT,
+        device_graphs: bool = False,
+    ) -> None:
+        self.function, self.name, self.fullgraph, self.recompile_limit = function, name, fullgraph, recompile_limit
+        self.device_graphs = device_graphs
+        self._forget()
+
+    def _forget(self) -> None:
+        self.entries: dict[Any, list[_Entry]] = {}
+        self.reason: str | None = None
+        self.without_graph: str | None = None
+        self._attempts = 0
+        self._warm = False  # whether a call has changed no Python state
+        self._calls = 0
+        self._backend: Any = None  # whose arrays are recorded, once a call has shown that it is not that of the arguments
+        self._generation = settings.generation()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_recording() or settings.stance() == "force_eager":
+            return self.function(*args, **kwargs)
+        if self._generation != settings.generation():
+            self._forget()
+        if self.reason is not None:
+            return self.function(*args, **kwargs)
+        tensors, signature = _signature(args, kwargs)
+        for entry in self.entries.get(signature, ()):
+            if entry.captured.holds(tensors) and entry.dependencies.hold():
+                try:
+                    return self._replay(entry, tensors, args, kwargs)
+                except CheckFailed:  # a value is on the other side of what held before
+                    continue
+        return self._capture(signature, args, kwargs)
+
+    @property
+    def programs(self) -> list[Program]:
+        """What has been captured so far: the programs of calls, or whole steps, each followed by that of its backward, if any.
+
+        Each has its source in `code`, and prints a row for each call by `print_tabular()`.
+        """
+        captured = [entry.captured for entries in self.entries.values() for entry in entries]
+        return [program for one in captured for program in (one.forward, one.backward) if program is not None]
+
+    # --- a call that has been captured ---
+
+    def _replay(self, entry: _Entry, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+        if entry.verified:
+            return entry.captured.replay(tensors)
+        with settings.compiling():
+            result, difference = verified(entry.captured, lambda: self.function(*args, **kwargs), tensors)
+        if difference is None:
+            entry.verified = True
+            if self.device_graphs:
+                self._use_device_graphs(entry.captured)
+        elif not entry.captured.separate():  # without loops over several operations, the next replay is compared again
+            self._give_up(f"a replay differed from the function in {difference}; it may depend on what cannot be seen")
+        return result
+
+    def _use_device_graphs(self, captured: Captured) -> None:
+        """Launch the kernels of further replays together; where CUDA could, but this cannot, say so once."""
+        reasons = captured.use_device_graphs()
+        if reasons and self.without_graph is None:
+            self.without_graph = reasons[0]
+            if captured.forward.recorder.backend.device_type == "cuda":
+                warnings.warn(f"torch.compile: {self.name} is replayed without a CUDA graph: {reasons[0]}", stacklevel=5)
+
+    # --- a call that has not ---
+
+    def _capture(self, signature: Any, args: Any, kwargs: Any) -> Any:
+        stance, count = settings.stance(), sum(map(len, self.entries.values()))
+        self._calls += 1
+        if count and stance == "fail_on_recompile":
+            raise FailOnRecompile(
+                f"torch.compile: {self.name} would have to be compiled again, but the stance is 'fail_on_recompile'"
+            )
+        if (count and stance == "eager_on_recompile") or (self._calls == 1 and "eager_then" in stance):
+            return self.function(*args, **kwargs)
+        if count >= self.recompile_limit:
+            self._give_up(f"it was compiled {count} times, for arguments or state of as many kinds")
+            return self.function(*args, **kwargs)
+        others = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if not isinstance(leaf, Tensor)]
+        try:
+            dependencies = Dependencies((self.function, *others))
+        except RuntimeError as error:
+            self._give_up(str(error))
+            return self.function(*args, **kwargs)
+        if not self._warm and not self.fullgraph:
+            return self._warm_up(dependencies, args, kwargs)
+        return self._try(signature, dependencies, args, kwargs)
+
+    def _warm_up(self, dependencies: Dependencies, args: Any, kwargs: Any) -> Any:
+        """Run eagerly until a call changes no Python state, as the first steps of an optimizer do."""
+        result = self.function(*args, **kwargs)
+        self._warm = dependencies.hold()
+        self._attempts += 1
+        if self._attempts > _ATTEMPTS and not self._warm:
+            self._give_up(_CHANGES_STATE)
+        return result
+
+    def _try(self, signature: Any, dependencies: Dependencies, args: Any, kwargs: Any) -> Any:
+        reason, captured = None, None
+        try:
+            with settings.compiling(), Watch() as watch:
+                result, captured = capture(
+                    self.function,
+                    args,
+                    kwargs,
+                    backend=self._backend,
+                    nearby=dependencies.tensors,
+                    numbers=dependencies.numbers,
+                    strict=self.fullgraph,
+                )
+        except LookedAtValue as error:
+            raise Unsupported(f"torch.compile: {self.name}: {error}") from None
+        except Refused as refused:
+            result, reason = refused.result, str(refused)
+            if refused.missed is not None and self._backend is None:
+                self._backend = refused.missed
+                return result
+        except NotCapturable as error:  # it has not been called
+            self._give_up(str(error))
+            return self.function(*args, **kwargs)
+        if not dependencies.hold():
+            self._attempts += 1
+            captured = None
+            if self._attempts <= _ATTEMPTS:
+                return result
+            reason = _CHANGES_STATE
+        if captured is None:
+            self._give_up(reason or "it cannot be captured")
+            return result
+        for code, names in watch.codes.items():
+            dependencies.add_code(code, names)
+        self.entries.setdefault(signature, []).append(_Entry(captured, dependencies))
+        return result
+
+    def _give_up(self, reason: str) -> None:
+        """Run eagerly from now on, and say so once."""
+        self.reason, self.entries = reason, {}
+        if self.fullgraph:
+            raise Unsupported(f"torch.compile: {self.name}: {reason}")
+        warnings.warn(f"torch.compile: {self.name} runs eagerly: {reason}", stacklevel=5)
+
+
+def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
+    """The tensors in the arguments, and what decides which captured call fits them."""
+    if not args and not kwargs:
+        return [], None
+    if not kwargs and all(isinstance(argument, Tensor) for argument in args):
+        tensors: list[Tensor] = list(args)
+        return tensors, (tuple(map(describe, tensors)), _pattern(tensors))
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+    described = [describe(leaf) if isinstance(leaf, Tensor) else _described(leaf) for leaf in leaves]
+    return tensors, (tuple(described), _pattern(tensors), repr(spec))
+
+
+def _pattern(tensors: Sequence[Tensor]) -> Any:
+    """Which of the tensors are the same object."""
+    if len(tensors) < 2:
+        return None
+    first: dict[int, int] = {}
+    return tuple([first.setdefault(id(tensor), position) for position, tensor in enumerate(tensors)])
+
+
+def _described(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
+        return type(value), value
+    return "object", id(value)
+
+
+# --- torch.compile --------------------------------------------------------------------------------------------------------
+
+
+class OptimizedModule(nn.Module):
+    """A module that `torch.compile` has given back: it computes what the module computes that it was given, its `_orig_mod`.
+
+    Args:
+        mod: the module.
+        dynamo_ctx: how it is compiled: a function of a function; None for as it is by default.
+
+    >>> import flambeau as torch
+    >>> list(OptimizedModule(torch.nn.Linear(1, 1)).state_dict())
+    ['_orig_mod.weight', '_orig_mod.bias']
+    """
+
+    def __init__(self, mod: nn.Module, dynamo_ctx: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None) -> None:
+        super().__init__()
+        self._orig_mod = mod
+        self.training = mod.training
+        wrap = dynamo_ctx or (lambda call: CompiledFunction(call, type(mod).__name__))
+        self.__dict__["_compiled_call"] = wrap(mod.__call__)
+        self.__dict__["_dynamo_ctx"] = dynamo_ctx
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__dict__["_compiled_call"](*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes."""
+        return self.__dict__["_compiled_call"](*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_orig_mod", "training") or "_orig_mod" not in self.__dict__.get("_modules", ()):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def train(self, mode: bool = True) -> OptimizedModule:
+        """Set the module, and all below it, to training mode or not."""
+        self.training = mode
+        self._orig_mod.train(mode)
+        return self
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name for name in dir(self._orig_mod))]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_call"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        wrap = state.get("_dynamo_ctx") or (lambda call: CompiledFunction(call, type(self._orig_mod).__name__))
+        self.__dict__["_compiled_call"] = wrap(self._orig_mod.__call__)
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """Give back a function or module that computes the same with less of Python's cost; usable as a decorator, too.
+
+    A function of tensors, a module, or a whole training step (forward, backward and the optimizer's step in one function) can be
+    compiled.  Its calls are recorded at the kernels, and replayed as straight-line code while what they depend on is the same:
+    shapes, dtypes and strides of the arguments, modes, globals, closures, attributes of modules.  Otherwise it is compiled again.
+    A function that looks at a value (`.item()`, `if x > 0`) or has other effects than on tensors (`print`) runs eagerly, and a
+    warning says why.
+
+    Args:
+        model: the function or module.
+        fullgraph: raise where the function cannot be compiled, rather than run it eagerly.
+        dynamic: accepted; each shape is compiled for itself.
+        backend: the name of one of PyTorch's backends, all of which mean the same here but those for debugging (such as
+            `"eager"`), which run eagerly; or a function that takes a `fx.GraphModule` and example inputs and returns a function.
+        mode: `"reduce-overhead"` and `"max-autotune"` replay a step on CUDA as a CUDA graph, where it can be one.  The others
+            mean what no mode means.
+        options: of these, `{"triton.cudagraphs": True}` asks for CUDA graphs, too.  At most one of both can be given.
+        name: what messages call the function.
+        disable: give back what is given.
+        recompile_limit: how many captures are kept, 8 by default.
+        isolate_recompiles, shapes_spec: accepted.
+
+    Raises:
+        RuntimeError: `mode` is none, is given beside `options`, or the backend has a name that PyTorch has no backend of; with
+            `fullgraph`, in a call, `torch._dynamo.exc.Unsupported`: it cannot be compiled.
+
+    Warns:
+        UserWarning: once for a function that runs eagerly.
+
+    Example:
+        >>> import flambeau as torch
+        >>> net = torch.nn.Linear(3, 1)
+        >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        >>> @torch.compile
+        ... def step(x, y):
+        ...     optimizer.zero_grad()
+        ...     loss = torch.nn.functional.mse_loss(net(x), y)
+        ...     loss.backward()
+        ...     optimizer.step()
+        ...     return loss.detach()
+        >>> losses = [step(torch.ones(2, 3), torch.zeros(2, 1)).item() for _ in range(9)]
+        >>> losses[0] > 100 * losses[-1] or losses[-1] < 1e-3
+        True
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    settings.check_backend(backend)
+    if model is None:
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, name=name,
+            disable=disable, recompile_limit=recompile_limit,
+        )  # fmt: skip
+    if not callable(model):
+        raise RuntimeError(f"torch.compile: expected a function or a module, got {type(model).__name__}")
+    if disable:
+        return model
+
+    chosen = settings.get_default_backend() if backend is None else backend
+    with_graphs = mode in _MODES_WITH_GRAPHS or bool((options or {}).get("triton.cudagraphs"))
+    shown = str(name or getattr(model, "__name__", type(model).__name__))
+
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        if callable(chosen):
+            return _WithBackend(model, chosen)
+        if chosen in settings.FOR_DEBUGGING:
+            return function
+        return CompiledFunction(function, shown, fullgraph, recompile_limit or RECOMPILE_LIMIT, with_graphs)
+
+    if isinstance(model, nn.Module):
+        return model if isinstance(model, OptimizedModule) else OptimizedModule(model, compiled)
+    if inspect.isclass(model) or hasattr(model, "_torchdynamo_orig_callable"):
+        return model
+    call = compiled(model)
+
+    @functools.wraps(model)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return call(*args, **kwargs)
+
+    run._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
+    run.compiled = call  # type: ignore[attr-defined]  # what has been captured, to look at
+    return run
+
+
+class _WithBackend:
+    """A function whose graph somebody else's compiler gets: what that returns is called in its place."""
+
+    def __init__(self, model: Callable[..., Any], backend: Callable[..., Any]) -> None:
+        self.model, self.backend = model, backend
+        self.compiled: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tensors, signature = _signature(args, kwargs)
+        if signature not in self.compiled:
+            traced = torch.fx.symbolic_trace(self.model)
+            self.compiled[signature] = self.backend(traced, tensors)
+        result = self.compiled[signature](*args, **kwargs)
+        return result

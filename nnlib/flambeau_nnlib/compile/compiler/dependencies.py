@@ -1,0 +1,218 @@
+"""What a function depends on in Python: the globals, closures, modules, containers and objects that its code can reach.
+
+A compiled function is only replayed while all of that is as it was; and a call that changes any of it is not compiled, because a
+replay would not change it again.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.extension.capture import is_own_file
+
+from ...amp.autocast_mode import get_autocast_dtype, is_autocast_enabled
+
+__all__ = ["Dependencies"]
+
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice, type(...))
+_LEAVES = (Tensor, torch.dtype, torch.device, torch.Generator, type, CodeType)
+_CONTAINERS = (dict, list, set, OrderedDict, defaultdict, deque)
+_MOST = 50_000
+_ABSENT = object()
+
+
+class Dependencies:
+    """The state that a function's code can reach, as it is now.
+
+    Args:
+        function: the function, method or module.
+
+    Attributes:
+        numbers: the places of learning rates, which may change from call to call.
+        codes: the code of the program's own functions that was found.
+        tensors: the tensors that were found.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.tensors: list[Tensor] = []
+        self.numbers: list[tuple[dict[Any, Any], Any]] = []
+        self.codes: set[CodeType] = set()
+        self._containers: list[Any] = []
+        self._copies: list[Any] = []  # of the containers, as they were
+        self._empty: list[Any] = []  # containers without anything in them, such as a module's hooks: most are
+        self._groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
+        self._names: list[tuple[Any, str, Any]] = []
+        self._cells: list[tuple[Any, Any]] = []
+        self._seen: dict[int, Any] = {}
+        self._waiting = [function]
+        self._environment = environment()
+        self._walk()
+
+    def hold(self) -> bool:
+        """Whether everything is as it was."""
+        try:
+            if any(self._empty) or self._containers != self._copies:
+                return False
+            for group, copy in self._groups:
+                if group != copy:  # maybe in the learning rate alone
+                    if type(group.get("lr")) is not float or group != {**copy, "lr": group["lr"]}:
+                        return False
+                    copy["lr"] = group["lr"]
+        except Exception:  # a comparison of arrays has no truth value
+            return False
+        for names, name, value in self._names:
+            found = names.get(name, _ABSENT)
+            if found is not value and not _same(found, value):
+                return False
+        for cell, value in self._cells:
+            found = _contents(cell)
+            if found is not value and not _same(found, value):
+                return False
+        return self._environment == environment()
+
+    def add_code(self, code: CodeType, names: dict[str, Any]) -> None:
+        """Depend on the globals that some code, which has run, names."""
+        if code not in self.codes:
+            self._note_code(code, names)
+            self._walk()
+
+    # --- finding it ---
+
+    def _walk(self) -> None:
+        while self._waiting:
+            value = self._waiting.pop()
+            if isinstance(value, Tensor):
+                self.tensors.append(value)
+            if isinstance(value, (*_PLAIN, *_LEAVES)) or id(value) in self._seen:
+                continue
+            self._seen[id(value)] = value
+            if len(self._seen) > _MOST:
+                raise RuntimeError("it depends on too many objects")
+            self._waiting += self._within(value)
+
+    def _within(self, value: Any) -> Iterable[Any]:
+        """What is directly below a value, after noting what it is now."""
+        if isinstance(value, MethodType):
+            return (value.__self__, value.__func__)
+        if isinstance(value, BuiltinFunctionType):  # one of a container, such as the `append` of a list, may change it
+            owner = value.__self__
+            return () if owner is None or isinstance(owner, ModuleType) else (owner,)
+        if isinstance(value, functools.partial):
+            return (value.func, value.args, value.keywords)
+        if isinstance(value, FunctionType):
+            return self._within_function(value)
+        if isinstance(value, (staticmethod, classmethod)):
+            return (value.__func__,)
+        if isinstance(value, property):
+            return (value.fget, value.fset)
+        if isinstance(value, tuple):
+            return tuple.__iter__(value)  # a subclass's own length and iteration may be something else
+        if isinstance(value, _CONTAINERS):
+            if not value:
+                self._empty.append(value)
+                return ()
+            self._note_container(value, value.copy())
+            return [*value.values(), *value.keys()] if isinstance(value, dict) else list(value)
+        if isinstance(value, ModuleType):
+            return ()
+        return self._within_object(value)
+
+    def _note_container(self, container: Any, copy: Any) -> None:
+        self._containers.append(container)
+        self._copies.append(copy)
+
+    def _within_function(self, function: FunctionType) -> Iterator[Any]:
+        if is_own_file(function.__code__.co_filename):
+            wrapped = getattr(function, "__wrapped__", None)
+            if wrapped is not None:  # a decorator's
+                yield wrapped
+            return
+        self._note_code(function.__code__, function.__globals__)
+        for cell in function.__closure__ or ():
+            contents = _contents(cell)
+            self._cells.append((cell, contents))
+            yield contents
+        yield function.__defaults__
+        if function.__kwdefaults__:
+            yield function.__kwdefaults__
+        if vars(function):
+            yield vars(function)
+
+    def _within_object(self, value: Any) -> Iterator[Any]:
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            self._note_container(attributes, attributes.copy())
+            if isinstance(value, torch.optim.Optimizer):
+                yield from self._within_groups(value.param_groups)
+            yield from attributes.values()
+        for cls in type(value).__mro__:
+            if cls.__module__ == "builtins" or id(cls) in self._seen or _is_own(cls):
+                continue
+            self._seen[id(cls)] = cls
+            self._note_container(vars(cls), vars(cls).copy())
+            yield from (
+                member for member in vars(cls).values() if isinstance(member, (FunctionType, property, staticmethod, classmethod))
+            )
+        for name in getattr(type(value), "__slots__", ()) or ():
+            yield getattr(value, name, None)
+
+    def _within_groups(self, groups: list[dict[Any, Any]]) -> Iterator[Any]:
+        """Parameter groups, whose learning rates may change."""
+        for group in groups:
+            if type(group.get("lr")) is float:
+                self._seen[id(group)] = group
+                self.numbers.append((group, "lr"))
+                self._groups.append((group, dict(group)))
+                yield from (value for key, value in group.items() if key != "lr")
+
+    def _note_code(self, code: CodeType, names: dict[str, Any]) -> None:
+        self.codes.add(code)
+        for name in _globals_of(code):
+            value = names.get(name, _ABSENT)
+            if value is _ABSENT:
+                continue
+            self._names.append((names, name, value))
+            self._waiting.append(value)
+            if isinstance(value, ModuleType) and not value.__name__.startswith(("flambeau", "torch")):
+                self._names += [(vars(value), inner, vars(value)[inner]) for inner in code.co_names if inner in vars(value)]
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self._note_code(constant, names)
+
+
+@functools.cache
+def _globals_of(code: CodeType) -> list[str]:
+    """The names of globals in some code; `co_names` has those of attributes, too."""
+    return [*dict.fromkeys(step.argval for step in dis.get_instructions(code) if step.opname.endswith(("_GLOBAL", "_NAME")))]
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty
+        return _ABSENT
+
+
+def _same(value: Any, before: Any) -> bool:
+    return value is before or (type(value) is type(before) and isinstance(value, _PLAIN) and value == before)
+
+
+@functools.cache
+def _is_own(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision", "flambeau_backends", "torch")
+
+
+def environment() -> tuple[Any, ...]:
+    """The modes and defaults that what is computed depends on."""
+    return (
+        torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
+        torch.are_deterministic_algorithms_enabled(),
+        *(is_autocast_enabled(device_type) and get_autocast_dtype(device_type) for device_type in ("cpu", "cuda")),
+    )  # fmt: skip

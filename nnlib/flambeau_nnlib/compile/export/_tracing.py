@@ -1,0 +1,795 @@
+"""The tracer of `torch.export`: a mode that is offered every public call of a real run, and writes it into a graph.
+
+Tensors keep their values and programs run as they do without it, so that control flow, classes and containers need no support of
+their own.  What a tensor is in the graph is remembered by its identity.  Sizes that may differ from call to call are symbolic
+numbers; which sizes those are is known from a *probe*, an earlier run on inputs of other sizes (see `SizeGuards`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import operator
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import flambeau as torch
+from flambeau import SymBool, SymFloat, SymInt, Tensor, nn
+from flambeau.overrides import TorchFunctionMode
+from flambeau.utils import _pytree as pytree
+
+from ..fx._names import public_module
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node
+from ..higher_order import cond, while_loop
+from ._errors import GuardOnDataDependentSymNode, UserError
+from ._operators import COMPOSITES, Call, aten, call_of, name_of
+from ._sizes import Form, Known, SizeGuards, is_symbolic, plain, sizes_after
+
+__all__ = ["Recording", "TensorSpec", "user_frames"]
+
+_OURS = tuple(
+    str(Path(module.__file__ or "").parent) for module in (torch, sys.modules[__package__.partition(".")[0]])
+)  # files of the core and of nnlib
+
+
+class TensorSpec:
+    """What is known of a tensor of an exported program before it runs: shape, dtype and device.
+
+    Args:
+        shape: its sizes; symbolic numbers for those that may differ.
+        dtype, device, requires_grad: as the tensor's.
+    """
+
+    def __init__(self, shape: tuple[Any, ...], dtype: torch.dtype, device: torch.device, requires_grad: bool = False) -> None:
+        self.shape: Any = torch.Size(shape)  # a `Size` with symbolic numbers in it
+        self.dtype, self.device, self.requires_grad = dtype, device, requires_grad
+        self.ndim = len(self.shape)
+        self.is_number = False  # whether it surely has no dimensions, in a graph of another format
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes, or one of them."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> Any:
+        """The number of elements."""
+        return self.shape.numel()
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={list(self.shape)}, dtype={self.dtype})"
+
+
+# Questions about a tensor that any value of it answers alike: they leave no trace.
+_ASK_NOTHING = frozenset(
+    [
+        "dim",
+        "ndim",
+        "ndimension",
+        "dtype",
+        "device",
+        "layout",
+        "requires_grad",
+        "is_leaf",
+        "grad_fn",
+        "is_cuda",
+        "is_cpu",
+        "is_sparse",
+        "is_floating_point",
+        "is_complex",
+        "is_contiguous",
+        "is_inference",
+        "is_quantized",
+        "is_nested",
+        "is_meta",
+        "is_mps",
+        "is_xpu",
+        "is_same_size",
+        "is_set_to",
+        "itemsize",
+        "element_size",
+        "stride",
+        "storage_offset",
+        "get_device",
+        "is_tensor",
+        "is_pinned",
+        "is_shared",
+        "names",
+        "output_nr",
+        "_version",
+        "_base",
+        "grad",
+        "retains_grad",
+        "is_conj",
+        "is_neg",
+        "is_signed",
+        "result_type",
+        "can_cast",
+        "promote_types",
+        "is_storage",
+        "has_names",
+        "nbytes",
+        "__dir__",
+        "__repr__",
+        "__format__",
+        "__hash__",
+        "untyped_storage",
+        "storage",
+        "data_ptr",
+        "is_distributed",
+        "requires_grad_",
+        "register_hook",
+        "retain_grad",
+        "is_nonzero_dim",
+    ]
+)
+_LOOK = frozenset(
+    ["__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__", "is_nonzero", "equal", "allclose"]
+)
+_CONVERT = frozenset("numpy __array__ __dlpack__ __array_wrap__ __reduce_ex__".split())  # noqa: SIM905
+# The sizes of whose results depend on values.
+_DATA_DEPENDENT = frozenset(
+    ["nonzero", "masked_select", "unique", "unique_consecutive", "unique2", "argwhere", "bincount", "nms", "nonzero_numpy"]
+)
+
+
+class Recording(TorchFunctionMode):
+    """Writes a run into a graph.
+
+    Args:
+        graph: the graph.
+        module: the module that runs; tensors among its attributes that are no parameters or buffers become constants.
+        sizes: the sizes that may differ: see `SizeGuards`.
+        probe: the recording of an earlier run with other sizes.
+        outer: the recording of the graph of which this is a part, as a branch of `cond`.
+    """
+
+    def __init__(
+        self, graph: Graph, module: nn.Module, sizes: SizeGuards, probe: Recording | None, outer: Recording | None = None
+    ) -> None:
+        self.graph, self.module, self.sizes, self.probe, self.outer = graph, module, sizes, probe, outer
+        self.nodes: dict[int, Node] = {}
+        self.specs: dict[int, TensorSpec] = {}
+        self.kept: list[Any] = []  # so that no identity is used twice
+        self.constants: dict[str, Tensor] = {} if outer is None else outer.constants
+        self.constant_nodes: dict[str, Node] = {}
+        self.literals: set[int] = set()  # tensors made of Python's numbers, whose values may be looked at
+        self.size_nodes: dict[tuple[Node, int], Node] = {}
+        self.module_stack: list[tuple[str, type]] = [] if outer is None else outer.module_stack
+        self.paths = {id(submodule): path for path, submodule in module.named_modules(remove_duplicate=False)}
+        self.steps: list[tuple[str, list[tuple[int, ...]]]] = []  # the operators, with the shapes of their results
+        self.lifted: list[Any] = []  # what a branch uses of the graph around it
+        self.submodules: dict[str, nn.Module] = {}
+        self.lifted_numbers: list[tuple[Any, Node]] = []
+        self.follows_grad_mode = torch.is_grad_enabled()
+        self.cut: dict[int, Tensor] = {}  # computed without recording from what requires gradients
+
+    # --- what stands for what ---
+
+    def stands_for(self, tensor: Tensor, node: Node, spec: TensorSpec | None = None) -> None:
+        """Remember the node of a tensor."""
+        self.nodes[id(tensor)] = node
+        self.kept.append(tensor)
+        spec = spec or TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device, tensor._requires_grad)
+        self.specs[id(tensor)] = spec
+        node.meta["val"] = spec
+
+    def node_of(self, value: Any) -> Any:
+        """What stands in the graph for an argument: nodes for tensors and symbolic numbers, also inside containers."""
+        if isinstance(value, Tensor):
+            node = self.nodes.get(id(value))
+            if id(value) in self.cut and torch.is_grad_enabled():
+                del self.cut[id(value)]
+                node = self._create(torch.ops.aten.detach.default, (node,), {})
+                self.stands_for(value, node, self.specs[id(value)])
+            return self._unknown(value) if node is None else node
+        if is_symbolic(value):
+            return self.number(value)
+        if isinstance(value, (tuple, list)):
+            items = [self.node_of(item) for item in value]
+            if isinstance(value, (torch.Size, list)):
+                return items
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if isinstance(value, dict):
+            return {key: self.node_of(item) for key, item in value.items()}
+        if isinstance(value, slice):
+            return slice(self.node_of(value.start), self.node_of(value.stop), self.node_of(value.step))
+        return value
+
+    def _unknown(self, tensor: Tensor) -> Node:
+        """The node of a tensor that the run has not computed: of the graph around, an attribute of a module, or a literal."""
+        if self.outer is not None:
+            self.outer.node_of(tensor)
+            return self._lift(tensor)
+        name = self._attribute(tensor) or f"lifted_tensor_{sum(name.startswith('lifted_tensor_') for name in self.constants)}"
+        self.constants[name] = tensor
+        node = self._placeholder("c_" + name.replace(".", "_"), self._first_of_inputs())
+        self.constant_nodes[name] = node
+        self.stands_for(tensor, node)
+        return node
+
+    def _lift(self, value: Any) -> Node:
+        """A placeholder of a branch for a value of the graph around it."""
+        first = next((node for node in self.graph.nodes if node.op != "placeholder"), None)
+        node = self._placeholder(f"lifted_{len(self.lifted)}", first)
+        self.lifted.append(value)
+        if isinstance(value, Tensor):
+            assert self.outer is not None
+            self.stands_for(value, node, self.outer.specs.get(id(value)))
+        return node
+
+    def _placeholder(self, name: str, following: Node | None) -> Node:
+        """A further input, before a node, or after all."""
+        if following is None:
+            return self.graph.placeholder(name)
+        with self.graph.inserting_before(following):
+            return self.graph.placeholder(name)
+
+    def _first_of_inputs(self) -> Node | None:
+        return next((node for node in self.graph.nodes if node.meta.get("is_user_input") or node.op != "placeholder"), None)
+
+    def _attribute(self, tensor: Tensor) -> str | None:
+        for path, submodule in self.module.named_modules():
+            for name, value in vars(submodule).items():
+                if value is tensor:
+                    return f"{path}.{name}" if path else name
+        return None
+
+    # --- symbolic numbers ---
+
+    def number(self, value: Any) -> Node:
+        """The node of a symbolic number, which is added where it is first needed."""
+        origin: Form = value.origin
+        if origin.recording is not self:
+            found = next((node for number, node in self.lifted_numbers if number is value), None)
+            if found is not None:
+                return found
+            if self.outer is None:
+                raise RuntimeError("torch.export: a size of another trace is used")
+            self.outer.number(value)
+            node = self._lift(value)
+            self.lifted_numbers.append((value, node))
+            return node
+        if origin.node is None:
+            assert origin.make is not None
+            origin.node = origin.make()
+            origin.node.meta["val"] = value
+        added: Node = origin.node
+        return added
+
+    def computed(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> Any:
+        """See `flambeau.engine.values.symbols`."""
+
+        def make() -> Node:
+            return self._create(function, tuple(self.node_of(arg) for arg in args), {})
+
+        form = self.sizes.combined(function, args)
+        if not form.is_variable:
+            return value  # such as n - n
+        form.recording, form.make = self, make
+        kind = SymBool if isinstance(value, bool) else SymInt if isinstance(value, int) else SymFloat
+        return kind(self, value, form)
+
+    def decided(self, number: Any) -> Any:
+        """See `flambeau.engine.values.symbols`."""
+        form: Form = number.origin
+        if form.is_data_dependent:
+            raise GuardOnDataDependentSymNode(
+                f"Could not guard on data-dependent expression {form.text} (unhinted: {form.text}): the program asks for a value "
+                f"that only a call will know.\n\nThe following call raised this error:\n{_where()}"
+            )
+        if not self.sizes.decide(number, _where()):
+            node = self.number(number if isinstance(number, SymBool) else number == number.value)
+            message = f"Runtime assertion failed for expression {form.text}"
+            if isinstance(number, SymBool) and not number.value:
+                node = self._create(operator.not_, (node,), {})
+            elif not isinstance(number, SymBool):
+                node = self._create(operator.eq, (self.number(number), number.value), {})
+            self._create(torch.ops.aten._assert_scalar.default, (node, message), {})
+        return number.value
+
+    def _item(self, tensor: Tensor) -> Any:
+        """The element of a tensor as a number that only a call will know; at once, if it was written in the program."""
+        value = Tensor.item(tensor)
+        if id(tensor) in self.literals:
+            return value
+        node = self._create(torch.ops.aten.item.default, (self.node_of(tensor),), {})
+        form = Form.of_data(str(node))
+        form.recording, form.node = self, node
+        kind = SymBool if isinstance(value, bool) else SymInt if isinstance(value, int) else SymFloat
+        number = kind(self, value, form)
+        node.meta["val"] = number
+        return number
+
+    def _sizes(self, tensor: Tensor) -> Any:
+        """The shape of a tensor; symbolic numbers where it may differ from call to call."""
+        spec = self.specs.get(id(tensor))
+        if spec is None and self.outer is not None:
+            spec = self.outer.specs.get(id(tensor))
+        return tensor.shape if spec is None else spec.shape
+
+    def sized(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
+        """What is known of a tensor, of whose sizes these are not plain numbers."""
+        shape: list[Any] = list(tensor.shape)
+        for dim, form in known:
+            form.recording, form.make = self, lambda dim=dim: self._size_node(tensor, dim)
+            shape[dim] = SymInt(self, shape[dim], form)
+        return TensorSpec(tuple(shape), tensor.dtype, tensor.device, tensor._requires_grad)
+
+    def _size_node(self, tensor: Tensor, dim: int) -> Node:
+        source = self.node_of(tensor)
+        if (source, dim) not in self.size_nodes:
+            self.size_nodes[source, dim] = self._create(torch.ops.aten.sym_size.int, (source, dim), {})
+        return self.size_nodes[source, dim]
+
+    # --- calls ---
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if isinstance(func, torch._ops.OpOverload):
+            return self.emit(Call(func, list(args), kwargs))
+        if func in (cond, while_loop):
+            return trace_control_flow(self, func, *args)
+        name = name_of(func)
+        short = name.rpartition(".")[2]
+        own = getattr(self, f"_trace_{short.strip('_')}", None) if short in _OWN else None
+        if own is not None:
+            return own(*args, **kwargs)
+        if name == "nn.functional.kl_div":
+            return self._kl_div(func, *args, **kwargs)
+        if short in _ASK_NOTHING or name in _WRITTEN_ATTRIBUTES:
+            return func(*args, **kwargs)
+        if short in _LOOK:
+            return self._look(func, short, args, kwargs)
+        if short in _CONVERT:
+            raise RuntimeError(
+                f".{short}() is not supported while a program is exported: what is done to the array would not be "
+                f"seen\n{_where()}"
+            )
+        out = kwargs.get("out") if kwargs else None
+        if isinstance(out, Tensor):
+            with self:
+                return out.copy_(func(*args, **{key: value for key, value in kwargs.items() if key != "out"}))
+        if name in COMPOSITES or _is_of_python(name, func):
+            with self:
+                return inspect.unwrap(func)(*args, **kwargs)
+        if not any(isinstance(leaf, Tensor) or is_symbolic(leaf) for leaf in pytree.tree_leaves((args, kwargs))):
+            return self._create_tensor(name, func, args, kwargs)
+        return self.emit(call_of(name, func, args, kwargs))
+
+    def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A call without tensors: the result is one of an operator that creates tensors, or nothing to be recorded."""
+        result = func(*args, **kwargs)
+        if name in ("fft.fftfreq", "fft.rfftfreq"):  # which are no operators of their own: a constant
+            return result
+        if any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
+            return self.emit(call_of(name, func, args, kwargs))
+        return result
+
+    def _look(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+        """A question about the values of tensors."""
+        if all(id(arg) in self.literals for arg in args if isinstance(arg, Tensor)):
+            return func(*args, **kwargs)
+        if name in ("__index__", "__int__", "__float__", "__bool__"):
+            number = self._item(args[0])
+            return self.decided(number) if is_symbolic(number) else number
+        raise GuardOnDataDependentSymNode(
+            f"Could not guard on data-dependent expression: {name.strip('_')}() asks for the values of tensors, which only a "
+            "call "
+            f"will know.\n\nThe following call raised this error:\n{_where()}"
+        )
+
+    def emit(self, call: Call) -> Any:
+        """Compute an operator and add it to the graph; what gives no tensor is not added."""
+        args, kwargs = _with_plain_numbers((tuple(call.args), call.kwargs))
+        result = call.target(*args, **kwargs)
+        leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
+        if not leaves:
+            return result
+        self.steps.append((str(call.target), [tuple(leaf.shape) for leaf in leaves]))
+        used = [leaf for leaf in pytree.tree_leaves((call.args, call.kwargs)) if isinstance(leaf, Tensor)]
+        node = self._create(call.target, self.node_of(tuple(call.args)), self.node_of(call.kwargs))
+        if self.follows_grad_mode and not torch.is_grad_enabled():
+            self._note_cut(leaves, used)
+        shapes = self._shapes_of_probe(leaves)
+        specs = [self._spec_after(call, used, leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
+        if isinstance(result, Tensor):
+            if used and result is not used[0]:
+                node.meta["is_view"] = _shares_memory(result, used[0])
+            self.stands_for(result, node, specs[0])
+            return result
+        node.meta["val"] = tuple(specs)
+        place = 0
+        for number, item in enumerate(result):
+            if isinstance(item, Tensor):
+                self.stands_for(item, self._create(operator.getitem, (node, number), {}), specs[place])
+                place += 1
+        return result
+
+    def _note_cut(self, results: list[Tensor], used: list[Tensor]) -> None:
+        """Remember what `no_grad` keeps gradients from: where it is used outside, the graph, which has no modes, detaches it."""
+        if any(leaf.requires_grad or id(leaf) in self.cut for leaf in used):
+            self.cut.update({id(leaf): leaf for leaf in results if not leaf.requires_grad and leaf.is_floating_point()})
+
+    def _shapes_of_probe(self, leaves: list[Tensor]) -> list[tuple[int, ...] | None]:
+        """The shapes that the same tensors had in the probe."""
+        if self.probe is None:
+            return [None] * len(leaves)
+        place = len(self.steps) - 1
+        name, shapes = self.probe.steps[place] if place < len(self.probe.steps) else ("nothing", [])
+        own = self.steps[place][1]
+        if name != self.steps[place][0] or [len(shape) for shape in shapes] != [len(shape) for shape in own]:
+            raise UserError(
+                f"Constraints violated! The program computes {self.steps[place][0]} for the examples, where it computes "
+                f"{name} for "
+                f"inputs of other sizes: sizes that were marked as dynamic decide about its steps.\n\nThey part here:\n{_where()}"
+            )
+        return list(shapes)
+
+    def _spec_after(self, call: Call, used: list[Tensor], tensor: Tensor, other: tuple[int, ...] | None) -> TensorSpec:
+        name = getattr(call.target, "overloadpacket", call.target).__name__
+        masks = [each for each in pytree.tree_leaves(call.args[1:]) if isinstance(each, Tensor) and each.dtype is torch.bool]
+        depends = name in _DATA_DEPENDENT or (name == "index" and bool(masks)) or (name == "where" and len(call.args) == 1)
+        inputs = [self._sizes(each) for each in used]
+        return self.sized(tensor, sizes_after(self.sizes, inputs, tuple(tensor.shape), other, depends, str(call.target)))
+
+    def _create(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
+        packet = getattr(target, "overloadpacket", None)
+        name = "sym_size_int" if target is torch.ops.aten.sym_size.int else getattr(packet, "__name__", None)
+        node = self.graph.create_node("call_function", target, args, kwargs, name=name)
+        node.meta["stack_trace"] = "".join(_formatted(frame, line) for frame, line in user_frames())
+        node.meta["nn_module_stack"] = {
+            f"{number}": (path, f"{cls.__module__}.{cls.__qualname__}") for number, (path, cls) in enumerate(self.module_stack)
+        }
+        if (tracing := torch._C._get_tracing_state()) is not None:
+            node.meta["scopes"] = tuple(tracing.scopes)
+        if isinstance(target, torch._ops.OpOverload):
+            node.meta["torch_fn"] = (f"{node.name}_1", f"OpOverload.{target}")
+        return node
+
+    # --- calls that are several operators, or none ---
+
+    def _trace_shape(self, tensor: Tensor) -> Any:
+        return self._sizes(tensor)
+
+    def _trace_size(self, tensor: Tensor, dim: int | None = None) -> Any:
+        sizes = self._sizes(tensor)
+        return sizes if dim is None else sizes[dim]
+
+    def _trace_numel(self, tensor: Tensor) -> Any:
+        return self._sizes(tensor).numel()
+
+    _trace_nelement = _trace_numel
+
+    def _trace_len(self, tensor: Tensor) -> Any:
+        if tensor.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return plain_length(self._sizes(tensor)[0])
+
+    def _trace_item(self, tensor: Tensor) -> Any:
+        return self._item(tensor)
+
+    def _trace_tolist(self, tensor: Tensor) -> Any:
+        if tensor.dim() == 0:
+            return self._item(tensor)
+        return [self._trace_tolist(self.emit(aten("select", [tensor, 0, place]))) for place in range(int(self._sizes(tensor)[0]))]
+
+    def _trace_iter(self, tensor: Tensor) -> Any:
+        int(self._sizes(tensor)[0]) if tensor.dim() else None
+        return iter(self.emit(aten("unbind", [tensor])))
+
+    def _trace_tensor(self, data: Any, **kwargs: Any) -> Tensor:
+        if any(is_symbolic(leaf) for leaf in pytree.tree_leaves(data, is_leaf=is_symbolic)):
+            return self._tensor_of_numbers(data, kwargs)
+        tensor = torch.tensor(data, **kwargs)
+        self.literals.add(id(tensor))
+        self.kept.append(tensor)
+        copied: Tensor = self.emit(aten("lift_fresh_copy", [tensor]))
+        self.literals.add(id(copied))
+        if kwargs.get("requires_grad"):
+            copied.requires_grad_()
+        return copied
+
+    def _tensor_of_numbers(self, data: Any, kwargs: dict[str, Any]) -> Tensor:
+        if isinstance(data, (list, tuple)):
+            stacked: Tensor = self.emit(aten("stack", [[self._tensor_of_numbers(item, kwargs) for item in data]]))
+            return stacked
+        options = {key: value for key, value in kwargs.items() if key in ("dtype", "device") and value is not None}
+        options.setdefault("dtype", {SymInt: torch.int64, SymBool: torch.bool}.get(type(data), torch.tensor(plain(data)).dtype))
+        tensor: Tensor = self.emit(aten("scalar_tensor", [data], options))
+        return tensor
+
+    def _trace_as_tensor(self, data: Any, dtype: Any = None, device: Any = None) -> Any:
+        if not isinstance(data, Tensor):
+            return self._trace_tensor(data, dtype=dtype, device=device)
+        return self.emit(call_of("Tensor.to", Tensor.to, (data,), {"dtype": dtype, "device": device}))
+
+    _trace_asarray = _trace_as_tensor
+
+    def _trace_getitem(self, tensor: Tensor, index: Any) -> Any:
+        return self.emit_all(_parts(tensor, index))
+
+    def emit_all(self, steps: Any) -> Any:
+        """Compute what a generator asks for, and let it go on with the results."""
+        result = None
+        try:
+            call = next(steps)
+            while True:
+                result = self.emit(call)
+                call = steps.send(result)
+        except StopIteration as end:
+            return end.value
+
+    def _trace_setitem(self, tensor: Tensor, index: Any, value: Any) -> None:
+        indices = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(each, (Tensor, list)) for each in indices):
+            simple = [slice(None) if isinstance(each, (Tensor, list)) else each for each in indices]
+            if all(isinstance(each, slice) and each == slice(None) for each in simple):
+                places = [_as_index(each) if isinstance(each, (Tensor, list)) else None for each in indices]
+                values = value if isinstance(value, Tensor) else self._trace_tensor(value, dtype=tensor.dtype)
+                self.emit(aten("index_put_", [tensor, places, values], None, "default"))
+                return
+            raise RuntimeError(f"torch.export: cannot hold a write to a tensor at {index}\n{_where()}")
+        part = self.emit_all(_parts(tensor, index))
+        if isinstance(value, Tensor):
+            self.emit(aten("copy_", [part, value]))
+        else:
+            self.emit(aten("fill_", [part, self._trace_tensor(value, dtype=tensor.dtype)]))
+
+    def _trace_type(self, tensor: Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if dtype is None:
+            return Tensor.type(tensor)
+        wanted = Tensor.type(Tensor.new_empty(tensor, 0), dtype).dtype
+        return self.emit(aten("to", [tensor, wanted], None, "dtype"))
+
+    def _kl_div(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        given = inspect.signature(func).bind(*args, **kwargs).arguments
+        if given.get("reduction") != "batchmean":
+            return self.emit(call_of("nn.functional.kl_div", func, args, kwargs))
+        total = self.emit(call_of("nn.functional.kl_div", func, (), {**given, "reduction": "sum"}))
+        return self.emit(aten("div", [total, self._sizes(given["input"])[0]]))
+
+    def _trace_rtruediv(self, tensor: Tensor, other: Any) -> Any:
+        return self.emit(aten("mul", [self.emit(aten("reciprocal", [tensor])), other]))
+
+    def _trace_contiguous(self, tensor: Tensor, memory_format: Any = torch.contiguous_format) -> Any:
+        return self.emit(aten("contiguous", [tensor]))
+
+    def _trace_mT(self, tensor: Tensor) -> Any:
+        return self.emit(aten("transpose", [tensor, -2, -1]))
+
+    def _trace_set_grad_enabled(self, *args: Any) -> Any:
+        return torch.set_grad_enabled(*args)
+
+
+_OWN = frozenset(
+    [
+        "shape",
+        "size",
+        "numel",
+        "nelement",
+        "__len__",
+        "item",
+        "tolist",
+        "__iter__",
+        "tensor",
+        "as_tensor",
+        "asarray",
+        "__getitem__",
+        "__setitem__",
+        "__rtruediv__",
+        "type",
+        "contiguous",
+        "mT",
+    ]
+)
+_WRITTEN_ATTRIBUTES = frozenset({"Tensor.requires_grad.__set__", "Tensor.grad.__set__"})
+
+
+def plain_length(size: Any) -> int:
+    """What `len` may return for a size: a plain number."""
+    return int(size)
+
+
+def _is_of_python(name: str, func: Callable[..., Any]) -> bool:
+    """Whether a function that is offered is one of a library in Python, of which nothing is an operator."""
+    if "." in name:
+        return False
+    module = public_module(getattr(func, "__module__", None) or "")
+    return module.startswith(("torch.nn", "torch.optim")) and not hasattr(torch, name)
+
+
+def _shares_memory(result: Tensor, source: Tensor) -> bool:
+    """Whether a result may be a view of a tensor."""
+    return result._base is not None and result._base is (source if source._base is None else source._base)
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """Arguments with the values that symbolic numbers in them have for the examples."""
+    if isinstance(value, (torch.Size, list)):
+        return [_with_plain_numbers(item) for item in value]
+    if isinstance(value, tuple):
+        items = [_with_plain_numbers(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, dict):
+        return {key: _with_plain_numbers(item) for key, item in value.items()}
+    return plain(value)
+
+
+def _as_index(each: Any) -> Tensor:
+    return torch.tensor(each) if isinstance(each, list) else each
+
+
+def _parts(tensor: Tensor, index: Any) -> Any:
+    """Indexing as operators: `select` for numbers, `slice` for slices, `unsqueeze` for None, `index` for tensors."""
+    indices = list(index) if isinstance(index, tuple) else [index]
+    taken = sum(
+        each.dim()
+        if isinstance(each, Tensor) and each.dtype in (torch.bool, torch.uint8)
+        else each is not None and each is not ...
+        for each in indices
+    )
+    place = next((i for i, each in enumerate(indices) if each is ...), None)
+    missing = [slice(None)] * (tensor.dim() - taken)
+    indices = [*indices, *missing] if place is None else [*indices[:place], *missing, *indices[place + 1 :]]
+    result, dim, places = tensor, 0, {}
+    for each in indices:
+        if each is None:
+            result = yield aten("unsqueeze", [result, dim])
+            dim += 1
+        elif isinstance(each, slice):
+            if each != slice(None):
+                limits = [
+                    each.start,
+                    sys.maxsize if each.stop is None else each.stop,
+                    *([] if each.step is None else [each.step]),
+                ]
+                limits[0] = 0 if limits[0] is None else limits[0]
+                result = yield aten("slice", [result, dim, *limits])
+            dim += 1
+        elif isinstance(each, (Tensor, list)):
+            given = _as_index(each)
+            places[dim] = given
+            dim += given.dim() if given.dtype is torch.bool else 1
+        elif isinstance(each, (bool,)):
+            raise RuntimeError(f"torch.export: cannot hold the index {index}\n{_where()}")
+        else:
+            result = yield aten("select", [result, dim, each])
+    if places:
+        listed: list[Any] = []
+        for at in sorted(places):
+            listed += [None] * (at - len(listed))
+            listed.append(places[at])
+        result = yield aten("index", [result, listed])
+    elif result is tensor:
+        result = yield aten("alias", [tensor])
+    return result
+
+
+# --- control flow -------------------------------------------------------------------------------------------------
+
+
+def trace_control_flow(recording: Recording, func: Any, *args: Any) -> Any:
+    """Add `cond` or `while_loop`, with their functions as submodules: both branches run once on the examples."""
+    if func is cond:
+        pred, first, second, operands = args
+        if not isinstance(pred, Tensor) and not is_symbolic(pred):
+            with recording:
+                return (first if pred else second)(*operands)
+        names, inputs = ("true_graph", "false_graph"), operands
+    else:
+        first, second, carried, additional = args
+        names, inputs = ("while_loop_cond_graph", "while_loop_body_graph"), (*carried, *additional)
+    leaves = pytree.tree_leaves(inputs)
+    branches = [_branch(recording, function, inputs) for function in (first, second)]
+    _align([branch for branch, _, _ in branches])
+    number = sum(name.startswith(names[0]) for name in recording.submodules)
+    nodes = []
+    for (branch, _, _), name in zip(branches, names, strict=True):
+        recording.submodules[f"{name}_{number}"] = GraphModule(dict(branch.submodules), branch.graph)
+        nodes.append(recording.graph.create_node("get_attr", f"{name}_{number}"))
+    lifted = [recording.node_of(value) for branch, _, _ in branches for value in branch.lifted]
+    if func is cond:
+        (_, taken, spec), (_, other, other_spec) = branches if plain_truth(pred) else branches[::-1]
+        if spec != other_spec or any(_kind(a) != _kind(b) for a, b in zip(taken, other, strict=True)):
+            raise RuntimeError(
+                f"Expected true_fn and false_fn to return values of the same kinds, but got {taken} and {other}\n{_where()}"
+            )
+        target_args = (recording.node_of(pred), *nodes, (*map(recording.node_of, leaves), *lifted))
+        results = taken
+    else:
+        results, spec = list(while_loop(first, second, carried, additional)), branches[1][2]
+        own = len(pytree.tree_leaves(carried))
+        operands_of_graph = [recording.node_of(leaf) for leaf in leaves]
+        target_args = (*nodes, tuple(operands_of_graph[:own]), (*operands_of_graph[own:], *lifted))
+    node = recording._create(getattr(torch.ops.higher_order, func.__name__), target_args, {})
+    for place, result in enumerate(results):
+        if isinstance(result, Tensor):
+            result = results[place] = result.view_as(result) if id(result) in recording.nodes else result
+            used = [recording._sizes(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
+            same = next((shape for shape in used if tuple(map(plain, shape)) == tuple(result.shape)), ())
+            known = [(dim, copy_form(size.origin)) for dim, size in enumerate(same) if is_symbolic(size)]
+            recording.stands_for(result, recording._create(operator.getitem, (node, place), {}), recording.sized(result, known))
+    return pytree.tree_unflatten(results, spec)
+
+
+def plain_truth(pred: Any) -> bool:
+    """The truth value of a condition for the examples."""
+    return bool(plain(pred))
+
+
+def copy_form(form: Form) -> Form:
+    """The same knowledge, of a size of another tensor."""
+    return Form(form.text, form.linear, form.is_data_dependent)
+
+
+def _kind(value: Any) -> Any:
+    return (tuple(value.shape), value.dtype) if isinstance(value, Tensor) else type(value)
+
+
+def _branch(recording: Recording, function: Any, inputs: Any) -> tuple[Recording, list[Any], Any]:
+    """A function as a graph of its own: its recording, its results, and how they are nested."""
+    branch = Recording(Graph(), recording.module, recording.sizes, None, recording)
+    leaves, structure = pytree.tree_flatten(inputs)
+    copies = []
+    for place, leaf in enumerate(leaves):
+        node = branch.graph.placeholder(f"arg{place}_1")
+        copied = leaf.view_as(leaf) if isinstance(leaf, Tensor) else leaf
+        if isinstance(leaf, Tensor):
+            known = [(dim, copy_form(size.origin)) for dim, size in enumerate(recording._sizes(leaf)) if is_symbolic(size)]
+            branch.stands_for(copied, node, branch.sized(copied, known))
+        copies.append(copied)
+    with branch:
+        result = function(*pytree.tree_unflatten(copies, structure))
+    results, spec = pytree.tree_flatten(result)
+    branch.graph.output(tuple(branch.node_of(value) for value in results))
+    return branch, results, spec
+
+
+def _align(branches: list[Recording]) -> None:
+    """Let both graphs take what either uses of the graph around them, in one order."""
+    first, second = branches
+    for branch, others, before in ((first, second.lifted, False), (second, first.lifted, True)):
+        own = [node for node in branch.graph.nodes if node.op == "placeholder" and str(node.target).startswith("lifted_")]
+        inputs = [node for node in branch.graph.nodes if node.op == "placeholder"]
+        place = own[0] if before and own else next(node for node in branch.graph.nodes if node.op != "placeholder")
+        assert inputs or place
+        for number in range(len(others)):
+            with branch.graph.inserting_before(place):
+                branch.graph.placeholder(f"unused_{number}")
+
+
+# --- where in the program ---
+
+
+def user_frames() -> list[tuple[FrameType, int]]:
+    """The frames of the program, outermost first, from the call of `export` on: of layers too, but not of functions in them."""
+    frames: list[tuple[FrameType, int]] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if frame.f_code.co_name == "_run_program" and file.endswith("_export.py"):
+            break
+        inside = file.startswith(_OURS) or file.startswith("<flambeau.")
+        if not inside or ("modules" in file and frame.f_code.co_name == "forward"):
+            frames.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return frames[::-1]
+
+
+def _formatted(frame: FrameType, line: int) -> str:
+    code = frame.f_code
+    source = linecache.getline(code.co_filename, line).strip()
+    return f'  File "{code.co_filename}", line {line}, in {code.co_name}\n' + (f"    {source}\n" if source else "")
+
+
+def _where() -> str:
+    frames = [pair for pair in user_frames() if not pair[0].f_code.co_filename.startswith(_OURS)] or user_frames()
+    return _formatted(*frames[-1]) if frames else ""

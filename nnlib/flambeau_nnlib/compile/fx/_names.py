@@ -1,0 +1,190 @@
+"""Names: of functions and types as users write them, and of variables in generated code."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import keyword
+import math
+import re
+import types
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+from flambeau import functional
+from flambeau.utils import _pytree as pytree
+
+from ...nn import functional as F
+from . import _pytree as fx_pytree
+
+__all__ = ["Namespace", "is_magic", "qualified_name", "snake_case", "torch_path", "type_repr"]
+
+# Where users find what our packages define; the first prefix that fits counts.
+_FACES = {
+    "flambeau_nnlib.data": "torch.utils.data",
+    "flambeau_nnlib.checkpoint": "torch.utils.checkpoint",
+    "flambeau_nnlib": "torch",
+    "flambeau_vision": "torchvision",
+    "flambeau": "torch",
+}
+
+
+def public_module(name: str) -> str:
+    """The name of a module as users of PyTorch write it.
+
+    >>> public_module("flambeau_nnlib.nn.functional")
+    'torch.nn.functional'
+    """
+    for inner, face in _FACES.items():
+        if name == inner or name.startswith(inner + "."):
+            return face + name.removeprefix(inner)
+    return name
+
+
+def torch_path(value: Any) -> str | None:
+    """The path from `torch` to a function or class of ours, such as `torch.nn.functional.relu`; None for what is not ours."""
+    name, module = getattr(value, "__name__", None), getattr(value, "__module__", None)
+    if not isinstance(name, str) or isinstance(value, types.ModuleType):
+        return None
+    if not isinstance(module, str):
+        module = "torch"
+    public = public_module(module)
+    if public != "torch" and not public.startswith("torch."):
+        return None
+    in_python = isinstance(value, types.FunctionType) and hasattr(functional, name)
+    places = ((functional, "torch.functional"),) if in_python else ()
+    for place, path in (*places, (torch, "torch"), (F, "torch.nn.functional"), (torch.Tensor, "torch.Tensor")):
+        if inspect.getattr_static(place, name, None) is value or vars(place).get(name) is value:
+            return f"{path}.{name}"
+    path = f"{public}.{getattr(value, '__qualname__', name)}"
+    for candidate in (path, f"{public}.{name}"):
+        if _at(candidate) is value:
+            return candidate
+    return None
+
+
+def _at(path: str) -> Any:
+    found: Any = torch
+    for name in path.split(".")[1:]:
+        found = getattr(found, name, None)
+    return found
+
+
+def qualified_name(function: Callable[..., Any]) -> str:
+    """The full name of a function: `len`, `torch.relu`, `mypackage.ops.norm`.
+
+    Raises:
+        RuntimeError: for a lambda whose source cannot be read.
+    """
+    name: str | None = getattr(function, "__name__", None)
+    if name is None:  # such as a partial
+        raise AttributeError(f"{type(function).__name__!r} object has no attribute '__name__'")
+    if getattr(builtins, name, None) is function:
+        return name
+    path = torch_path(function)
+    if path is not None:
+        return path
+    if name == "<lambda>":
+        try:
+            name = inspect.getsource(function).split("=")[0].strip()
+        except Exception as error:
+            raise RuntimeError("Unable to represent lambda") from error
+    module = getattr(function, "__module__", None)
+    if not isinstance(module, str):
+        raise RuntimeError(f"cannot find module for {function}")
+    return f"{public_module(module)}.{name}"
+
+
+def type_repr(value: Any) -> str:
+    """A type, or whatever else stands in an annotation, as code: `int`, `torch.Tensor`, `...`."""
+    if isinstance(value, type) and not isinstance(value, types.GenericAlias):
+        if value.__module__ == "builtins":
+            return value.__qualname__
+        return torch_path(value) or f"{public_module(value.__module__)}.{value.__qualname__}"
+    if value is ...:
+        return "..."
+    if isinstance(value, types.FunctionType):
+        return value.__name__
+    return re.sub(r"\bflambeau(?:_nnlib)?\b[\w.]*\.(?=Tensor\b)", "torch.", repr(value))
+
+
+def is_magic(name: str) -> bool:
+    """Whether a name begins and ends with two underscores."""
+    return name.startswith("__") and name.endswith("__")
+
+
+def snake_case(name: str) -> str:
+    """The name of a variable for what has this name.
+
+    >>> snake_case("layer.BatchNorm")
+    'layer.batch_norm'
+    """
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
+
+
+# Objects that generated code has under names of their own, and how another program gets them.
+CUSTOM_BUILTINS: dict[str, tuple[str, Any]] = {
+    "inf": ("from math import inf", math.inf),
+    "nan": ("from math import nan", math.nan),
+    "NoneType": ("NoneType = type(None)", type(None)),
+    "torch": ("import torch", torch),
+    "device": ("from torch import device", torch.device),
+    "fx_pytree": ("import torch.fx._pytree as fx_pytree", fx_pytree),
+    "pytree": ("import torch.utils._pytree as pytree", pytree),
+}
+
+
+@functools.cache
+def _taken() -> dict[str, Any]:
+    names: dict[str, Any] = {word: object() for word in keyword.kwlist}
+    return names | vars(builtins) | {name: value for name, (_, value) in CUSTOM_BUILTINS.items()}
+
+
+_NUMBERED = re.compile(r"^([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?$")
+
+
+class Namespace:
+    """Gives each object a name of its own, which is no keyword and hides no builtin."""
+
+    def __init__(self) -> None:
+        self._names: dict[Any, str] = {}
+        self._used: set[str] = set()
+        self._counts: dict[str, int] = {}
+
+    def create_name(self, candidate: str, obj: Any) -> str:
+        """A name that nothing else has, close to a candidate; always the same for the same object, unless that is None."""
+        if obj is not None and obj in self._names:
+            return self._names[obj]
+        candidate = re.sub("[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"
+        if candidate[0].isdigit():
+            candidate = f"_{candidate}"
+        matched = _NUMBERED.match(candidate)
+        assert matched is not None
+        base, digits = matched.groups()
+        if digits is None or candidate in self._used:
+            number = self._counts.get(base, 0)
+            if _taken().get(candidate, obj) is not obj:
+                number += 1
+                candidate = f"{base}_{number}"
+        else:
+            number = int(digits)
+        while candidate in self._used:
+            number += 1
+            candidate = f"{base}_{number}"
+        self._used.add(candidate)
+        self._counts[base] = number
+        if obj is not None:
+            self._names[obj] = candidate
+        return candidate
+
+    def associate_name_with_obj(self, name: str, obj: Any) -> None:
+        """Give a name that has just been created to an object that has none."""
+        if self._names.setdefault(obj, name) is not name:
+            raise AssertionError("obj is already associated")
+
+    def rename(self, obj: Any, name: str) -> None:
+        """Let an object go by another name."""
+        self._names[obj] = name
+        self._used.add(name)

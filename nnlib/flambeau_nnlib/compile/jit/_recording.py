@@ -1,0 +1,178 @@
+"""What `torch.jit.trace` records: the operators that one run on the examples calls, as a graph.
+
+The recorder is that of `torch.export`, but for what a trace does otherwise: all sizes that the program asks for are computed
+again in each call; where Python decides by one, or by the value of a tensor, the trace goes on as the examples do, and warns.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor, nn
+from flambeau.utils import _pytree as pytree
+from flambeau.utils._python_dispatch import _disable_current_modes
+
+from ..export._export import _following_modules, _run_program, _unchanged
+from ..export._sizes import Form, Known, SizeGuards, is_symbolic
+from ..export._tracing import Recording, TensorSpec, _with_plain_numbers
+from ..fx.graph import Graph
+from ..fx.node import Node
+
+__all__ = ["TraceRecording", "TracerWarning", "Tracing", "current_recording", "record"]
+
+_CORE = (str(Path(torch.__file__ or "").parent), "<flambeau.")
+_LIBRARY = str(Path(sys.modules[__package__.partition(".")[0]].__file__ or "").parent)
+_MACHINERY = ("_tracing.py", "_recording.py", "_sizes.py")
+
+_open: list[TraceRecording] = []
+
+
+class TracerWarning(Warning):
+    """A warning about tracing."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """There are none to ignore."""
+
+
+def current_recording() -> TraceRecording | None:
+    """The trace that is being recorded, if any."""
+    return _open[-1] if _open else None
+
+
+class TraceRecording(Recording):
+    """Writes a run into a graph, for `torch.jit`."""
+
+    def __init__(self, graph: Graph, module: nn.Module) -> None:
+        super().__init__(graph, module, SizeGuards({}), None)
+
+    def __enter__(self) -> Any:
+        _open.append(self)
+        return super().__enter__()
+
+    def __exit__(self, *exc: Any) -> Any:
+        _open.pop()
+        return super().__exit__(*exc)
+
+    def sized(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
+        """What is known of a tensor: nothing of its sizes."""
+        return super().sized(tensor, [(dim, Form(f"size({dim})")) for dim in range(tensor.dim())])
+
+    def decided(self, number: Any) -> Any:
+        """The value for the examples, with a warning unless it is a layer that checks its input."""
+        kind = {torch.SymBool: "boolean", torch.SymFloat: "float"}.get(type(number), "index")
+        self._warn(f"Converting a tensor to a Python {kind}")
+        return number.value
+
+    def _warn(self, what: str) -> None:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        if not frame.f_code.co_filename.startswith(_LIBRARY):
+            message = (
+                f"{what} might cause the trace to be incorrect. We can't record the data flow of Python values, so this value "
+                "will be treated as a constant in the future. This means that the trace might not generalize to other inputs!"
+            )
+            warnings.warn_explicit(message, TracerWarning, frame.f_code.co_filename, frame.f_lineno)
+
+    def _look(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+        if any(id(arg) not in self.literals for arg in args if isinstance(arg, Tensor)):
+            kind = {"__bool__": "boolean", "__float__": "float", "__contains__": "boolean"}.get(name, "integer")
+            self._warn(f"Converting a tensor to a Python {kind}")
+        return func(*args, **kwargs)
+
+    def called(self, script: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute what scripted code does, and add it to the graph as one call."""
+        former = [*_open]
+        _open.clear()
+        try:
+            with _disable_current_modes():
+                result = script(*_with_plain_numbers(args), **_with_plain_numbers(kwargs))
+        finally:
+            _open[:] = former
+        given = tuple(map(self.node_of, args)), self.node_of(kwargs)
+        node = self.graph.create_node("call_function", script, *given, name="called")
+        self._place(result, node)
+        return result
+
+    def _place(self, result: Any, node: Node) -> None:
+        """Say which part of a node's value each tensor of a result is."""
+        if isinstance(result, Tensor):
+            self.stands_for(result, node, self.sized(result, []))
+        elif isinstance(result, dict):
+            for key, value in result.items():
+                self._place(value, self._create(operator.getitem, (node, key), {}))
+        elif isinstance(result, (list, tuple)):
+            for place, value in enumerate(result):
+                self._place(value, self._create(operator.getitem, (node, place), {}))
+
+
+def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record one call.
+
+    Args:
+        module: the module whose parameters and buffers are known by their names.
+        function: what is called: the module, or a method of it, or a function.
+        args, kwargs: the examples.
+
+    Returns:
+        The recording, with an `output` whose value is the result with nodes for its tensors.
+    """
+    recording = TraceRecording(Graph(), module)
+    for path, tensor in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
+        if id(tensor) not in recording.nodes:
+            node = recording.graph.placeholder("state_" + path.replace(".", "_"))
+            node.meta["state"] = path
+            recording.stands_for(tensor, node, recording.sized(tensor, []))
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    copies = []
+    for place, leaf in enumerate(leaves):
+        if isinstance(leaf, Tensor):
+            leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
+            node = recording.graph.placeholder(f"input_{place}")
+            node.meta["input"] = place
+            recording.stands_for(leaf, node, recording.sized(leaf, []))
+        copies.append(leaf)
+    args, kwargs = pytree.tree_unflatten(copies, spec)
+    with _unchanged(module), _following_modules(recording), torch.random.fork_rng(), Tracing():
+        result = _run_program(recording, function, args, kwargs)  # type: ignore[arg-type]  # which calls it
+    recording.graph.output(recording.node_of(result) if _is_of_tensors(result) else _refuse_result(result))
+    return recording
+
+
+def _is_machinery(file: str) -> bool:
+    """Whether a file has a part in a question about a value, rather than asks it."""
+    return file.startswith(_CORE) or (file.startswith(_LIBRARY) and Path(file).name in _MACHINERY)
+
+
+class Tracing:
+    """While it is open, `torch.jit.is_tracing()` is true."""
+
+    depth = 0
+
+    def __enter__(self) -> None:
+        Tracing.depth += 1
+
+    def __exit__(self, *exc: object) -> None:
+        Tracing.depth -= 1
+
+
+def _is_of_tensors(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_of_tensors, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_of_tensors, value))
+    return isinstance(value, Tensor) and not is_symbolic(value)
+
+
+def _refuse_result(value: Any) -> Any:
+    raise RuntimeError(
+        f"Tracer cannot infer type of {value!r}: Only tensors and (possibly nested) tuples of tensors, lists, or dicts are "
+        f"supported as inputs or outputs of traced functions, but instead got value of type {type(value).__name__}."
+    )

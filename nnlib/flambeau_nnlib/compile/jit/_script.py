@@ -1,0 +1,426 @@
+"""Scripted functions and modules: they run as the Python that they are.
+
+PyTorch compiles them when they are called; here they run as they are, and are translated when they are saved (`torch.jit.save`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import flambeau as torch
+from flambeau import nn
+
+from ...nn.modules.module import MEMBER_KINDS
+from ._marks import enters_script
+from ._recording import current_recording
+
+__all__ = [
+    "CompilationUnit",
+    "Error",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "script",
+    "script_method",
+]
+
+
+class ScriptWarning(Warning):
+    """A warning about scripting."""
+
+
+class Error(RuntimeError):
+    """An exception that scripted code has raised; its cause is that exception.
+
+    >>> import flambeau as torch
+    >>> @torch.jit.script
+    ... def root(x):
+    ...     assert bool((x >= 0).all()), "negative"
+    ...     return x.sqrt()
+    >>> try:
+    ...     root(torch.tensor([-1.0]))
+    ... except torch.jit.Error as error:
+    ...     print(str(error).splitlines()[-1])
+    RuntimeError: AssertionError: negative
+    """
+
+    __module__ = __package__  # where its public name is
+
+
+@contextmanager
+def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
+    """Context in which what Python itself or a `raise` of its exceptions says becomes an Error, as from compiled code.
+
+    A RuntimeError is already what is expected, and arguments that do not fit the function are one, too. The exceptions of
+    libraries tell those who trace a program to go another way.
+    """
+    try:
+        yield
+    except RuntimeError:
+        raise
+    except TypeError as error:
+        _check_arguments(function, args, kwargs, error)
+        raise
+    except Exception as error:
+        kind = type(error)
+        if kind.__module__ != "builtins":
+            raise
+        name = "RuntimeError: AssertionError" if kind is AssertionError else f"builtins.{kind.__name__}"
+        place = "".join(traceback.format_tb(error.__traceback__)[-1:])
+        raise Error(
+            "The following operation failed in the TorchScript interpreter.\n"
+            f"Traceback of TorchScript (most recent call last):\n{place}{name}: {error}"
+        ) from error
+
+
+def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: TypeError) -> None:
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        name, reason = function.__name__, str(error)
+        reason = reason.replace("missing a required argument: ", "is missing value for argument ")
+        raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
+
+
+def _with_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which parameters that are declared as `float` turn whole numbers into floats, as compiled code does."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function
+    floats = [name for name, parameter in signature.parameters.items() if parameter.annotation in (float, "float", float | None)]
+    if not floats:
+        return function
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        bound.arguments.update({name: float(value) for name in floats if type(value := bound.arguments[name]) is int})
+        return function(*bound.args, **bound.kwargs)
+
+    return run
+
+
+def _code_of(code: Any, function: Any) -> str:
+    """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
+    try:
+        return torch.jit._text_of(code)
+    except RuntimeError:
+        return _source_of(function)
+
+
+def _source_of(function: Any) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    except (OSError, TypeError):
+        return ""
+
+
+class _WithGraph:
+    """What a scripted function, or `forward` of a scripted module, is as a graph."""
+
+    @property
+    def graph(self) -> Any:
+        """The code as a graph of operators, and of calls of functions or submodules.
+
+        Raises:
+            RuntimeError: the code cannot be written.
+        """
+        return torch.jit._graph_of(self, False)
+
+    @property
+    def inlined_graph(self) -> Any:
+        """The code as a graph of operators, with those of the functions or submodules that it calls.
+
+        Raises:
+            RuntimeError: the code cannot be written.
+        """
+        return torch.jit._graph_of(self, True)
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """The `inlined_graph`, which is the same for all arguments."""
+        return self.inlined_graph
+
+
+class ScriptFunction(_WithGraph):
+    """A scripted function.
+
+    Args:
+        function: the Python function that it runs.
+
+    >>> import flambeau as torch
+    >>> @torch.jit.script
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(1))
+    tensor([2.])
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._run = _with_floats(function)
+        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # if `trace` has made it
+        self.name = getattr(function, "__name__", "forward")
+        self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
+
+    @enters_script
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is not None:
+            return recording.called(self, args, kwargs)
+        with _raising_errors(self.function, args, kwargs):
+            return self._run(*args, **kwargs)
+
+    @property
+    def _traced(self) -> bool:
+        return self.examples is not None
+
+    @property
+    def code(self) -> str:
+        """What `torch.jit.save` writes of the function; its Python source, if that cannot be written."""
+        return _code_of(self, self.function)
+
+    def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
+        """Write an archive: see `torch.jit.save`."""
+        torch.jit.save(self, f, _extra_files)
+
+    def __repr__(self) -> str:
+        return f"<torch.jit.ScriptFunction {self.name}>"
+
+
+class ScriptModule(_WithGraph, nn.Module):
+    """A scripted module.
+
+    >>> import flambeau as torch
+    >>> scripted = torch.jit.script(torch.nn.Linear(2, 1))
+    >>> isinstance(scripted, torch.jit.ScriptModule), scripted.original_name
+    (True, 'Linear')
+    """
+
+    original_name: str = "Module"
+    _traced = False
+
+    @enters_script
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is not None and recording.module is not self and self._runs_by_itself():
+            return recording.called(self, args, kwargs)
+        with _raising_errors(self.forward, args, kwargs):
+            return super().__call__(*args, **kwargs)
+
+    def _runs_by_itself(self) -> bool:
+        """Whether a trace of a module around it keeps it as a call, rather than as what it does."""
+        return True
+
+    @property
+    def code(self) -> str:
+        """What `torch.jit.save` writes of `forward`; its Python source, if that cannot be written."""
+        return _code_of(self, type(self).forward)
+
+    @property
+    def code_with_constants(self) -> tuple[str, dict[str, Any]]:
+        """The code of `forward`, and no constants beside it."""
+        return self.code, {}
+
+    def get_debug_state(self, *args: Any, **kwargs: Any) -> Any:
+        """There is none: RuntimeError."""
+        raise RuntimeError("scripted code runs as Python here: there is no state of an executor; see .code and .graph")
+
+    def forward_magic_method(self, method_name: str, *args: Any, **kwargs: Any) -> Any:
+        """What a method such as `__len__` of the module returns.
+
+        Args:
+            method_name: its name.
+            *args, **kwargs: its arguments.
+
+        Raises:
+            NotImplementedError: the module has none of its own.
+        """
+        method = getattr(type(self), method_name, None)
+        if method is None or method is getattr(nn.Module, method_name, None):
+            raise NotImplementedError
+        return method(self, *args, **kwargs)
+
+    def define(self, src: str) -> None:
+        """Add a method.
+
+        Args:
+            src: its source, with `self` as its first parameter.
+        """
+        for name, function in _functions_in(src).items():
+            setattr(type(self), name, script_method(function))
+
+    def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        """Write an archive: see `torch.jit.save`."""
+        torch.jit.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> bytes:
+        """An archive as bytes: see `torch.jit.save`."""
+        import io
+
+        buffer = io.BytesIO()
+        self.save(buffer, _extra_files)
+        return buffer.getvalue()
+
+
+_REFUSED = (
+    "bfloat16", "compile", "get_buffer", "get_parameter", "get_submodule", "ipu", "mtia", "register_backward_hook",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_full_backward_pre_hook",
+    "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook",
+    "register_state_dict_pre_hook", "requires_grad_", "set_submodule", "to_empty", "xpu",
+)  # fmt: skip
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    """A method of `nn.Module` that PyTorch's scripted modules do not have."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{name} is not supported on ScriptModules")
+
+    return method
+
+
+class RecursiveScriptModule(ScriptModule):
+    """A module that `torch.jit.script` has given back, or `torch.jit.load`."""
+
+    def __repr__(self) -> str:
+        children = "".join(f"\n  ({name}): {textwrap.indent(repr(child), '  ').strip()}" for name, child in self._modules.items())
+        return f"RecursiveScriptModule(original_name={self.original_name}{children}{chr(10) if children else ''})"
+
+    def _get_name(self) -> str:
+        return "RecursiveScriptModule"
+
+
+for _name in _REFUSED:
+    setattr(RecursiveScriptModule, _name, _refused(_name))
+
+
+def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
+    """The class of scripted modules of a class: its methods are that class's."""
+    own = {name: inspect.getattr_static(kind, name) for name in _OFFERED}
+    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
+    body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
+    for name, member in inspect.getmembers_static(cls, inspect.isfunction):
+        exported = getattr(member, "_torchscript_modifier", "") == "export"
+        if exported or (name == "forward" and member is not nn.Module.forward):
+            body[name] = script_method(member)
+    return type(kind.__name__, (cls, kind), body)
+
+
+_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}
+
+
+def scripted(
+    module: nn.Module, memo: dict[int, nn.Module] | None = None, kind: type[ScriptModule] = RecursiveScriptModule
+) -> Any:
+    """A scripted module that shares the parameters, buffers and attributes of another."""
+    memo = {} if memo is None else memo
+    if isinstance(module, ScriptModule):
+        return module
+    if id(module) not in memo:
+        cls = _scripted_class(type(module), kind)
+        new: Any = cls.__new__(cls)
+        memo[id(module)] = new
+        new.__setstate__(module.__getstate__())
+        for members in MEMBER_KINDS:  # containers of its own, also where a class gives its `__dict__` as its state
+            nn.Module.__setattr__(new, members, dict(getattr(module, members)))
+        for name, child in module._modules.items():
+            if child is not None:
+                setattr(new, name, scripted(child, memo, kind))
+    return memo[id(module)]
+
+
+def script(
+    obj: Any,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
+) -> Any:
+    """Script a function, module or class: it runs as the Python that it is.
+
+    Args:
+        obj: the function, module or class.
+        optimize, _frames_up, _rcb: ignored.
+        example_inputs: ignored: types are not inferred.
+
+    Returns:
+        A `ScriptFunction`; or a `ScriptModule`, which shares the parameters of the module; or the class.
+
+    >>> import flambeau as torch
+    >>> network = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
+    >>> torch.jit.script(network)
+    RecursiveScriptModule(original_name=Sequential
+      (0): RecursiveScriptModule(original_name=Linear)
+      (1): RecursiveScriptModule(original_name=ReLU)
+    )
+    """
+    if isinstance(obj, (ScriptFunction, ScriptModule)) or inspect.isclass(obj):
+        return obj
+    if isinstance(obj, nn.Module):
+        return scripted(obj)
+    if isinstance(obj, (list, dict, tuple)):
+        return obj
+    if not callable(obj):
+        raise RuntimeError(f"torch.jit.script: expected a function, a module or a class, got {type(obj).__name__}")
+    return ScriptFunction(obj)
+
+
+def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a `ScriptModule` that is scripted code, whoever calls it: it runs as the Python that it is."""
+
+    @enters_script
+    @functools.wraps(fn)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _raising_errors(fn, (self, *args), kwargs):
+            return fn(self, *args, **kwargs)
+
+    return method
+
+
+def _functions_in(source: str) -> dict[str, Any]:
+    """The functions that some source of the program's own defines."""
+    import flambeau as torch
+
+    names: dict[str, Any] = {"torch": torch}
+    exec(compile(textwrap.dedent(source), "<torch.jit define>", "exec", dont_inherit=True), names)
+    return {name: value for name, value in names.items() if inspect.isfunction(value)}
+
+
+class CompilationUnit:
+    """Functions that are given as source.
+
+    Args:
+        lang: the source.
+
+    >>> import flambeau as torch
+    >>> unit = torch.jit.CompilationUnit('''
+    ... def double(x):
+    ...     return 2 * x
+    ... ''')
+    >>> unit.double(torch.ones(1))
+    tensor([2.])
+    """
+
+    def __init__(self, lang: str | None = None) -> None:
+        if lang is not None:
+            self.define(lang)
+
+    def define(self, lang: str) -> None:
+        """Add functions.
+
+        Args:
+            lang: their source.
+        """
+        for name, function in _functions_in(lang).items():
+            setattr(self, name, ScriptFunction(function))

@@ -1,0 +1,188 @@
+"""The sample table is complete: every public operation has samples, and batches are made of each without a loop."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flambeau as torch
+from flambeau.conformance import coverage
+from flambeau.conformance.checks import CHECKS, Checker
+from flambeau.conformance.samples import families
+from flambeau.conformance.samples.sample import Sample, find, find_or_none
+from flambeau.engine.calls.tables import PUBLIC
+from flambeau.engine.calls.transform_hooks import LOOPED
+from flambeau.operations import methods_as_functions
+
+SAMPLES = [sample for table in families().values() for sample in table]
+NAMES = {sample.name for sample in SAMPLES}
+MODULES = ("linalg", "fft", "special", "signal.windows", "nn.functional")
+
+# Operations that no formula can be given for, and where they are tested.
+WITHOUT_SAMPLES = {
+    "tests/operations/test_random.py, tests/parity/test_random_stream.py: results are random": (
+        "bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm _standard_gamma "
+        "_sample_dirichlet Tensor.cauchy_ Tensor.exponential_ Tensor.geometric_ Tensor.log_normal_ Tensor.random_ Tensor.uniform_ "
+        "nn.functional.gumbel_softmax nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d "
+        "nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d_with_indices"),
+    "tests/engine/test_tensor.py: elements are not initialised": (
+        "empty empty_like empty_permuted empty_strided Tensor.new Tensor.new_empty Tensor.new_empty_strided"),
+    "tests/engine/test_tensor.py: memory of other libraries, files, and buffers": (
+        "from_numpy from_dlpack frombuffer from_file Tensor.numpy Tensor.tolist Tensor.item"),
+    "tests/engine/test_tensor.py: what is known of a tensor, its memory and its device, and no computation": (
+        "result_type Tensor.const_data_ptr Tensor.cuda Tensor.data_ptr Tensor.dim_order Tensor.element_size Tensor.get_device "
+        "Tensor.is_pinned Tensor.is_set_to Tensor.is_shared Tensor.pin_memory Tensor.record_stream Tensor.set_ Tensor.share_memory_ "
+        "Tensor.size Tensor.storage Tensor.storage_offset Tensor.storage_type Tensor.stride Tensor.to_device Tensor.untyped_storage "
+        "Tensor.resize Tensor.resize_as Tensor.to_dense hash_tensor Tensor.bfloat16"),
+    "tests/engine/test_engine.py: the history of a tensor, and no computation": (
+        "Tensor.backward Tensor.register_hook Tensor.register_post_accumulate_grad_hook Tensor.reinforce Tensor.requires_grad_ "
+        "Tensor.retain_grad Tensor.as_subclass Tensor.module_load Tensor.slice_inverse Tensor.is_distributed"),
+    "tests/engine/test_tensor.py: the argument is a function": "Tensor.apply_ Tensor.map_ Tensor.map2_",
+    "tests/engine/test_tensor.py: takes first-class dimensions": "Tensor.index",
+    "tests/layouts/test_sparse.py: methods of sparse tensors": (
+        "Tensor.ccol_indices Tensor.coalesce Tensor.col_indices Tensor.crow_indices Tensor.dense_dim Tensor.indices Tensor.is_coalesced Tensor.resize_as_sparse_ "
+        "Tensor.row_indices Tensor.smm Tensor.sparse_dim Tensor.sparse_mask Tensor.sparse_resize_ Tensor.sparse_resize_and_clear_ Tensor.sspaddmm "
+        "Tensor.to_sparse Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_coo Tensor.to_sparse_csc Tensor.to_sparse_csr Tensor.values"
+    ),
+    "tests/operations/test_float8.py: of dtypes that the table does not have": "_scaled_mm",
+    "tests/operations/test_complex32.py: of a dtype that the table does not have": "Tensor.chalf",
+    "tests/nn/test_transformer.py: tested as a layer": "nn.functional.multi_head_attention_forward",
+    "tests/operations/test_linalg.py: of old, other names of what linalg has": "symeig gels btrifact btrisolve",
+    "tests/operations/test_segments.py: takes no double precision, in which differences could be taken": "_grouped_mm nn.functional.grouped_mm",
+    "tests/operations/test_linalg.py: removed, and raise": "eig solve lstsq matrix_rank",
+}  # fmt: skip
+EXCEPTIONS = {name for names in WITHOUT_SAMPLES.values() for name in names.split()}
+
+
+def plain(function: Any) -> Any:
+    return inspect.unwrap(function)
+
+
+def public_operations() -> dict[str, Any]:
+    """Every function of `torch` and of its modules, and every method that is not one of these, by name."""
+    functions = PUBLIC.keys() - set(methods_as_functions.NAMES)  # which call methods
+    found = {name: getattr(torch, name) for name in functions}
+    for path in MODULES:
+        module = find(torch, path)
+        for name in module.__all__:
+            if callable(getattr(module, name)) and not isinstance(getattr(module, name), type):
+                found[f"{path}.{name}"] = getattr(module, name)
+    for name in dir(torch.Tensor):
+        if name[0] != "_" and callable(getattr(torch.Tensor, name)) and not {name, name.rstrip("_")} & functions:
+            found[f"Tensor.{name}"] = getattr(torch.Tensor, name)
+    return found
+
+
+def test_every_public_operation_has_samples() -> None:
+    """Under its name, under one that is the same function, or as the in-place form of one that has."""
+    sampled = {id(plain(find(torch, name))) for name in NAMES}
+    missing = []
+    for name, function in public_operations().items():
+        base = name.removesuffix("_")
+        known = name in NAMES or id(plain(function)) in sampled or (name != base and _is_sampled(base, sampled))
+        if not known and name not in EXCEPTIONS:
+            missing.append(name)
+    assert not missing
+
+
+def _is_sampled(base: str, sampled: set[int]) -> bool:
+    return base in NAMES or id(plain(find_or_none(torch, base))) in sampled
+
+
+def test_exceptions_are_public_operations_without_samples() -> None:
+    operations = public_operations()
+    assert not EXCEPTIONS - operations.keys()
+    assert not EXCEPTIONS & NAMES
+
+
+# --- documentation --------------------------------------------------------------------------------------------------
+
+GUIDE = Path(__file__).parents[2] / "docs" / "operations.md"
+
+
+def test_the_table_of_what_is_covered_is_true() -> None:
+    """`python -m flambeau.conformance.coverage` prints it anew."""
+    assert (
+        GUIDE.read_text(encoding="utf-8").partition("<!-- python -m flambeau.conformance.coverage -->\n")[2] == coverage.table()
+    )
+
+
+def test_the_guide_shows_code_as_it_is() -> None:
+    """Its Python blocks, but for those with a prompt and those to be written, are lines of the operations' source."""
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(methods_as_functions.__file__).parent.glob("*.py"))
+    guide = GUIDE.read_text(encoding="utf-8").partition("## Adding one")[0]
+    blocks = [block for block in re.findall(r"```python\n(.*?)```", guide, re.S) if ">>>" not in block]
+    assert len(blocks) > 2
+    for block in blocks:
+        missing = [line for line in block.splitlines() if line.strip() and line not in source]
+        assert not missing
+
+
+# --- batches --------------------------------------------------------------------------------------------------------
+
+CHECKER = Checker()
+DIFFERENT_SHAPES = {  # the shape of the result depends on values, so there are no batches of them
+    "argwhere", "masked_select", "nonzero", "unique", "unique_consecutive", "Tensor.__getitem__", "Tensor.__setitem__",
+}  # fmt: skip
+LOOPS = {"_max_of_bags", "_repeated", "histc", "histogram", "histogramdd"}  # embedding_bag(mode="max"), repeat_interleave, ...
+
+
+def test_which_operations_are_called_for_each_member_of_a_batch() -> None:
+    assert set(LOOPED) == LOOPS
+
+
+def steps(sample: Sample, size: int) -> Counter[str]:
+    """How often functions of the library are called for a batch of `size`."""
+    call, examples = CHECKER.examples(sample, size)
+    batch = [torch.stack(tensors) for tensors in zip(*examples, strict=True)]
+    counted: Counter[str] = Counter()
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        if event == "call" and "flambeau" in frame.f_code.co_filename and frame.f_code.co_name != "forget":  # by weak references
+            counted[f"{frame.f_code.co_filename}:{frame.f_code.co_name}"] += 1
+
+    torch.vmap(call)(*batch)  # what is remembered from the first call on is not counted
+    sys.setprofile(count)
+    try:
+        torch.vmap(call)(*batch)
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+def uses_loop(sample: Sample) -> bool:
+    name = sample.name
+    return (
+        name in LOOPS
+        or name.endswith("embedding_bag")
+        or (name == "repeat_interleave" and any(input.dtype == "int64" for input in sample.inputs))
+    )
+
+
+@pytest.mark.parametrize("family", families())
+def test_batches_take_as_many_steps_whatever_their_size(family: str) -> None:
+    wrong = []
+    for number, sample in enumerate(families()[family]):
+        if CHECKS["vmap"](sample) and not uses_loop(sample) and CHECKER.dtypes(sample):
+            few, many = steps(sample, 2), steps(sample, 5)
+            if few != many:
+                wrong.append(f"{family}-{number} {sample.name}: {(many - few).most_common(3)}")
+    assert not wrong
+
+
+def test_samples_without_batches_are_those_that_are_listed() -> None:
+    refused = {sample.name for sample in SAMPLES if not sample.vmap and sample.inputs}
+    one_value = {
+        name
+        for name in refused
+        if name.startswith(("is_", "Tensor.is_", "numel", "Tensor.dim", "Tensor.nelement", "Tensor.ndim"))
+    }
+    memory = {"Tensor.resize_", "Tensor.resize_as_", "embedding_renorm_"}  # other memory, or a table that is written to
+    random = {"svd_lowrank", "pca_lowrank"}  # start from random matrices: vmap wants to know which
+    assert refused - one_value == DIFFERENT_SHAPES | memory | random | {"ctc_loss"}

@@ -1,0 +1,164 @@
+"""The core stands in layers: a file imports what is below it, inside functions too, and no two files import each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+SOURCES = {"core": "flambeau", "backends": "flambeau_backends", "nnlib": "flambeau_nnlib", "vision": "flambeau_vision"}
+
+# From the ground up.  A layer is a package of the core, and the modules that PyTorch has at its top and that are of that layer.
+LAYERS: list[tuple[str, set[str]]] = [
+    ("engine: values", {"engine", "engine.values", "version", "torch_version"}),
+    ("engine: devices", {"engine.devices", "backend"}),
+    ("engine: tape", {"engine.tape"}),
+    ("engine: tensors", {"engine.tensors"}),
+    ("engine: calls", {"engine.calls", "return_types"}),
+    ("operations", {"operations", "random", "storage"}),
+    ("subclasses of Tensor", {"layouts", "layouts.subclasses"}),
+    ("transforms", {"transforms"}),
+    ("capture", {"transforms.capture"}),
+    ("what attaches itself to Tensor", {
+        "autograd", "protocols", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils", "compat", "compat._utils",
+        "compat._tensor", "compat.volatile",
+    }),
+    ("the namespace itself", {""}),
+    ("what is written against the namespace", {
+        "__config__",
+        "__future__", "__main__", "array_api", "conformance", "extension", "func", "functional", "cli", "masked", "overrides",
+        "serialization", "testing", "types", "layouts.sparse", "layouts.nested", "autograd.functional", "futures", "profiler", "library",
+        "autograd.profiler", "autograd.profiler_util", "quasirandom", "compat._subclasses", "compat._guards", "compat._functorch",
+        "utils.module_tracker", "utils.collect_env", "compat._C", "compat._VF", "compat._vmap_internals", "utils._mode_utils",
+        "utils._python_dispatch", "utils.flop_counter", "_functions", "compat.naming", "compat.distributions",
+    }),
+]  # fmt: skip
+
+
+def modules_of(folder: str) -> dict[str, Path]:
+    base = ROOT / folder
+    found = {}
+    for path in (base / SOURCES[folder]).rglob("*.py"):
+        parts = path.relative_to(base).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_of(name: str, path: Path, modules: dict[str, Path]) -> Iterator[tuple[str, int]]:
+    """The modules of the same source root that a module imports, wherever in it, but for what only type checkers read."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    ignored = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if id(node) in ignored:
+            continue
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+            anchor = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*anchor, *([node.module] if node.module else [])])
+            targets = [full if (full := f"{module}.{alias.name}") in modules else module for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            while target and target not in modules:
+                target = target.rpartition(".")[0]
+            if target and target != name:
+                yield target, node.lineno
+
+
+def layer_of(name: str) -> int:
+    part = name.partition(".")[2]
+    while True:
+        for number, (_, members) in enumerate(LAYERS):
+            if part in members:
+                return number
+        assert part, f"{name} is in no layer"
+        part = part.rpartition(".")[0] if "." in part else "?"
+        assert part != "?", f"{name} is in no layer"
+
+
+def test_imports_go_down() -> None:
+    modules = modules_of("core")
+    upward = [
+        f"{name}:{line} ({LAYERS[layer_of(name)][0]}) imports {target} ({LAYERS[layer_of(target)][0]})"
+        for name, path in modules.items()
+        for target, line in imports_of(name, path, modules)
+        if layer_of(target) > layer_of(name)
+    ]
+    assert not upward, "\n".join(upward)
+
+
+@pytest.mark.parametrize("folder", SOURCES)
+def test_no_circles(folder: str) -> None:
+    modules = modules_of(folder)
+    # A package is imported before what is in it: that its modules are named in its `__init__` is no circle.
+    edges = {
+        name: {target for target, _ in imports_of(name, path, modules) if not name.startswith(f"{target}.")}
+        for name, path in modules.items()
+    }
+    while edges:
+        leaves = {name for name, targets in edges.items() if not targets & edges.keys()}
+        assert leaves, f"these import each other: {sorted(edges)}"
+        edges = {name: targets for name, targets in edges.items() if name not in leaves}
+
+
+def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
+    """The packages of the layers apart, and what is for authors of backends and layers."""
+    ours = {
+        "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols", "transforms",
+    }  # fmt: skip
+    pytorch = {
+        "__config__", "__future__", "__init__", "__main__", "_functions", "accelerator", "autograd", "backends", "compiler", "cpu",
+        "cuda", "func", "functional", "futures", "library", "masked", "mps", "overrides", "profiler", "quasirandom", "random",
+        "return_types", "serialization", "storage", "testing", "torch_version", "types", "utils", "version", "xpu",
+    }  # fmt: skip
+    here = {path.stem for path in (ROOT / "core/flambeau").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert here <= pytorch | ours
+
+
+def test_every_layer_says_what_it_is() -> None:
+    for name in (
+        "engine", "engine/values", "engine/devices", "engine/tape", "engine/tensors", "engine/calls", "operations", "transforms",
+        "transforms/capture", "layouts", "layouts/subclasses", "compat",
+    ):  # fmt: skip
+        assert ast.get_docstring(ast.parse((ROOT / "core/flambeau" / name / "__init__.py").read_text(encoding="utf-8")))
+
+
+# What others may import of the core: the namespace with PyTorch's modules, and what is there for authors.
+INNER = {"engine", "operations", "transforms", "layouts", "protocols", "cli", "compat"}
+
+
+@pytest.mark.parametrize("folder", ["nnlib", "vision", "plugins"])
+def test_nobody_above_imports_what_is_inside_of_the_core(folder: str) -> None:
+    inside = []
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            inside += [
+                f"{path.relative_to(ROOT)}:{node.lineno} imports {name}"
+                for name in names
+                if name.startswith("flambeau.") and name.split(".")[1] in INNER
+            ]
+            inside += [
+                f"{path.relative_to(ROOT)}:{node.lineno} imports {name}"
+                for name in names
+                if name.startswith("flambeau_backends.numpy.") and name != "flambeau_backends.numpy.packs"
+            ]
+    assert not inside, "\n".join(inside)

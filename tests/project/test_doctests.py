@@ -1,0 +1,71 @@
+"""The examples in docstrings and in the documentation run and print what they show."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from importlib.util import find_spec
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import flambeau
+
+pytestmark = pytest.mark.slow
+
+PACKAGES = ("flambeau", "flambeau_backends.numpy", "flambeau_nnlib", "flambeau_vision")
+NOT_IMPORTED = {"flambeau.__main__"}  # running it is what importing it does
+if find_spec("onnx") is None:  # which these are written with
+    NOT_IMPORTED |= {f"flambeau_nnlib.compile.onnx.{name}" for name in ("_builder", "_translation", "operators")}
+
+
+def module_names() -> list[str]:
+    names: list[str] = []
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        names.append(name)
+        names += [module.name for module in pkgutil.walk_packages(package.__path__, f"{name}.")]
+    return sorted(set(names) - NOT_IMPORTED)
+
+
+def run(test: doctest.DocTest) -> None:
+    flambeau.manual_seed(0)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test, out=report.append)
+    assert not runner.failures, "".join(report)
+
+
+def examples(module: ModuleType) -> list[doctest.DocTest]:
+    return [example for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_module(name: str) -> None:
+    for example in examples(importlib.import_module(name)):
+        run(example)
+
+
+NAMES = [
+    *flambeau.engine.calls.op.PUBLIC,
+    *(f"{space}.{name}" for space in ("fft", "linalg", "special") for name in getattr(flambeau, space).__all__),
+]
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_operation(name: str) -> None:
+    """Operations are generated functions, which the module search does not see."""
+    doc = attrgetter(name)(flambeau).__doc__ or ""
+    assert doc.strip(), f"torch.{name} has no docstring"
+    run(doctest.DocTestParser().get_doctest(doc, {}, name, None, None))
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_documentation(path: Path) -> None:
+    """But for blocks that are said to go into a file."""
+    text = re.sub(r"^In `[^`]+`:\n\n```python\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    run(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))

@@ -1,0 +1,185 @@
+"""The house rules: who may import whom, what an import costs, and what is public."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import flambeau
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {
+    "core": ("flambeau", {"flambeau", "pluggy", "array_api_compat"}),
+    "backends": ("flambeau_backends", {"flambeau", "flambeau_backends", "numpy", "cupy", "cupyx", "ml_dtypes", "array_api_compat",
+                                       "cudnn"}),
+    "nnlib": ("flambeau_nnlib", {"flambeau", "flambeau_nnlib", "tqdm", "cffi"}),
+    "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
+                                   "pycocotools", "av", "pillow_heif"}),
+}  # fmt: skip
+OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
+FOR_TOOLS = {
+    "numpy",
+    "tensorboard",
+    "google",
+    "matplotlib",
+    "moviepy",
+    "PIL",
+}  # inside functions of what measures and shows, in nnlib
+
+FORMATS = {  # what writes the formats of other libraries uses these, and is imported when a program asks for the format
+    "nnlib/flambeau_nnlib/compile/onnx": {"onnx", "onnxruntime", "numpy", "ml_dtypes"},
+    "nnlib/flambeau_nnlib/compile/export/numpy_files": {"numpy"},
+    "nnlib/flambeau_nnlib/distributed/nccl.py": {"cupy"},  # which has the library that this engine is
+}
+
+
+def imported(path: Path) -> list[tuple[str, bool, int]]:
+    """Top-level packages that a file imports: the name, whether at module level, and the line."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    guarded = {
+        id(node)
+        for outer in ast.walk(tree)
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(outer)
+    }
+    guarded |= {
+        id(node)
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.dump(outer.test)
+        for node in ast.walk(outer)
+    }
+    found = []
+    for node in ast.walk(tree):
+        found += [(name.partition(".")[0], id(node) not in guarded, node.lineno) for name in names_imported(node)]
+    return found
+
+
+def names_imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports, or a call of `import_module` or `__import__`."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""] if not node.level else []
+    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__"):
+        return [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and not arg.value.startswith(".")]
+    return []
+
+
+@pytest.mark.parametrize("code", [
+    "import numpy", "def f():\n    import numpy.linalg as l", "from numpy import array", "if TYPE_CHECKING:\n    import numpy",
+    "import importlib\nimportlib.import_module('numpy')", "__import__('numpy')",
+])  # fmt: skip
+def test_every_way_to_name_a_library_is_noticed(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(code, encoding="utf-8")
+    assert "numpy" in {name for name, _, _ in imported(path)}
+
+
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_layers(folder: str) -> None:
+    package, allowed = PACKAGES[folder]
+    wrong = []
+    for path in sorted((ROOT / folder / package).rglob("*.py")):
+        formats = {name for place, names in FORMATS.items() if path.is_relative_to(ROOT / place) for name in names}
+        for name, at_top, line in imported(path):
+            if name in sys.stdlib_module_names or name in allowed | formats:
+                continue
+            optional = OPTIONAL | {"flambeau_nnlib", "flambeau_backends"} if folder == "core" else OPTIONAL
+            if folder == "nnlib" and path.parent.name in ("benchmark", "tensorboard"):
+                optional = OPTIONAL | FOR_TOOLS
+            if not at_top and name in optional:
+                continue
+            wrong.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_plain_installation_has_what_the_cpu_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    required = {re.match(r"[\w-]+", requirement)[0].replace("-", "_") for requirement in project["dependencies"]}
+    paths = [path for folder in ("core", "backends") for path in (ROOT / folder).rglob("*.py")]
+    needed = {name for path in paths for name, _, _ in imported(path)} - sys.stdlib_module_names - OPTIONAL
+    assert {package for package in needed if not package.startswith("flambeau")} - {"cupy", "cupyx", "cudnn"} == required
+
+
+def in_subprocess(code: str, **environment: str) -> str:
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_only_the_selected_backend_is_imported() -> None:
+    code = (
+        "import flambeau as torch, sys, json; torch.ones(2).sum()\n"
+        "plugins = [source.split()[0] for source in torch.backend.installed().values()]\n"
+        "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in (*plugins, 'cupy', 'flambeau_nnlib', "
+        "'flambeau_vision') or m.startswith('flambeau_backends.')]))"
+    )
+    loaded = set(json.loads(in_subprocess(code, FLAMBEAU_BACKEND="numpy")))
+    assert {name.split(".")[1] for name in loaded if name.startswith("flambeau_backends.")} == {"numpy"}
+    assert not {name for name in loaded if not name.startswith("flambeau_backends.")}
+
+
+def test_import_loads_little() -> None:
+    """What it takes beside NumPy, counted and not timed: files of flambeau, and modules of others that are slow to load."""
+    code = (
+        "import numpy, ml_dtypes, sys; before = set(sys.modules); import flambeau\n"
+        "print(*sorted(name for name in set(sys.modules) - before if name.partition('.')[0] != 'pluggy'))"
+    )
+    loaded = in_subprocess(code, FLAMBEAU_BACKEND="numpy").split()
+    own = [name for name in loaded if name.startswith("flambeau")]
+    assert len(own) <= 160, f"{len(own)} files"
+    assert {*loaded} - {*own} <= {
+        "__future__", "_colorize", "_heapq", "array", "cmath", "copy", "dataclasses", "gc", "heapq", "importlib._abc", "importlib.util",
+        "mmap", "threading", "traceback",
+    }  # fmt: skip
+
+
+def test_unknown_backend_lists_the_installed_ones() -> None:
+    code = "import flambeau as torch\ntry: torch.ones(1)\nexcept RuntimeError as error: print(error)"
+    message = in_subprocess(code, FLAMBEAU_BACKEND="nosuch")
+    assert "nosuch" in message and "numpy" in message and "cupy" in message and "pip install" in message
+
+
+def test_exported_names_exist_and_are_documented() -> None:
+    for name in flambeau.engine.calls.op.PUBLIC:
+        written = flambeau.engine.calls.op.PUBLIC[name]
+        assert inspect.unwrap(getattr(flambeau, name)) is inspect.unwrap(written)
+
+
+def test_files_that_documents_name_exist() -> None:
+    files = [
+        path.as_posix()
+        for folder in (*PACKAGES, "plugins", "tests", "examples", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    missing = [
+        f"{document.name}: {named}"
+        for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for named in re.findall(r"`((?:[\w-]+/)*[\w-]+\.py)`", document.read_text(encoding="utf-8"))
+        if not any(path.endswith("/" + named) for path in files)
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("folder", [*PACKAGES, "tests", "examples", "benchmarks", "plugins"])
+def test_no_file_is_too_long(folder: str) -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {count}"
+        for path in (ROOT / folder).rglob("*.py")
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 800
+    ]
+    assert not long

@@ -7,6 +7,8 @@ Everything else is internal and may change in any version.
 - `warn`: `warnings.warn` of the program's line, however many functions of flambeau stand between.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
+- Facts about operations: `declare(kind=Kind.POINTWISE)` for a function of a layer, `facts_of(name)`, and `names(...)` of all
+  functions that have some in common; with `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `operation_name`.
 - Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after one; `is_mutable`, whether writing to a tensor
   writes to its array.
 - Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for tensors like a given one;
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from ..engine.calls.arguments import Dims, Number, as_float, as_int
 from ..engine.calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
+from ..engine.calls.facts import Autocast, Facts, Kind, Linearity, Narrow, declare, facts_of, names, operation_name
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import source
 from ..engine.calls.wrappers import open_to_overrides
@@ -37,15 +40,22 @@ from .kernels import Kernels, array_of, forward_of, has_data, kernel_of
 __all__ = [
     "LOSSES",
     "REDUCTIONS",
+    "Autocast",
     "Buffer",
     "Dims",
+    "Facts",
     "Kernels",
+    "Kind",
+    "Linearity",
+    "Narrow",
     "Number",
     "Parameter",
     "array_of",
     "as_float",
     "as_int",
+    "declare",
     "evaluate",
+    "facts_of",
     "forward_of",
     "functions",
     "fused_step",
@@ -54,7 +64,9 @@ __all__ = [
     "has_step",
     "is_mutable",
     "kernel_of",
+    "names",
     "open_to_overrides",
+    "operation_name",
     "relocate",
     "require_constant",
     "require_dtype",

@@ -23,7 +23,7 @@ from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, new, wrap
 from ..values.dtypes import FLOATING
-from . import arguments, overriding, resolve  # noqa: F401 (it registers how dispatch keys find their kernels)
+from . import arguments, facts, overriding, resolve  # noqa: F401 (`resolve` registers how dispatch keys find their kernels)
 from .codegen import NAMESPACE, lazy_function
 from .dispatch import dispatch, explain, tuple_of_tensors
 from .inplace import in_place, kernel_caller
@@ -59,16 +59,17 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
         name: the public name.
         forward: `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor.  `*tensors` takes a sequence of
             them.
-        **options_and_rules: the options of `Operation`, which says what each means; and by the name of a tensor argument, its
-            derivative rule, `(F, g, names...)`.
+        **options_and_rules: the options of `Operation` and the facts of `Facts`, which document them; and by the name of a tensor
+            argument, its derivative rule, `(F, g, names...)`.
 
     Raises:
-        TypeError: an option that `Operation` does not have, or a rule for a name that is not an argument.
+        TypeError: an option that neither `Operation` nor `Facts` has, or a rule for a name that is not an argument.
     """
     code = forward.__code__
     arguments = {*code.co_varnames[1 : code.co_argcount], "tensors"}
     rules = {key: value for key, value in options_and_rules.items() if key in arguments}
     options = {key: value for key, value in options_and_rules.items() if key not in arguments}
+    declared = {key: options.pop(key) for key in facts.OPTIONS & options.keys()}
     if unknown := options.keys() - OPTIONS:
         raise TypeError(f"op {name!r}: unknown options or arguments {sorted(unknown)}")
     record = OPS[name] = Operation(name=name, forward=forward, rules=rules, **options)
@@ -81,6 +82,7 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
     _publish_dunders(record)
     if record.inplace:
         _publish_inplace(name, function, record.aliases)
+    facts.register(name, declared, aliases=record.aliases, operators=record.dunders, inplace=record.inplace)
     return function
 
 
@@ -106,6 +108,8 @@ def composite(
     aliases: Sequence[str] = (),
     public: bool = True,
     grad_fn: str | None = None,
+    operators: Sequence[str] = (),
+    **declared: Any,
 ) -> C: ...
 
 
@@ -118,6 +122,8 @@ def composite(
     aliases: Sequence[str] = (),
     public: bool = True,
     grad_fn: str | None = None,
+    operators: Sequence[str] = (),
+    **declared: Any,
 ) -> Callable[[C], C]: ...
 
 
@@ -130,16 +136,29 @@ def composite(
     aliases: Sequence[str] = (),
     public: bool = True,
     grad_fn: str | None = None,
+    operators: Sequence[str] = (),
+    **declared: Any,
 ) -> Any:
     """Publish a function made of other operations: as function, method and, if asked, `name_` and `out=` (`True`, or the
     rules for it).
 
     The first parameter is the tensor that is `self` in the method.  Where PyTorch has a single operation for the function,
-    `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.
+    `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.  `operators` are the methods
+    of operators that call it, and the further options are facts about it: see `Facts`.
     """
-    if function is None:
-        return lambda decorated: _publish_composite(decorated, inplace, method, out, aliases, public, grad_fn)
-    return _publish_composite(function, inplace, method, out, aliases, public, grad_fn)
+    facts.check_options("composite()", declared)
+
+    def publish(decorated: Any) -> Any:
+        published = _publish_composite(decorated, inplace, method, out, aliases, public, grad_fn)
+        facts.register(_name_of(decorated), declared, aliases=aliases, operators=operators, inplace=inplace)
+        return published
+
+    return publish if function is None else publish(function)
+
+
+def _name_of(function: Any) -> str:
+    name: str = function.__name__
+    return name.rstrip("_") if name.endswith("__") else name
 
 
 def _publish_composite(
@@ -147,7 +166,7 @@ def _publish_composite(
 ) -> Any:
     if grad_fn is not None:
         function = naming(function, grad_fn)
-    name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
+    name = _name_of(function)
     published = add_out_argument(function, out if isinstance(out, Out) else Out(0)) if out else function
     _publish(name, published, public=public, method=method, aliases=aliases)
     if inplace:

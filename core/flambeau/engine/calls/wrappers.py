@@ -24,6 +24,7 @@ from ..tensors.tensor import Tensor
 from . import outputs
 from .arguments import blaming_arguments, checking, fits_at_once, looking_at_arguments, overrides_nothing, types_of
 from .codegen import NAMESPACE, lazy_function
+from .facts import declare
 from .overriding import PUBLISHED, offer_function
 from .record import Operation, Out
 from .signatures import NUMPY_NAMES, add_out, declarations, handed_on, packed, signature_of, with_numpy_names
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 C = TypeVar("C", bound=Callable[..., Any])
+NO_RULES = Out(0)
 
 _CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # annotations worth the extra call of a wrapper
 _numbers = count()  # a suffix for the names that the code of each wrapper uses
@@ -68,18 +70,22 @@ def checked(function: Any) -> Any:
 
 
 @overload
-def with_out(function: C) -> C: ...
+def with_out(function: C, **facts: Any) -> C: ...
 
 
 @overload
-def with_out(function: Out) -> Callable[[C], C]: ...
+def with_out(function: Out = ..., **facts: Any) -> Callable[[C], C]: ...
 
 
-def with_out(function: Any) -> Any:
-    """A composite with an `out=` argument added; `@with_out(Out.OWN_DTYPE)` says which rules hold for it."""
-    return (
-        functools.partial(add_out_argument, rules=function) if isinstance(function, Out) else add_out_argument(function, Out(0))
-    )
+def with_out(function: Any = NO_RULES, **facts: Any) -> Any:
+    """A composite with an `out=` argument added; `@with_out(Out.OWN_DTYPE)` says which rules hold for it.
+
+    The further options are facts about it: see `Facts`.
+    """
+    if not isinstance(function, Out):
+        return add_out_argument(function, NO_RULES)
+    add_out = functools.partial(add_out_argument, rules=function)
+    return (lambda body: add_out(declare(**facts)(body))) if facts else add_out
 
 
 def add_out_argument(function: Any, rules: Out) -> Any:

@@ -1,0 +1,265 @@
+"""Facts about operations: what `op()`, `composite()` and `declare` were given, and queries of them by name.
+
+Every part of flambeau that treats operations by what they are (nested and sparse tensors, autocast, `_foreach`, DTensor, ...)
+calls `names()` instead of keeping a list of names.  A declaration costs an insertion into a dictionary; facts and queries are
+built when they are first needed, and built again after a module that defines further operations has been imported.
+
+>>> import flambeau as torch
+>>> from flambeau.extension import Kind, facts_of, names
+>>> facts_of("multiply_").name, facts_of("multiply_").kind.name, "exp" in names(kind=Kind.POINTWISE)
+('mul', 'POINTWISE', True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum, Flag, auto
+from typing import Any, TypeVar
+
+__all__ = [
+    "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "check_options", "declare", "facts_of", "names",
+    "operation_name", "register",
+]  # fmt: skip
+
+
+class Kind(Enum):
+    """What an operation is: how its results depend on its arguments."""
+
+    POINTWISE = auto()
+    """Each element of the result is computed from the elements at the same place, after broadcasting: `add`, `exp`, `where`."""
+    REDUCTION = auto()
+    """One element for a whole tensor, or for each slice along some dimensions: `sum`, `amax`, `std`, `vector_norm`."""
+    SCAN = auto()
+    """Each element is computed from those up to it along a dimension: `cumsum`, `cummax`."""
+    VIEW = auto()
+    """The same memory with another shape or other strides: `transpose`, `unsqueeze`, `select`."""
+    MOVEMENT = auto()
+    """Copies of elements in another arrangement: `cat`, `flip`, `repeat`, `pad`."""
+    INDEXING = auto()
+    """Elements picked by indices or a mask: `gather`, `index_select`, `take`, `embedding`."""
+    SCATTER = auto()
+    """A tensor of which elements picked by indices or a mask are written or added to: `scatter_add`, `index_copy`."""
+    PRODUCT = auto()
+    """Products of vectors and matrices, and sums of them: `matmul`, `linear`, `einsum`, `cdist`."""
+    CONVOLUTION = auto()
+    """Convolutions, transposed ones, and windows unfolded and folded."""
+    NORMALIZATION = auto()
+    """A result of the input's shape, computed from means or sums along some dimensions: `softmax`, `layer_norm`."""
+    POOLING = auto()
+    """Maxima and means of windows, and their reverse."""
+    RESAMPLING = auto()
+    """Values at other places of a grid: `interpolate`, `grid_sample`, `pixel_shuffle`."""
+    LOSS = auto()
+    """A loss, with its `reduction`."""
+    FACTORY = auto()
+    """A new tensor from sizes, ranges or data: `zeros`, `arange`, `tensor`."""
+    LIKE = auto()
+    """A new tensor of the shape of the first argument, whose elements do not matter: `zeros_like`, `rand_like`."""
+    RANDOM = auto()
+    """Drawn samples: `rand`, `multinomial`.  Functions that draw for each element are `POINTWISE` or `LIKE`."""
+    SORTING = auto()
+    """Results that depend on the order of elements: `sort`, `topk`, `unique`, `searchsorted`."""
+    DECOMPOSITION = auto()
+    """Factors, solutions, inverses and functions of matrices: `linalg.svd`, `linalg.solve`, `matrix_exp`."""
+    FOURIER = auto()
+    """Fourier transforms."""
+    RECURRENT = auto()
+    """Recurrent cells and layers."""
+    ATTENTION = auto()
+    """Attention."""
+    CONVERSION = auto()
+    """The same elements in another dtype, on another device or in another memory layout: `to`, `cpu`, `contiguous`, `clone`."""
+    QUERY = auto()
+    """A Python value about a tensor: `numel`, `is_complex`, `item`."""
+    OTHER = auto()
+    """None of these."""
+
+
+class Autocast(Enum):
+    """Which precision autocast gives an operation."""
+
+    FAST = auto()
+    """Cast to the region's dtype: matrix products and convolutions, which gain the most speed."""
+    FLOAT32 = auto()
+    """Cast to float32: operations that overflow or lose accuracy in half precision."""
+    WIDEST = auto()
+    """Cast all arguments to the widest dtype among them."""
+    WHOLE = auto()
+    """No cast, also none inside: a composite that in PyTorch is one operation without a policy."""
+    UNSAFE = auto()
+    """Raise an error."""
+
+
+class Linearity(Enum):
+    """In which of its tensor arguments an operation is linear."""
+
+    NONE = auto()
+    FIRST = auto()
+    """In the first one alone: `div`."""
+    EACH = auto()
+    """In each one, while the others are constant: `mul`, `matmul`."""
+    JOINT = auto()
+    """In all of them together: `neg`, `add`, `sum`, `cat`."""
+
+
+class Narrow(Flag):
+    """Dtypes with few bits that an operation computes in although most operations do not."""
+
+    NONE = 0
+    SIGNED_FLOAT8 = auto()
+    """float8 dtypes that have a sign."""
+    UNSIGNED_FLOAT8 = auto()
+    """The float8 dtype of scale factors."""
+    COMPLEX32 = auto()
+    FLOAT8 = SIGNED_FLOAT8 | UNSIGNED_FLOAT8
+    ALL = FLOAT8 | COMPLEX32
+
+
+_MOVING = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.INDEXING, Kind.CONVERSION})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The facts about one operation.  All are declared, documented and given their defaults here, and nowhere else."""
+
+    name: str
+    """The name of the record or composite; functions of `linalg` and `fft` begin with that (`linalg_norm`)."""
+    kind: Kind = Kind.OTHER
+    keeps_zero: bool = False
+    """Whether zero is mapped to zero, whatever the other arguments are that are not tensors."""
+    linearity: Linearity = Linearity.NONE
+    moves: bool | None = None
+    """Whether the result's elements are those of the arguments, unchanged: by default, as the kind says."""
+    narrow: Narrow | None = None
+    """The narrow dtypes it computes in: by default all of them, if it only moves elements."""
+    rounds_once: bool = False
+    """Whether half precision is computed in float32 and rounded once, at the end."""
+    autocast: Autocast | Mapping[str, Autocast] | None = None
+    """Its precision under autocast; or that for a type of device (`{"cuda": Autocast.FLOAT32}`)."""
+    schema: str = ""
+    """The signature in ATen notation, if that does not follow from the function: `"flip(Tensor self, int[] dims) -> Tensor"`."""
+
+    def __post_init__(self) -> None:
+        if self.moves is None:
+            object.__setattr__(self, "moves", self.kind in _MOVING)
+        if self.narrow is None:
+            object.__setattr__(self, "narrow", Narrow.ALL if self.moves else Narrow.NONE)
+
+    def autocast_on(self, device_type: str) -> Autocast | None:
+        """The precision under autocast on a type of device.  Accelerators have that of CUDA."""
+        if self.autocast is None or isinstance(self.autocast, Autocast):
+            return self.autocast
+        return self.autocast.get(device_type if device_type == "cpu" else "cuda")
+
+
+OPTIONS = frozenset(option.name for option in fields(Facts)) - {"name"}
+
+_declared: dict[str, dict[str, Any]] = {}  # what has been declared, by the name of the operation
+_spellings: dict[str, str] = {}  # the names of operations, by every further name: aliases, operators, in-place forms
+_facts: dict[str, Facts] = {}  # built from what has been declared
+_queries: dict[Any, frozenset[str]] = {}
+
+
+def register(
+    name: str, options: Mapping[str, Any], *, aliases: Iterable[str] = (), operators: Iterable[str] = (), inplace: bool = False
+) -> None:
+    """Store facts about an operation, in addition to those that were declared for the name before, and its further names."""
+    declared = _declared.get(name)
+    if declared is None:
+        _declared[name] = dict(options)
+    else:
+        declared.update(options)
+    for alias in aliases:
+        _spellings[alias] = name
+    for operator in operators:
+        _spellings[operator] = name
+    if inplace:
+        _spellings[name + "_"] = name
+        for alias in aliases:
+            _spellings[alias + "_"] = name
+    _facts.clear()
+    _queries.clear()
+
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def declare(*own_names: str, aliases: Iterable[str] = (), operators: Iterable[str] = (), **facts: Any) -> Callable[[C], C]:
+    """Decorator: declare facts about a function that is made of operations.
+
+    Args:
+        *own_names: the names of the operations that the function is, if it does not have their name.
+        aliases: further names of the function.
+        operators: the methods of operators that call it, such as `__matmul__`.
+        **facts: those of `Facts`.
+
+    >>> from flambeau.extension import Kind, declare, facts_of
+    >>> @declare(kind=Kind.POINTWISE)
+    ... def half_of(input):
+    ...     return input / 2
+    >>> facts_of("half_of").kind.name
+    'POINTWISE'
+    """
+    check_options("declare()", facts)
+
+    def register_function(function: C) -> C:
+        for name in own_names or (operation_name(function),):
+            register(name, facts, aliases=aliases, operators=operators)
+        return function
+
+    return register_function
+
+
+def check_options(caller: str, facts: Mapping[str, Any]) -> None:
+    """Raise TypeError if there is no fact of some name."""
+    if not facts.keys() <= OPTIONS:
+        raise TypeError(f"{caller}: unknown facts {sorted(facts.keys() - OPTIONS)}; known are {sorted(OPTIONS)}")
+
+
+def operation_name(function: Callable[..., Any]) -> str:
+    """The name of the operation that a function, a method or an operator is, by which its facts are stored."""
+    name: str = getattr(function, "__name__", "")
+    modules = (getattr(function, "__module__", None) or "").split(".")
+    for family in ("fft", "linalg"):
+        if family in modules and not name.startswith(family + "_"):
+            return f"{family}_{name}"
+    return name
+
+
+def facts_of(name: str) -> Facts | None:
+    """The facts about the operation of a public name, or None if nothing has been declared for it."""
+    found = _facts.get(name)
+    if found is None:
+        own = name if name in _declared else _spellings.get(name, "")
+        if own not in _declared:
+            return None
+        found = _facts[name] = _facts.get(own) or Facts(name=own, **_declared[own])
+    return found
+
+
+def names(**wanted: Any) -> frozenset[str]:
+    """Every public name (function, alias, method, operator, in-place form) of the operations for which all these facts hold.
+
+    Args:
+        **wanted: for a fact, its value or a set of values: `kind={Kind.VIEW, Kind.MOVEMENT}`, `keeps_zero=True`.  For `narrow`,
+            the dtypes that must be among those of the operation.
+    """
+    query = frozenset((key, frozenset(value) if isinstance(value, set) else value) for key, value in wanted.items())
+    found = _queries.get(query)
+    if found is None:
+        every = (*_declared, *_spellings)
+        found = _queries[query] = frozenset(name for name in every if _holds(facts_of(name), query))
+    return found
+
+
+def _holds(facts: Facts | None, query: Iterable[tuple[str, Any]]) -> bool:
+    for key, value in query:
+        actual = getattr(facts, key)
+        if isinstance(value, Narrow):
+            holds = value in actual
+        else:
+            holds = actual in value if isinstance(value, frozenset) else actual is value
+        if not holds:
+            return False
+    return True

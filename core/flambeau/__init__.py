@@ -162,7 +162,7 @@ _PACKAGES = {
     "fx": "flambeau_nnlib.compile.fx",
     "compiler": "flambeau_nnlib.compile.compiler",
     "_dynamo": "flambeau_nnlib.compat._dynamo",
-    "_functorch.vmap": "flambeau.transforms.batching.vmap",
+    "compat._functorch.vmap": "flambeau.transforms.batching.vmap",
     "jit": "flambeau_nnlib.compile.jit",
     "_jit_internal": "flambeau_nnlib.compile.jit._internal",
     "export": "flambeau_nnlib.compile.export",

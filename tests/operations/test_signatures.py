@@ -42,7 +42,7 @@ def _arguments(signature: str) -> list[Argument]:
 def _listed() -> Iterator[tuple[str, str, str]]:
     """`(owner, name, signature)` for each way to call each name."""
     owner = signature = ""
-    for line in (Path(__file__).parents[1] / "signatures.txt").read_text(encoding="utf-8").splitlines():
+    for line in (Path(__file__).parent / "signatures.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             owner = line.strip("[]")
         else:

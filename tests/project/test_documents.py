@@ -18,7 +18,7 @@ import flambeau
 
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parent
 
 NAMES = sorted(path.stem for path in (HERE / "documents").glob("*.md"))
 NEEDS_CUDA = ("torch.cuda.FloatTensor(1)", "net.cuda(index)")

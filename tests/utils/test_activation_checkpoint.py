@@ -271,7 +271,7 @@ def test_debug_lists_the_operations():
         make(debug=True).sum().backward()
     text = str(info.value)
     assert text.index("sin") < text.index("exp") < text.index("recomputation") < text.index("cos")
-    assert "test_checkpoint.py" in text
+    assert "test_activation_checkpoint.py" in text
     with set_checkpoint_debug_enabled(True):
         y = make()
     with pytest.raises(CheckpointError, match="exp"):

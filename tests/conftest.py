@@ -57,6 +57,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if config.getoption("--quick"):
-        slow = sorted(file.name for file in Path(__file__).parent.glob("test_*.py") if "pytest.mark.slow" in file.read_text())
+        slow = sorted(file.name for file in Path(__file__).parent.rglob("test_*.py") if "pytest.mark.slow" in file.read_text())
         left_out = f"and left out what is marked slow (`pytest -m slow`): in {', '.join(slow)}"
         terminalreporter.write_line(f"--quick ran at most {PER_TEST} parameters of each test, {left_out}")

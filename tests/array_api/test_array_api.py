@@ -53,7 +53,7 @@ def array(shape: tuple[int, ...], dtype: str, seed: int = 0, low: float = -3.0, 
     return np.asarray(values + 1j * rng.uniform(low, high, shape) if kind == "c" else values).astype(dtype)
 
 
-def both(call: Any, *arrays: Any) -> None:
+def assert_same_in_both(call: Any, *arrays: Any) -> None:
     """`call` gives in both namespaces the same, to the dtype."""
     with np.errstate(all="ignore"):
         expected = _plain(call(strict, *map(strict.asarray, arrays)))
@@ -183,14 +183,14 @@ EXTREMES = [0.0, -0.0, 1.0, -1.0, 2.5, float("inf"), float("-inf"), float("nan")
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str) -> None:
     for dtype, shape in itertools.product(UNARY[name], [(), (0,), (2, 3)]):
-        both(lambda n, x: getattr(n, name)(x), array(shape, dtype, low=1.1 if name == "acosh" else -3.0))
+        assert_same_in_both(lambda n, x: getattr(n, name)(x), array(shape, dtype, low=1.1 if name == "acosh" else -3.0))
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if "float64" in UNARY[name]])
 def test_special_cases_of_one(name: str) -> None:
-    both(lambda n, x: getattr(n, name)(x), np.array(EXTREMES))
+    assert_same_in_both(lambda n, x: getattr(n, name)(x), np.array(EXTREMES))
     if "complex128" in UNARY[name] and name not in ("sign", "reciprocal", "square", "log1p", "log2"):  # open in the standard
-        both(
+        assert_same_in_both(
             lambda n, x: getattr(n, name)(x), np.array([complex(a, b) for a in (0.0, 1.0, -2.0) for b in (0.0, -1.0, 3.0)]) + 0.5
         )
 
@@ -204,7 +204,9 @@ def test_binary(name: str) -> None:
         except TypeError:
             continue
         for first, second in SHAPES if a == b else SHAPES[1:3]:
-            both(lambda n, x, y: getattr(n, name)(x, y), array(first, a, low=low), array(second, b, seed=1, low=low))
+            assert_same_in_both(
+                lambda n, x, y: getattr(n, name)(x, y), array(first, a, low=low), array(second, b, seed=1, low=low)
+            )
 
 
 @pytest.mark.parametrize("name", [name for name in BINARY if "float64" in BINARY[name]])
@@ -212,7 +214,7 @@ def test_special_cases_of_two(name: str) -> None:
     pairs = np.array(list(itertools.product(EXTREMES, EXTREMES)))
     if name in ("floor_divide", "remainder"):  # NumPy, which the strict implementation is made of, has rules of its own
         pairs = pairs[np.isfinite(pairs).all(1) & (pairs[:, 1] != 0)]
-    both(lambda n, x, y: getattr(n, name)(x, y), pairs[:, 0].copy(), pairs[:, 1].copy())
+    assert_same_in_both(lambda n, x, y: getattr(n, name)(x, y), pairs[:, 0].copy(), pairs[:, 1].copy())
 
 
 INF, NAN = float("inf"), float("nan")
@@ -301,8 +303,8 @@ def test_python_scalars(name: str) -> None:
     for dtype in BINARY[name]:
         kind = np.dtype(dtype).kind
         scalar = {"b": True, "i": 2, "u": 2, "f": 1.5, "c": 1.5 + 1j}[kind]
-        both(lambda n, x, scalar=scalar: getattr(n, name)(x, scalar), array((3,), dtype, low=1))
-        both(lambda n, x, scalar=scalar: getattr(n, name)(scalar, x), array((3,), dtype, low=1))
+        assert_same_in_both(lambda n, x, scalar=scalar: getattr(n, name)(x, scalar), array((3,), dtype, low=1))
+        assert_same_in_both(lambda n, x, scalar=scalar: getattr(n, name)(scalar, x), array((3,), dtype, low=1))
 
 
 # --- everything else ------------------------------------------------------------------------------------------------
@@ -317,8 +319,8 @@ SPD = np.array([[[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]], [[5.0, 2.0,
 ])  # fmt: skip
 def test_reductions(name: str, dtypes: tuple[str, ...]) -> None:
     for dtype, axis, keepdims in itertools.product(dtypes, AXES, (False, True)):
-        both(lambda n, x, a=axis, k=keepdims: getattr(n, name)(x, axis=a, keepdims=k), array(X, dtype))
-    both(lambda n, x: getattr(n, name)(x, axis=0), array((2, 0), dtypes[-1]))
+        assert_same_in_both(lambda n, x, a=axis, k=keepdims: getattr(n, name)(x, axis=a, keepdims=k), array(X, dtype))
+    assert_same_in_both(lambda n, x: getattr(n, name)(x, axis=0), array((2, 0), dtypes[-1]))
 
 
 CALLS: dict[str, tuple[Any, list[Any]]] = {
@@ -429,7 +431,7 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_calls(name: str) -> None:
     call, arrays = CALLS[name]
-    both(call, *arrays)
+    assert_same_in_both(call, *arrays)
 
 
 def test_every_function_is_called() -> None:

@@ -28,7 +28,7 @@ def dims(array):
     return every + ([(0, 1), (0, -1)] if array.ndim > 1 else [])
 
 
-def close(got, expected, exact=1e-6, of=None):
+def assert_close(got, expected, exact=1e-6, of=None):
     """Within `exact` times the largest element of `of`."""
     scale = np.abs(expected if of is None else of).max(initial=1e-30)
     assert got.shape == expected.shape
@@ -42,19 +42,19 @@ def test_sum_and_mean(dtype):
         for dim in dims(x):
             for keepdim in (False, True):
                 sums, sizes = (np.asarray(each.sum(dim, keepdims=keepdim)) for each in (array, np.abs(array)))
-                close(x.sum(dim, keepdim), sums, 1e-6, sizes)
+                assert_close(x.sum(dim, keepdim), sums, 1e-6, sizes)
                 if sums.size and array.size:
                     count = array.size // sums.size
-                    close(x.mean(dim, keepdim), sums / count, 1e-6, sizes / count)
+                    assert_close(x.mean(dim, keepdim), sums / count, 1e-6, sizes / count)
 
 
 def test_sums_of_equal_signs_lose_no_digits():
     for x in tensors(near=1.0):
         array = x.numpy().astype(np.float64)
         for dim in dims(x):
-            close(x.sum(dim), np.asarray(array.sum(dim)))
+            assert_close(x.sum(dim), np.asarray(array.sum(dim)))
         for dim in (None, -1):
-            close(x.norm(2, dim), np.sqrt(np.asarray((array**2).sum(dim))))
+            assert_close(x.norm(2, dim), np.sqrt(np.asarray((array**2).sum(dim))))
 
 
 def test_sums_of_infinities_and_nan():
@@ -72,7 +72,7 @@ def test_nansum():
         array = x.numpy().astype(np.float64)
         for dim in dims(x):
             sums, sizes = (np.asarray(np.nansum(each, dim)) for each in (array, np.abs(array)))
-            close(x.nansum(dim), sums, 1e-6, sizes)
+            assert_close(x.nansum(dim), sums, 1e-6, sizes)
     x = torch.tensor([[1.0, float("nan"), 3.0]], dtype=torch.float64, requires_grad=True)
     (x.nansum(1) * 2).sum().backward()
     assert x.grad.tolist() == [[2, 0, 2]]
@@ -83,7 +83,7 @@ def test_nansum():
 def test_prod(dtype):
     for x in tensors(dtype, near=1.0):
         for dim in (None, *range(x.ndim)):
-            close(x.prod() if dim is None else x.prod(dim), np.asarray(np.prod(x.numpy(), dim, np.float64)))
+            assert_close(x.prod() if dim is None else x.prod(dim), np.asarray(np.prod(x.numpy(), dim, np.float64)))
 
 
 def test_products_keep_what_a_float_has_no_room_for():
@@ -106,7 +106,7 @@ def test_running_sums_and_products(name, dtype):
             if "int" in dtype:
                 np.testing.assert_array_equal(result.numpy(), expected)
             else:
-                close(result, expected)
+                assert_close(result, expected)
 
 
 @pytest.mark.parametrize("name", ["cummax", "cummin"])
@@ -132,7 +132,9 @@ def test_trapezoid():
         for dim in range(x.ndim):
             if x.shape[dim]:
                 for spacing in (1, 0.25):
-                    close(torch.trapezoid(x, dx=spacing, dim=dim), np.asarray(np.trapezoid(x.numpy(), dx=spacing, axis=dim)))
+                    assert_close(
+                        torch.trapezoid(x, dx=spacing, dim=dim), np.asarray(np.trapezoid(x.numpy(), dx=spacing, axis=dim))
+                    )
     assert torch.trapezoid(torch.ones(2, 0)).tolist() == [0, 0] and torch.trapezoid(torch.tensor([1, 2])) == 1.5
     x = torch.arange(5.0, dtype=torch.float64).requires_grad_()
     torch.trapezoid(x, dx=2.0).backward()
@@ -143,7 +145,7 @@ def test_norm():
     for x in tensors("float64"):
         for dim in dims(x):
             for keepdim in (False, True):
-                close(x.norm(2, dim, keepdim), np.sqrt(np.asarray((x.numpy() ** 2).sum(dim, keepdims=keepdim))))
+                assert_close(x.norm(2, dim, keepdim), np.sqrt(np.asarray((x.numpy() ** 2).sum(dim, keepdims=keepdim))))
     x = torch.zeros(2, 9000, requires_grad=True)
     x.norm(dim=1).sum().backward()
     assert not x.grad.any()

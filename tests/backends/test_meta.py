@@ -59,7 +59,7 @@ def twin(tensor):
     )
 
 
-def compare(sample, tensors, with_strides=True):
+def assert_meta_agrees(sample, tensors, with_strides=True):
     expected = results_of(sample.call(torch, *tensors))
     try:
         with torch.device("meta"):
@@ -80,7 +80,7 @@ def compare(sample, tensors, with_strides=True):
 @samples()
 def test_results_are_described_as_on_the_cpu(sample):
     for dtype in checker.dtypes(sample):
-        compare(sample, [torch.tensor(array) for array in sample.arrays(np, dtype)])
+        assert_meta_agrees(sample, [torch.tensor(array) for array in sample.arrays(np, dtype)])
 
 
 @samples(lambda sample: sample.layouts)
@@ -88,7 +88,7 @@ def test_and_so_are_those_of_transposed_inputs(sample):
     dtype = checker.dtypes(sample)[0]
     tensors = [torch.tensor(array) for array in sample.arrays(np, dtype)]
     transposed = [t.mT.contiguous().mT if t.ndim > 1 else t for t in tensors]
-    compare(sample, transposed, not any(part in sample.name for part in ORDERED_BY_ALGORITHM))
+    assert_meta_agrees(sample, transposed, not any(part in sample.name for part in ORDERED_BY_ALGORITHM))
 
 
 @samples(lambda sample: sample.grad)

@@ -37,7 +37,7 @@ def loud(request):
     return request.param
 
 
-def same(actual, expected):
+def assert_equal(actual, expected):
     np.testing.assert_array_equal(np.asarray(actual), np.asarray(expected, np.asarray(actual).dtype))
 
 
@@ -74,7 +74,7 @@ def test_what_is_written_is_written_once(loud, write, before, after):
     x = torch.tensor(before)
     with loud():
         write(x)
-    same(x, after)
+    assert_equal(x, after)
 
 
 @pytest.mark.parametrize("size", [1, 70_000, 3_000_000])
@@ -122,7 +122,7 @@ def test_every_operation_in_place(loud, sample):
         expected = sample.call(InPlace(sample.name), *tensors)
     with loud():
         actual = sample.call(InPlace(sample.name), *tensors)
-    same(actual, expected)
+    assert_equal(actual, expected)
 
 
 def test_a_kernel_that_has_written_is_not_called_again(monkeypatch):
@@ -134,17 +134,17 @@ def test_a_kernel_that_has_written_is_not_called_again(monkeypatch):
     x = torch.zeros(2)
     with pytest.raises(FloatingPointError, match="after the fact"):
         x.add_(1)
-    same(x, [1, 1])
+    assert_equal(x, [1, 1])
 
 
 def test_integers_to_negative_powers_in_place():
     """NumPy finds out when it has written the elements before."""
     x = torch.tensor([2, 3, 1])
     x.pow_(torch.tensor([2, -1, -1]))
-    same(x, [4, 0, 1])
+    assert_equal(x, [4, 0, 1])
     with pytest.raises(RuntimeError, match="negative integer powers"):
         x.pow_(-1)
-    same(x, [4, 0, 1])
+    assert_equal(x, [4, 0, 1])
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ VALUES = [
 def test_values(loud, compute, expected):
     with loud():
         actual = compute()
-    same(actual, expected)
+    assert_equal(actual, expected)
 
 
 def test_nothing_is_printed_or_called_in_place():
@@ -188,10 +188,10 @@ def test_backward(loud):
     big = torch.tensor([1.0, 3e38, 3e38])
     with loud():
         (x.sqrt() + x * big + x * big).sum().backward()
-    same(x.grad, [INF, INF, INF])
+    assert_equal(x.grad, [INF, INF, INF])
     with loud():
         (x * torch.tensor([-INF, 1.0, 1.0])).sum().backward()
-    same(x.grad, [NAN, INF, INF])
+    assert_equal(x.grad, [NAN, INF, INF])
 
 
 def test_backward_sums_what_was_broadcast(loud):
@@ -199,12 +199,12 @@ def test_backward_sums_what_was_broadcast(loud):
     parts = torch.tensor([[3e38, 3e38]])
     with loud():
         (x * parts).sum().backward()
-    same(x.grad, [INF])
+    assert_equal(x.grad, [INF])
     both = torch.stack([x, x]) * parts.mT
     with loud():
         first, second = both.unbind()
         (first + second + first.sum() * 1e38).sum().backward()
-    same(x.grad, [INF])
+    assert_equal(x.grad, [INF])
 
 
 def test_hooks_and_functions_see_the_users_state():
@@ -258,7 +258,7 @@ def test_a_step_of_an_optimizer(loud, make):
                 optimizer.step()
         return weight.detach()
 
-    same(stepped(loud), stepped(lambda: np.errstate(all="ignore")))
+    assert_equal(stepped(loud), stepped(lambda: np.errstate(all="ignore")))
 
 
 # --- random numbers -----------------------------------------------------------------------------------------------
@@ -278,8 +278,8 @@ def test_draws_take_the_same_numbers(loud, draw):
     torch.manual_seed(3)
     with loud():
         actual = draw()
-    same(actual, expected)
-    same(torch.rand(1), after)
+    assert_equal(actual, expected)
+    assert_equal(torch.rand(1), after)
 
 
 # --- the state ----------------------------------------------------------------------------------------------------

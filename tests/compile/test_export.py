@@ -32,7 +32,7 @@ class Mixed(nn.Module):
         return z[:, 1:3], {"max": z.max(1)[0], "halves": torch.cat([z, z], 1).split(5, 1), "gaps": 1 / z[..., None]}
 
 
-def same(left, right):
+def assert_equal(left, right):
     left, right = pytree.tree_leaves(left), pytree.tree_leaves(right)
     assert len(left) == len(right)
     for a, b in zip(left, right, strict=True):
@@ -48,7 +48,7 @@ def test_a_program_computes_what_the_module_does():
     torch.manual_seed(0)
     model, x = Mixed().eval(), torch.randn(2, 3, 8, 8)
     program = export(model, (x,), {"scale": torch.tensor(3.0)})
-    same(program.module()(x, scale=torch.tensor(2.0)), model(x, scale=torch.tensor(2.0)))
+    assert_equal(program.module()(x, scale=torch.tensor(2.0)), model(x, scale=torch.tensor(2.0)))
     program.validate()
     assert program.graph_signature.parameters == tuple(dict(model.named_parameters()))
     assert program.graph_signature.user_inputs == ("x", "scale")
@@ -70,7 +70,7 @@ def test_a_dynamic_batch():
     program = export(model, (torch.randn(2, 3, 8, 8),), dynamic_shapes={"x": {0: Dim("batch", max=64)}})
     for size in (1, 3, 7):
         x = torch.randn(size, 3, 8, 8)
-        same(program.module()(x), model(x))
+        assert_equal(program.module()(x), model(x))
     assert list(program.range_constraints.values()) == [(0, 64)]
     with pytest.raises(AssertionError, match=r"Guard failed: x.size\(\)\[2\] == 8"):
         program.module()(torch.randn(2, 3, 9, 8))
@@ -90,7 +90,7 @@ def test_sizes_are_computed_in_the_graph():
     program = export(Sizes(), (torch.ones(2, 4), torch.ones(6)), dynamic_shapes=({0: batch, 1: width}, {0: 3 * batch}))
     for b, w in ((2, 4), (3, 5), (5, 8)):
         x, y = torch.randn(b, w), torch.randn(3 * b)
-        same(program.module()(x, y), Sizes()(x, y))
+        assert_equal(program.module()(x, y), Sizes()(x, y))
     with pytest.raises(AssertionError, match="Guard failed"):
         program.module()(torch.ones(2, 4), torch.ones(7))
 
@@ -208,7 +208,7 @@ def test_cond_in_a_graph_decides_anew():
     model = Branches()
     program = export(model, (torch.ones(2, 3),), dynamic_shapes=({0: Dim("batch")},))
     for x in (torch.ones(4, 3), -torch.ones(5, 3)):
-        same(program.module()(x), model(x))
+        assert_equal(program.module()(x), model(x))
     assert sum(name.endswith("cond") for name in operators(program)) == 1
 
 
@@ -248,7 +248,7 @@ def test_programs_of_layers():
         layer.eval()
         args = (x,) if x is not None else (torch.randn(2, 5, 8),) * 3
         program = export(layer, args)
-        same(program.module()(*args), layer(*args))
+        assert_equal(program.module()(*args), layer(*args))
     assert "aten.lstm.input" in operators(export(nn.LSTM(3, 4), (torch.randn(5, 2, 3),)))
 
 
@@ -275,9 +275,9 @@ def test_writes_become_outputs():
     assert functional.graph_signature.user_inputs_to_mutate == {functional.graph_signature.output_specs[0].arg.name: "x"}
     x, y, z = (torch.arange(6.0).view(2, 3) for _ in range(3))
     expected = Writes()(x)
-    same(program.module()(y), expected)
-    same(functional.module()(z), expected)
-    same([y, z], [x, x])
+    assert_equal(program.module()(y), expected)
+    assert_equal(functional.module()(z), expected)
+    assert_equal([y, z], [x, x])
 
 
 def test_running_statistics_become_outputs():
@@ -332,7 +332,7 @@ def test_programs_are_saved_and_loaded(tmp_path):
         assert loaded.graph_module.code == program.graph_module.code
         assert loaded.graph_signature == program.graph_signature and loaded.range_constraints == program.range_constraints
         with torch.no_grad():
-            same(loaded.module()(*args, **kwargs), program.module()(*args, **kwargs))
+            assert_equal(loaded.module()(*args, **kwargs), program.module()(*args, **kwargs))
         if shapes is not None:
             with pytest.raises(AssertionError, match="Guard failed"):
                 loaded.module()(torch.ones(2, 4, 8, 8), **kwargs)
@@ -382,7 +382,7 @@ def test_unflattened_programs_have_the_modules_of_the_original():
     torch.manual_seed(0)
     model, x = Twice().eval(), torch.randn(4, 3)
     unflattened = torch.export.unflatten(export(model, (x,), {"shift": torch.ones(3)}))
-    same(unflattened(x, shift=torch.zeros(3)), model(x, shift=torch.zeros(3)))
+    assert_equal(unflattened(x, shift=torch.zeros(3)), model(x, shift=torch.zeros(3)))
     assert isinstance(unflattened, torch.export.UnflattenedModule)
     names = {name for name, _ in unflattened.named_modules()}
     assert {"shared", "shared@1", "blocks.0", "blocks.0.1", "blocks.1.0"} <= names
@@ -479,7 +479,7 @@ def test_no_grad_keeps_gradients_out():
     module, x = WithoutGrad(), torch.randn(4, 3)
     program = export(module, (x,))
     exported = program.module()
-    same(exported(x), module(x))
+    assert_equal(exported(x), module(x))
     assert [result.requires_grad for result in exported(x)] == [True, False, False, False]
     exported(x)[0].sum().backward()
     module(x)[0].sum().backward()
@@ -497,7 +497,7 @@ def test_results_that_are_written_to_out():
             return out * 2
 
     x = torch.randn(2, 3)
-    same(export(Out(), (torch.zeros(2, 3),)).module()(x), (x + 1) * 2)
+    assert_equal(export(Out(), (torch.zeros(2, 3),)).module()(x), (x + 1) * 2)
 
 
 def writes_through_a_view(a):
@@ -539,8 +539,8 @@ def test_functionalized_graphs_write_to_nothing(function, remove):
     assert torch.equal(example, torch.ones(2, 2))
     x = torch.randn(2, 2)
     y = x.clone()
-    same(traced(x), function(y))
+    assert_equal(traced(x), function(y))
     assert torch.equal(x, y)
     plain = make_fx(function)(example)
     assert any(node.op == "call_function" and node.target.overloadpacket.__name__.endswith("_") for node in plain.graph.nodes)
-    same(plain(torch.full((2, 2), 3.0)), function(torch.full((2, 2), 3.0)))
+    assert_equal(plain(torch.full((2, 2), 3.0)), function(torch.full((2, 2), 3.0)))

@@ -18,7 +18,7 @@ from flambeau import nn
 from flambeau.utils import _pytree as pytree
 
 
-def compare(model, path, *args):
+def assert_file_agrees(model, path, *args):
     """Run a written file, and compare its results with the model's."""
     names = {"__file__": str(path), "__name__": "written"}
     exec(compile(path.read_text(), str(path), "exec"), names)
@@ -37,7 +37,7 @@ def test_models(name, tmp_path):
     model, x = models()[name]
     model.eval()
     path, _ = save_numpy(export(model, (x,), dynamic_shapes=({0: Dim("batch")},)), tmp_path)
-    compare(model, path, torch.cat([x, x[:1]]))
+    assert_file_agrees(model, path, torch.cat([x, x[:1]]))
     assert sorted(each.name for each in tmp_path.iterdir()) == ["model.npz", "model.py"]
     if name != "vit" and name != "resnet18" and name not in ("lstm", "gru"):
         assert "# export_models.py:" in path.read_text()
@@ -97,7 +97,7 @@ def test_operators(name, tmp_path):
     function, *args = OPERATORS[name]
     model = Call(function)
     path, _ = save_numpy(export(model, tuple(args)), tmp_path)
-    compare(model, path, *args)
+    assert_file_agrees(model, path, *args)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_operators(name, tmp_path):
 def test_layers(layer, x, tmp_path):
     layer.eval()
     path, _ = save_numpy(export(layer, (x,)), tmp_path)
-    compare(layer, path, x)
+    assert_file_agrees(layer, path, x)
 
 
 def test_control_flow(tmp_path):
@@ -129,7 +129,7 @@ def test_control_flow(tmp_path):
             return torch.while_loop(lambda i, y: y.abs().sum() < 40, lambda i, y: (i + 1, y * 2), (torch.tensor(0), y))
 
     path, _ = save_numpy(export(Branches(), (torch.ones(2),)), tmp_path)
-    compare(Branches(), path, -torch.ones(2))
+    assert_file_agrees(Branches(), path, -torch.ones(2))
 
 
 def test_what_cannot_be_written(tmp_path):

@@ -35,7 +35,7 @@ class Call(nn.Module):
         return self.function(*args)
 
 
-def check(model, *args, tolerance=1e-5, more=(), **options):
+def assert_onnx_agrees(model, *args, tolerance=1e-5, more=(), **options):
     """Export a model, and compare what it computes for the examples, and for further inputs."""
     model.eval()
     program = torch.onnx.export(model, args, **options)
@@ -115,7 +115,7 @@ def test_operators(name):
     function, *args = OPERATORS[name]
     if os.environ.get("FLAMBEAU_BACKEND", "numpy") != "numpy":
         args = [arg.cpu() for arg in args]
-    check(function if isinstance(function, nn.Module) else Call(function), *args)
+    assert_onnx_agrees(function if isinstance(function, nn.Module) else Call(function), *args)
 
 
 LAYERS = {
@@ -147,7 +147,7 @@ def test_layers(name, batch):
     if name in ("lstm_without_batch",):
         batch = None
     layer = make()
-    check(layer, x, dynamic_shapes=batch, more=() if batch is None else ((torch.cat([x, x[:1]]),),))
+    assert_onnx_agrees(layer, x, dynamic_shapes=batch, more=() if batch is None else ((torch.cat([x, x[:1]]),),))
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_models(name):
     torch.manual_seed(0)
     model, x = models()[name]
     more = torch.cat([x, x[:1]])
-    check(model, x, dynamic_shapes=({0: Dim("batch")},), more=[(more,)])
+    assert_onnx_agrees(model, x, dynamic_shapes=({0: Dim("batch")},), more=[(more,)])
 
 
 def test_names_axes_and_files(tmp_path):
@@ -191,7 +191,7 @@ def test_control_flow():
             return torch.while_loop(lambda i, y: y.abs().sum() < 40, lambda i, y: (i + 1, y * 2), (torch.tensor(0), y))
 
     x = torch.ones(2, 3)
-    check(Branches(), x, more=[(-x,), (x * 3,)])
+    assert_onnx_agrees(Branches(), x, more=[(-x,), (x * 3,)])
 
 
 def test_sizes_are_computed():
@@ -199,7 +199,7 @@ def test_sizes_are_computed():
         n = x.shape[0]
         return torch.zeros(n, 3) + n, torch.arange(n * 2).float() / x.shape[1], x.view(n // 1, -1), x.new_ones(n + 1)
 
-    check(Call(lambda x: program(x)), X, dynamic_shapes=(({0: Dim("n")},),), more=[(X[:2],)])
+    assert_onnx_agrees(Call(lambda x: program(x)), X, dynamic_shapes=(({0: Dim("n")},),), more=[(X[:2],)])
 
 
 def test_what_has_no_translation_is_named_with_its_line():
@@ -211,7 +211,7 @@ def test_what_has_no_translation_is_named_with_its_line():
 
 
 def test_older_versions_of_the_operators():
-    program = check(nn.Sequential(nn.Linear(6, 3), nn.Softplus(), nn.Linear(3, 2)), X, opset_version=14)
+    program = assert_onnx_agrees(nn.Sequential(nn.Linear(6, 3), nn.Softplus(), nn.Linear(3, 2)), X, opset_version=14)
     assert [each.version for each in program.model_proto.opset_import if not each.domain] == [14]
 
 
@@ -235,7 +235,7 @@ def test_symbolic_functions():
     for name, function, version in registered:
         torch.onnx.register_custom_op_symbolic(name, function, version)
     try:
-        program = check(model, X, dynamo=False)
+        program = assert_onnx_agrees(model, X, dynamo=False)
         assert [node.op_type for node in program.model_proto.graph.node] == ["Mul", "Softplus", "Div", "ReduceSum", "Mul"]
     finally:
         for name, _, version in registered:

@@ -43,7 +43,7 @@ def run(context, target, *args):
     return process
 
 
-def join(process) -> None:
+def assert_succeeds(process) -> None:
     process.join(WAIT)
     assert process.exitcode == 0
 
@@ -80,7 +80,7 @@ def test_both_sides_of_a_queue_see_what_the_other_writes(context, strategy):
     assert answers.get(timeout=WAIT) == (4,)
     assert tensor.tolist() == [100, 0, 0, 0]
     queue.put(None)
-    join(process)
+    assert_succeeds(process)
     assert tensor.tolist() == [100, 0, 0, 0]
 
 
@@ -114,7 +114,7 @@ def test_a_pipe_returns_the_same_memory(make, strategy):
     assert ours.poll(WAIT)
     received, again = ours.recv()
     ours.send(None)
-    join(process)
+    assert_succeeds(process)
     assert type(received) is type(sent)
     assert received.dtype is sent.dtype and received.stride() == sent.stride()
     assert received.requires_grad == sent.requires_grad and received.is_leaf
@@ -130,8 +130,8 @@ def add_one(tensor):
 def test_arguments_are_shared(context, strategy):
     tensor = torch.zeros(3)
     mp.share(tensor)
-    join(run(context, add_one, tensor))
-    join(run(context, add_one, tensor))
+    assert_succeeds(run(context, add_one, tensor))
+    assert_succeeds(run(context, add_one, tensor))
     assert tensor.tolist() == [2, 2, 2]
 
 
@@ -173,7 +173,7 @@ def test_storages_are_sent_as_memory(context, strategy):
     assert answers.get(timeout=WAIT) == [2, 0]
     assert tensor.tolist() == [2, 0, 0, 0] and other.tolist() == [0, 5, 0]
     queue.put(None)
-    join(process)
+    assert_succeeds(process)
 
 
 def double(tensor):
@@ -195,7 +195,7 @@ def test_the_file_system_strategy_outlives_the_sender():
     mp.set_sharing_strategy("file_system")
     try:
         queue = mp.Queue()
-        join(run(mp.get_context(METHODS[0]), put_and_leave, queue))
+        assert_succeeds(run(mp.get_context(METHODS[0]), put_and_leave, queue))
         assert queue.get(timeout=WAIT).tolist() == [0, 1, 2]
     finally:
         mp.set_sharing_strategy(before)
@@ -269,7 +269,7 @@ def test_the_file_system_strategy_keeps_no_descriptor_for_a_tensor(context):
         value, files = answers.get(timeout=WAIT)
         assert value == 4 * sum(range(600)) and files < 100 and len(os.listdir("/proc/self/fd")) < 100
         queue.put(None)
-        join(process)
+        assert_succeeds(process)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         mp.set_sharing_strategy(before)
@@ -280,7 +280,7 @@ def test_what_is_shared_and_put_just_before_the_end_arrives(context):
     mp.set_sharing_strategy("file_system")
     try:
         queue = context.Queue()
-        join(run(context, share_put_and_leave, queue))
+        assert_succeeds(run(context, share_put_and_leave, queue))
         assert [tensor.tolist() for tensor in queue.get(timeout=WAIT)] == [[0, 1], [0, 2]]
     finally:
         mp.set_sharing_strategy(before)
@@ -304,7 +304,7 @@ def test_views_of_one_memory_stay_views(context, strategy):
     assert answers.get(timeout=WAIT) == [[0, 1, 2, 3], [7, 5, 6, 7], [8, 9, 10, 77]]
     assert base.tolist() == [[0, 1, 2, 3], [7, 5, 6, 7], [8, 9, 10, 77]]
     queue.put(None)
-    join(process)
+    assert_succeeds(process)
 
 
 def write_to_a_view(queue, answers):
@@ -322,7 +322,7 @@ def test_tensors_of_a_mapped_file_can_be_shared(tmp_path):
     tensor = torch.load(tmp_path / "zeros.pt", mmap=True)
     assert not tensor.is_shared()
     tensor.share_memory_()
-    join(run(mp.get_context("fork"), add_one, tensor))
+    assert_succeeds(run(mp.get_context("fork"), add_one, tensor))
     assert tensor.tolist() == [1, 1, 1, 1] and torch.load(tmp_path / "zeros.pt").tolist() == [0, 0, 0, 0]
 
 

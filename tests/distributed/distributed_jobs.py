@@ -28,7 +28,7 @@ def _work(rank: int, size: int, url: str, programs: tuple[Callable[..., Any], ..
     dist.destroy_process_group()
 
 
-def in_job(size: int, *programs: Callable[..., Any], arguments: tuple[Any, ...] = (), expected: int = 0) -> None:
+def assert_job_ends(size: int, *programs: Callable[..., Any], arguments: tuple[Any, ...] = (), expected: int = 0) -> None:
     """Run programs, one after the other, in each process of a job: each gets the rank and the number of processes."""
     context = multiprocessing.get_context("fork")
     url = f"tcp://127.0.0.1:{test_distributed.free_port()}"

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 SIZE = 3
 
 
-def together(rank: int, url: str, check: str) -> None:
+def assert_in_group(rank: int, url: str, check: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=url, rank=rank, world_size=SIZE, timeout=timedelta(seconds=30))
     try:
@@ -29,7 +29,7 @@ def together(rank: int, url: str, check: str) -> None:
     assert not dist.is_initialized()
 
 
-def collectives(rank: int) -> None:
+def assert_collectives(rank: int) -> None:
     ones = torch.ones(4)
     for op, expected in (
         (dist.ReduceOp.SUM, 6),
@@ -74,7 +74,7 @@ def collectives(rank: int) -> None:
         dist.init_process_group("gloo")
 
 
-def objects_and_messages(rank: int) -> None:
+def assert_objects_and_messages(rank: int) -> None:
     found = [None] * SIZE
     dist.all_gather_object(found, {"rank": rank})
     assert found == [{"rank": each} for each in range(SIZE)]
@@ -94,7 +94,7 @@ def objects_and_messages(rank: int) -> None:
         dist.isend(torch.ones(1), 0, tag=7).wait()
 
 
-def groups(rank: int) -> None:
+def assert_groups(rank: int) -> None:
     pair = dist.new_group([2, 0])
     if rank == 1:
         assert (
@@ -113,7 +113,7 @@ def groups(rank: int) -> None:
     assert t.item() == SIZE
 
 
-def data_parallel(rank: int) -> None:
+def assert_data_parallel(rank: int) -> None:
     torch.manual_seed(rank)  # other parameters everywhere, until the first rank's are taken
     net = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)))
     torch.manual_seed(9)
@@ -134,7 +134,7 @@ def data_parallel(rank: int) -> None:
     assert net.module[2].bias.grad.tolist() == [4, 4]
 
 
-def unused_parameters(rank: int) -> None:
+def assert_unused_parameters(rank: int) -> None:
     class Net(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -148,9 +148,12 @@ def unused_parameters(rank: int) -> None:
     assert net.module.used.weight.grad.tolist() == [[1, 1]]
 
 
-@pytest.mark.parametrize("check", ["collectives", "objects_and_messages", "groups", "data_parallel", "unused_parameters"])
+@pytest.mark.parametrize(
+    "check",
+    ["assert_collectives", "assert_objects_and_messages", "assert_groups", "assert_data_parallel", "assert_unused_parameters"],
+)
 def test_three_processes(check: str, tmp_path: Path) -> None:
-    mp.start_processes(together, (f"file://{tmp_path}/store", check), nprocs=SIZE, start_method="fork")
+    mp.start_processes(assert_in_group, (f"file://{tmp_path}/store", check), nprocs=SIZE, start_method="fork")
 
 
 def free_port() -> int:
@@ -161,7 +164,7 @@ def free_port() -> int:
 
 
 def test_meeting_by_address() -> None:
-    mp.start_processes(together, (f"tcp://127.0.0.1:{free_port()}", "groups"), nprocs=SIZE, start_method="fork")
+    mp.start_processes(assert_in_group, (f"tcp://127.0.0.1:{free_port()}", "assert_groups"), nprocs=SIZE, start_method="fork")
 
 
 def leave_at_once(rank: int, url: str) -> None:

@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from distributed_jobs import in_job, whole
+from distributed_jobs import assert_job_ends, whole
 from flambeau.distributed import checkpoint
 from flambeau.distributed.checkpoint.default_planner import DefaultLoadPlanner
 from flambeau.distributed.checkpoint.filesystem import FileSystemWriter
@@ -53,7 +53,7 @@ def values():
     return torch.arange(35.0).view(5, 7), torch.arange(24).view(2, 3, 4)
 
 
-def save_parts(rank, size, folder):
+def assert_saved_parts(rank, size, folder):
     mesh = init_device_mesh("cpu", (size,))
     first, second = values()
     state = {
@@ -71,7 +71,7 @@ def save_parts(rank, size, folder):
     checkpoint.async_save({"model": model_state, "optimizer": optimizer_state}, checkpoint_id=f"{folder}/net").result()
 
 
-def load_parts(rank, size, folder):
+def assert_loaded_parts(rank, size, folder):
     mesh = init_device_mesh("cpu", (size,))
     first, second = values()
     state = {
@@ -106,8 +106,8 @@ def load_parts(rank, size, folder):
 
 
 def test_two_processes_save_and_one_loads(tmp_path):
-    in_job(2, save_parts, load_parts, arguments=(str(tmp_path),))
-    in_job(1, load_parts, arguments=(str(tmp_path),))
+    assert_job_ends(2, assert_saved_parts, assert_loaded_parts, arguments=(str(tmp_path),))
+    assert_job_ends(1, assert_loaded_parts, arguments=(str(tmp_path),))
     found = _load_state_dict_from_keys("inner", checkpoint_id=tmp_path)
     assert found["inner"]["text"] == "hello" and torch.equal(found["inner"]["plain"], torch.full((2,), 3.0))
 
@@ -115,11 +115,11 @@ def test_two_processes_save_and_one_loads(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 2), (2, 4)])
 def test_any_number_of_processes_loads(before, after, tmp_path):
-    in_job(before, save_parts, arguments=(str(tmp_path),))
-    in_job(after, load_parts, arguments=(str(tmp_path),))
+    assert_job_ends(before, assert_saved_parts, arguments=(str(tmp_path),))
+    assert_job_ends(after, assert_loaded_parts, arguments=(str(tmp_path),))
 
 
-def full_states(rank, size):
+def assert_full_states(rank, size):
     net = fully_shard(network())
     optimizer = stepped(net)
     full = StateDictOptions(full_state_dict=True)
@@ -144,7 +144,7 @@ def full_states(rank, size):
 
 
 def test_states_are_whole_where_that_is_asked_for():
-    in_job(2, full_states)
+    assert_job_ends(2, assert_full_states)
 
 
 # --- one process ------------------------------------------------------------------------------------------------------

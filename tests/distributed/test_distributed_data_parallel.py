@@ -58,7 +58,7 @@ def assert_close(found: list[torch.Tensor], expected: list[torch.Tensor], tolera
         torch.testing.assert_close(one, other, atol=tolerance, rtol=0)
 
 
-def options(rank: int) -> None:
+def assert_options(rank: int) -> None:
     """Many small buckets, gradients as views, a static graph: always the single process's weights."""
     alone = trained(lambda net: net, None)
     for more in ({"bucket_cap_mb": 0.0001}, {"gradient_as_bucket_view": True}, {"static_graph": True, "bucket_cap_mb": 0.002},
@@ -69,14 +69,14 @@ def options(rank: int) -> None:
     assert len(net.reducer.buckets) > 2
 
 
-def starts_from_the_first(rank: int) -> None:
+def assert_first_rank_is_copied(rank: int) -> None:
     net = DistributedDataParallel(network(rank))
     assert_close([p.detach() for p in net.parameters()], [p.detach() for p in network(0).parameters()], 0)
     with pytest.raises(RuntimeError, match="DDP expects same model across all ranks, but Rank 0 has 2 params, while rank 1 has"):
         DistributedDataParallel(nn.Linear(2, 2, bias=rank == 0))
 
 
-def overlaps(rank: int) -> None:
+def assert_overlap(rank: int) -> None:
     """The first bucket is on its way before the backward ends."""
     net, seen = DistributedDataParallel(network(), bucket_cap_mb=0.0001), []
 
@@ -92,7 +92,7 @@ def overlaps(rank: int) -> None:
         net.register_comm_hook(None, hook)
 
 
-def accumulates(rank: int) -> None:
+def assert_accumulation(rank: int) -> None:
     net = DistributedDataParallel(nn.Linear(1, 1, bias=False))
     with net.no_sync():
         net(torch.full((1, 1), 1.0 + rank)).sum().backward()
@@ -112,7 +112,7 @@ class Branches(nn.Module):
         return getattr(self, which)(x)
 
 
-def unused(rank: int) -> None:
+def assert_unused_parameters(rank: int) -> None:
     net = DistributedDataParallel(Branches(), find_unused_parameters=True)
     for _ in range(2):
         net.zero_grad()
@@ -131,7 +131,7 @@ def unused(rank: int) -> None:
         assert net.module.third.weight.grad is None and net.module.first.weight.grad.item() == 1
 
 
-def uneven(rank: int) -> None:
+def assert_uneven_inputs(rank: int) -> None:
     """The first process has one batch, the second three: averages over those at a step are those of one process."""
     counts = [1, 3]
     for divides_by_all in (True, False):
@@ -150,7 +150,7 @@ def uneven(rank: int) -> None:
             net(torch.ones(1, 1)).sum().backward()
 
 
-def hooks(rank: int) -> None:
+def assert_hooks(rank: int) -> None:
     alone = trained(lambda net: net, None)
     for hook, tolerance in (
         (default_hooks.allreduce_hook, 1e-6),
@@ -168,7 +168,7 @@ def hooks(rank: int) -> None:
         assert_close(found, alone, tolerance)
 
 
-def power(rank: int) -> None:
+def assert_powersgd(rank: int) -> None:
     """Of full rank the approximation is exact; of rank 1 it still reaches what the full one does."""
     alone = trained(lambda net: net, None, steps=8)
 
@@ -192,7 +192,7 @@ def power(rank: int) -> None:
         powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=1)
 
 
-def mixed_dtypes_and_buffers(rank: int) -> None:
+def assert_mixed_dtypes_and_buffers(rank: int) -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2).double())
     parallel = DistributedDataParallel(net)
     hidden = nn.Sequential(net[0], net[1])
@@ -218,7 +218,7 @@ def mixed_dtypes_and_buffers(rank: int) -> None:
     assert parallel.reducer.buckets[0].flat.dtype != parallel.reducer.buckets[1].flat.dtype
 
 
-def zero_redundancy(rank: int) -> None:
+def assert_zero_redundancy(rank: int) -> None:
     """Each process holds half of Adam's state; the weights, and the state that is collected, are the whole optimizer's."""
     from flambeau.distributed.optim import ZeroRedundancyOptimizer
 
@@ -256,7 +256,7 @@ def zero_redundancy(rank: int) -> None:
 
 @pytest.mark.parametrize(
     "names",
-    [["options", "starts_from_the_first", "zero_redundancy"], ["overlaps", "accumulates", "unused", "uneven"], ["hooks", "power", "mixed_dtypes_and_buffers"]],
+    [["assert_options", "assert_first_rank_is_copied", "assert_zero_redundancy"], ["assert_overlap", "assert_accumulation", "assert_unused_parameters", "assert_uneven_inputs"], ["assert_hooks", "assert_powersgd", "assert_mixed_dtypes_and_buffers"]],
     ids=" ".join,
 )  # fmt: skip
 def test_two_processes(names: list[str]) -> None:

@@ -49,7 +49,7 @@ def in_processes(target: Callable[..., Any], *arguments: Any, size: int = SIZE) 
 # --- disagreements ---
 
 
-def disagrees(rank: int, url: str, hosts: int, detail: bool) -> None:
+def assert_disagreement_is_reported(rank: int, url: str, hosts: int, detail: bool) -> None:
     join(rank, url, hosts, 2)
     dist.set_debug_level(dist.DebugLevel.DETAIL if detail else dist.DebugLevel.OFF)
     with pytest.raises(dist.DistBackendError) as caught:
@@ -64,7 +64,9 @@ def disagrees(rank: int, url: str, hosts: int, detail: bool) -> None:
 def test_ranks_that_disagree_are_told_what_each_calls(hosts: int, detail: bool) -> None:
     if hosts > 1:
         pytest.importorskip("zmq")
-    assert in_processes(disagrees, f"tcp://127.0.0.1:{test_distributed.free_port()}", hosts, detail, size=2) == [0, 0]
+    assert in_processes(
+        assert_disagreement_is_reported, f"tcp://127.0.0.1:{test_distributed.free_port()}", hosts, detail, size=2
+    ) == [0, 0]
 
 
 # --- strangers ---
@@ -112,7 +114,7 @@ def test_the_secret_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.Monke
     assert job_secret() != first
 
 
-def wrong_key(rank: int, url: str) -> None:
+def assert_wrong_key_is_refused(rank: int, url: str) -> None:
     """A process on another host that holds another secret cannot send."""
     import zmq
 
@@ -137,7 +139,7 @@ def wrong_key(rank: int, url: str) -> None:
 
 def test_messages_of_strangers_between_hosts_are_not_taken() -> None:
     pytest.importorskip("zmq")
-    assert in_processes(wrong_key, f"tcp://127.0.0.1:{test_distributed.free_port()}", size=2) == [0, 0]
+    assert in_processes(assert_wrong_key_is_refused, f"tcp://127.0.0.1:{test_distributed.free_port()}", size=2) == [0, 0]
 
 
 # --- all collectives, on every engine and dtype ---
@@ -145,13 +147,18 @@ def test_messages_of_strangers_between_hosts_are_not_taken() -> None:
 
 def on_two_hosts(rank: int, url: str) -> None:
     join(rank, url, 2)
-    for check in (test_distributed.collectives, test_distributed.objects_and_messages, test_distributed.groups, many_sizes):
+    for check in (
+        test_distributed.assert_collectives,
+        test_distributed.assert_objects_and_messages,
+        test_distributed.assert_groups,
+        assert_many_sizes,
+    ):
         check(rank)
     dist.barrier()
     dist.destroy_process_group()
 
 
-def many_sizes(rank: int) -> None:
+def assert_many_sizes(rank: int) -> None:
     """Sizes around those of chunks, dtypes that NumPy has not, tensors that are not contiguous."""
     for count in (1, 5000, 300_001):
         for dtype in (torch.float32, torch.bfloat16, torch.float64, torch.complex64):
@@ -178,15 +185,15 @@ def receiver_share(receiver: int, sender: int) -> int:
     return 100_000 * receiver + 1000 * sender
 
 
-def on_one_host(rank: int, url: str) -> None:
+def assert_many_sizes_on_one_host(rank: int, url: str) -> None:
     join(rank, url, 1)
-    many_sizes(rank)
+    assert_many_sizes(rank)
     dist.barrier()
     dist.destroy_process_group()
 
 
 def test_many_sizes() -> None:
-    assert in_processes(on_one_host, f"tcp://127.0.0.1:{test_distributed.free_port()}") == [0, 0, 0]
+    assert in_processes(assert_many_sizes_on_one_host, f"tcp://127.0.0.1:{test_distributed.free_port()}") == [0, 0, 0]
 
 
 def test_two_hosts() -> None:
@@ -200,8 +207,8 @@ sys.path.insert(0, {tests!r})
 import flambeau as torch, flambeau.distributed as dist, test_distributed, test_distributed_engines
 dist.init_process_group("mpi")
 assert dist.get_backend() == "mpi" and dist.is_mpi_available()
-for check in (test_distributed.collectives, test_distributed.objects_and_messages, test_distributed.groups,
-              test_distributed.data_parallel, test_distributed_engines.many_sizes):
+for check in (test_distributed.assert_collectives, test_distributed.assert_objects_and_messages, test_distributed.assert_groups,
+              test_distributed.assert_data_parallel, test_distributed_engines.assert_many_sizes):
     check(dist.get_rank())
 dist.destroy_process_group()
 """

@@ -126,7 +126,7 @@ def test_others_notice_that_a_rank_has_died(hosts: int, way: str, waits_in: str,
     assert_that_nothing_stays(before)
 
 
-def first_dies(rank: int, url: str, folder: Path) -> None:
+def assert_death_of_first_rank_is_reported(rank: int, url: str, folder: Path) -> None:
     join(rank, url, 1)
     dist.barrier()
     if rank == 0:
@@ -139,10 +139,14 @@ def first_dies(rank: int, url: str, folder: Path) -> None:
 
 
 def test_others_notice_that_the_first_rank_has_died(tmp_path: Path) -> None:
-    assert in_processes(first_dies, f"tcp://127.0.0.1:{test_distributed.free_port()}", tmp_path) == [1, 0, 0]
+    assert in_processes(assert_death_of_first_rank_is_reported, f"tcp://127.0.0.1:{test_distributed.free_port()}", tmp_path) == [
+        1,
+        0,
+        0,
+    ]
 
 
-def goes_on_without(rank: int, url: str) -> None:
+def assert_smaller_group_goes_on(rank: int, url: str) -> None:
     join(rank, url, 1)
     if rank == 2:
         os._exit(1)
@@ -156,7 +160,7 @@ def goes_on_without(rank: int, url: str) -> None:
 
 
 def test_a_smaller_group_goes_on() -> None:
-    assert in_processes(goes_on_without, f"tcp://127.0.0.1:{test_distributed.free_port()}") == [0, 0, 1]
+    assert in_processes(assert_smaller_group_goes_on, f"tcp://127.0.0.1:{test_distributed.free_port()}") == [0, 0, 1]
 
 
 def waits_for_what_never_comes(rank: int, url: str) -> None:
@@ -190,7 +194,7 @@ def test_operations_that_were_started_end_with_the_program() -> None:
     assert [process.returncode for process in processes] == [0, 0] and "got what" in outputs[1]
 
 
-def several_at_once(rank: int, url: str) -> None:
+def assert_tags_are_independent(rank: int, url: str) -> None:
     join(rank, url, 1, 2)
     if rank == 0:
         received = [torch.zeros(1) for _ in range(12)]
@@ -213,7 +217,7 @@ def several_at_once(rank: int, url: str) -> None:
 
 
 def test_messages_of_one_tag_keep_their_order_and_tags_do_not_wait_for_each_other() -> None:
-    assert in_processes(several_at_once, f"tcp://127.0.0.1:{test_distributed.free_port()}", size=2) == [0, 0]
+    assert in_processes(assert_tags_are_independent, f"tcp://127.0.0.1:{test_distributed.free_port()}", size=2) == [0, 0]
 
 
 # --- at random moments ---
@@ -275,7 +279,8 @@ def assert_that_all_saw_it(folder: Path, ranks: set[int], victim: int) -> None:
 def kill_when_all_work(folder: Path, size: int, victim: int, seed: int) -> None:
     end = time.monotonic() + 60
     while len(list(folder.glob("ready *"))) < size:
-        assert time.monotonic() < end
+        if time.monotonic() > end:
+            raise TimeoutError("not all ranks began to work")
         time.sleep(0.01)
     time.sleep(0.3 + random.Random(seed + 1).random())
     (folder / "died").write_text(str(time.time()))

@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 import flambeau.distributed as dist
 import pytest
-from distributed_jobs import assert_same_weights, in_job
+from distributed_jobs import assert_job_ends, assert_same_weights
 from flambeau.distributed import _functional_collectives as functional
 from flambeau.distributed import nn as collectives
 from flambeau.distributed.algorithms._checkpoint.checkpoint_wrapper import (
@@ -37,7 +37,7 @@ def one_weight(value=0.0):
     return layer
 
 
-def post_local_sgd(rank, size):
+def assert_post_local_sgd(rank, size):
     """Two steps with averaged gradients, two with own ones, of which the second averages weights."""
     net = DistributedDataParallel(one_weight())
     state = PostLocalSGDState(None, dist.new_subgroups(1)[0], start_localSGD_iter=2)
@@ -74,7 +74,7 @@ def post_local_sgd(rank, size):
     assert parameter.item() == rank
 
 
-def gradients_of_collectives(rank, size):
+def assert_gradients_of_collectives(rank, size):
     """The gradient of the sum of all processes' losses, each `rank + 1` times what it got."""
     total = size * (size + 1) / 2
 
@@ -91,7 +91,7 @@ def gradients_of_collectives(rank, size):
     assert torch.equal(gradient(lambda x: collectives.all_to_all_single(torch.empty(size), x)), places)
 
 
-def results_of_collectives(rank, size):
+def assert_results_of_collectives(rank, size):
     x = torch.full((size, 2), 1.0 + rank)
     mean = (1 + size) / 2
     assert torch.equal(functional.wait_tensor(functional.all_reduce(x, "avg", None)), torch.full((size, 2), mean))
@@ -101,7 +101,7 @@ def results_of_collectives(rank, size):
     assert torch.equal(functional.broadcast(x, 1, None), torch.full((size, 2), 2.0)) and x[0, 0] == 1 + rank
 
 
-def functions_on_local_tensors(rank, size):
+def assert_functions_on_local_tensors(rank, size):
     mesh = init_device_mesh("cpu", (size,))
     x = distribute_tensor(torch.arange(8.0).view(4, 2), mesh, [Shard(0)])
     doubled = local_map(lambda local: local * 2, out_placements=[Shard(0)], in_placements=([Shard(0)],))
@@ -119,7 +119,13 @@ def functions_on_local_tensors(rank, size):
 
 
 def test_on_two_processes():
-    in_job(2, post_local_sgd, gradients_of_collectives, results_of_collectives, functions_on_local_tensors)
+    assert_job_ends(
+        2,
+        assert_post_local_sgd,
+        assert_gradients_of_collectives,
+        assert_results_of_collectives,
+        assert_functions_on_local_tensors,
+    )
 
 
 def test_optimizers_take_gradients():

@@ -10,7 +10,7 @@ from itertools import product
 import flambeau.nn.functional as F
 import numpy as np
 import pytest
-from distributed_jobs import assert_same_weights, in_job, whole
+from distributed_jobs import assert_job_ends, assert_same_weights, whole
 from flambeau.distributed import tensor as placed
 from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
 from flambeau.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
@@ -33,14 +33,14 @@ from flambeau import nn
 LAYOUTS = (Shard(0), Shard(1), Replicate())
 
 
-def close(found, expected):
+def assert_close(found, expected):
     torch.testing.assert_close(whole(found), expected, atol=2e-6, rtol=2e-5)
 
 
 # --- layouts ----------------------------------------------------------------------------------------------------------
 
 
-def layouts(rank, size):
+def assert_layouts(rank, size):
     """From every layout to every other, also of lengths that do not divide, on meshes of one and of two dimensions."""
     x = torch.arange(5 * 7.0).view(5, 7)
     meshes = [init_device_mesh("cpu", (size,)), init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("a", "b"))]
@@ -48,22 +48,22 @@ def layouts(rank, size):
         for source in product(LAYOUTS, repeat=mesh.ndim):
             parts = distribute_tensor(x, mesh, source)
             assert (parts.shape, parts.placements, parts.device_mesh) == (x.shape, source, mesh)
-            close(parts, x)
+            assert_close(parts, x)
             for goal in product(LAYOUTS, repeat=mesh.ndim):
                 moved = parts.redistribute(placements=goal)
                 assert moved.placements == goal
                 expected = distribute_tensor(x, mesh, goal)
                 assert torch.equal(moved.to_local(), expected.to_local())
             whole_sum = DTensor.from_local(torch.full((5, 7), 1.0 + rank), mesh, [Partial()] * mesh.ndim)
-            close(whole_sum.redistribute(placements=source), torch.full((5, 7), sum(range(1, size + 1)) * 1.0))
+            assert_close(whole_sum.redistribute(placements=source), torch.full((5, 7), sum(range(1, size + 1)) * 1.0))
     with pytest.raises(RuntimeError, match="redistributing to Partial is for internal use only"):
         parts.redistribute(placements=[Partial(), Partial()])
-    strided(x, mesh)
+    assert_strided_shards(x, mesh)
     with pytest.raises(ValueError, match="must have the same length as `device_mesh.ndim`"):
         distribute_tensor(x, meshes[1], [Shard(0)])
 
 
-def strided(x, mesh):
+def assert_strided_shards(x, mesh):
     """Rows that the second dimension of the mesh has split before the first."""
     for count in (4, 5, 7):
         rows = x.new_tensor(np.arange(count * 3.0).reshape(count, 3))
@@ -74,20 +74,20 @@ def strided(x, mesh):
             first = rows.chunk(mesh.size(1))
             part = first[j].chunk(mesh.size(0)) if j < len(first) else ()
             assert torch.equal(parts.to_local(), part[i] if i < len(part) else rows[:0])
-        close(parts, rows)
+        assert_close(parts, rows)
         for goal in product((Shard(0), Shard(1), Replicate()), repeat=2):
             moved = parts.redistribute(placements=goal)
             assert torch.equal(moved.to_local(), distribute_tensor(rows, mesh, goal).to_local())
             back = moved.redistribute(placements=placement)
             assert back.placements == placement and torch.equal(back.to_local(), parts.to_local())
-        close(parts * 2 + parts.exp().neg(), rows * 2 - rows.exp())
+        assert_close(parts * 2 + parts.exp().neg(), rows * 2 - rows.exp())
         assert (parts * 2).placements == placement
-        close(parts.sum(0), rows.sum(0))
-        close(torch.linalg.vector_norm(parts), torch.linalg.vector_norm(rows))
-        close(rows.new_ones(2, count) @ parts.full_tensor(), rows.new_ones(2, count) @ rows)
+        assert_close(parts.sum(0), rows.sum(0))
+        assert_close(torch.linalg.vector_norm(parts), torch.linalg.vector_norm(rows))
+        assert_close(rows.new_ones(2, count) @ parts.full_tensor(), rows.new_ones(2, count) @ rows)
 
 
-def conversions(rank, size):
+def assert_conversions(rank, size):
     """Gradients through `from_local`, `redistribute` and `to_local`."""
     mesh = init_device_mesh("cpu", (size,))
     local = torch.full((2, 3), 1.0 + rank, requires_grad=True)
@@ -102,10 +102,10 @@ def conversions(rank, size):
     whole_tensor = distribute_tensor(torch.ones(4), mesh, [Replicate()]).requires_grad_()
     (whole_tensor.to_local(grad_placements=[Partial()]) * (rank + 1)).sum().backward()
     assert whole_tensor.grad.placements == (Partial(),)
-    close(whole_tensor.grad, torch.full((4,), sum(range(1, size + 1)) * 1.0))
+    assert_close(whole_tensor.grad, torch.full((4,), sum(range(1, size + 1)) * 1.0))
 
 
-def factories(rank, size):
+def assert_factories(rank, size):
     mesh = init_device_mesh("cpu", (size,))
     torch.manual_seed(2)
     drawn = placed.randn(5, 3, device_mesh=mesh, placements=[Shard(0)])
@@ -113,18 +113,18 @@ def factories(rank, size):
     assert torch.equal(drawn.full_tensor(), torch.randn(5, 3))
     with mesh:
         assert placed.zeros(2, 3).placements == (Replicate(),)
-        close(placed.full((size, 3), 2.5, placements=[Shard(0)]), torch.full((size, 3), 2.5))
+        assert_close(placed.full((size, 3), 2.5, placements=[Shard(0)]), torch.full((size, 3), 2.5))
         assert placed.ones((3, 4), dtype=torch.int64, placements=[Shard(1)]).sum().item() == 12
         assert placed.empty(6, requires_grad=True, placements=[Shard(0)]).to_local().numel() == -(-6 // size) or rank
     split = distribute_tensor(torch.ones(6, 4), mesh, [Shard(0)])
     torch.manual_seed(3)
     mask = F.dropout(split, 0.5)
     torch.manual_seed(3)
-    close(mask, F.dropout(torch.ones(6, 4), 0.5))
+    assert_close(mask, F.dropout(torch.ones(6, 4), 0.5))
     torch.manual_seed(4)
     nn.init.normal_(split)
     torch.manual_seed(4)
-    close(split, nn.init.normal_(torch.empty(6, 4)))
+    assert_close(split, nn.init.normal_(torch.empty(6, 4)))
 
 
 # --- operations -------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def operations(rank, size):
+def assert_operations(rank, size):
     """Values and gradients are those of one process, whatever the layouts."""
     mesh = init_device_mesh("cpu", (size,))
     rng = np.random.default_rng(0)
@@ -161,29 +161,29 @@ def operations(rank, size):
                 found = program(*parts)
                 assert type(found) is DTensor and found.shape == expected.shape
                 (found * distribute_tensor(direction, mesh)).sum().backward()
-                close(found.detach(), expected.detach())
+                assert_close(found.detach(), expected.detach())
                 for part, leaf in zip(parts, leaves, strict=True):
                     if leaf.grad is not None:
                         assert type(part.grad) is DTensor
-                        close(part.grad, leaf.grad)
+                        assert_close(part.grad, leaf.grad)
             except Exception as error:
                 raise AssertionError(f"{name} of {first} and {second}") from error
 
 
-def own_ways(rank, size):
+def assert_particular_operations(rank, size):
     """In place, numbers, copies, files, what is refused."""
     mesh = init_device_mesh("cpu", (size,))
     x = distribute_tensor(torch.arange(6.0).view(3, 2), mesh, [Shard(0)])
     y = distribute_tensor(torch.ones(3, 2), mesh, [Shard(1)])
     local = x.to_local()
     assert x.add_(y, alpha=2) is x and x.to_local().data_ptr() == local.data_ptr()
-    close(x, torch.arange(6.0).view(3, 2) + 2)
+    assert_close(x, torch.arange(6.0).view(3, 2) + 2)
     x.zero_().copy_(y)
     assert x.placements == (Shard(0),) and x.sum().item() == 6 and bool((x == 1).all()) and x.tolist() == [[1.0, 1.0]] * 3
     assert float(x.mean()) == 1 and x.double().dtype is torch.float64 and "placements=(Shard(dim=0),)" in repr(x)
     with pytest.raises(RuntimeError, match="got mixed torch.Tensor and DTensor"):
         x + torch.ones(3, 2)
-    close(x + torch.tensor(1.0), torch.full((3, 2), 2.0))
+    assert_close(x + torch.tensor(1.0), torch.full((3, 2), 2.0))
     with pytest.raises(RuntimeError, match="cannot change its placement"):
         distribute_tensor(torch.ones(3, 2), mesh, [Shard(0)]).cumsum_(0)
     parameter = nn.Parameter(x)
@@ -194,10 +194,10 @@ def own_ways(rank, size):
     file.seek(0)
     again = torch.load(file)["x"]
     assert isinstance(again, nn.Parameter) and again.placements == x.placements and again.device_mesh == mesh
-    close(again.detach(), torch.ones(3, 2))
+    assert_close(again.detach(), torch.ones(3, 2))
 
 
-def meshes(rank, size):
+def assert_meshes(rank, size):
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("rows", "columns"))
     assert mesh["rows"] == mesh["rows"] and hash(mesh["rows"]) == hash(mesh["rows"]) and mesh["rows", "columns"] is mesh
     assert repr(mesh) == f"DeviceMesh((rows=2, columns={size // 2}), 'cpu', stride=({size // 2}, 1))"
@@ -210,13 +210,13 @@ def meshes(rank, size):
 
 
 def test_two_processes_hold_one_tensor():
-    in_job(2, layouts, conversions, factories, own_ways, meshes)
+    assert_job_ends(2, assert_layouts, assert_conversions, assert_factories, assert_particular_operations, assert_meshes)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 4])
 def test_processes_compute_as_one(size):
-    in_job(size, layouts, conversions, factories, operations, meshes)
+    assert_job_ends(size, assert_layouts, assert_conversions, assert_factories, assert_operations, assert_meshes)
 
 
 def test_a_dimension_that_several_split_is_put_together_from_the_right():
@@ -299,7 +299,7 @@ HALVES = {f"blocks.*.{name}": ColwiseParallel() for name in ("query", "key", "va
 }
 
 
-def split_layers(rank, size):
+def assert_split_layers(rank, size):
     """Weights after training are those of one process: layers in halves, all in parts, logits in parts, the sequence in parts."""
     mesh = init_device_mesh("cpu", (size,))
     alone, clipped = trained(network()), trained(network(), clip=True)
@@ -324,7 +324,7 @@ def split_layers(rank, size):
     assert_same_weights(trained(parallelize_module(network(), mesh, sequence), clip=True), clipped)
 
 
-def styles(rank, size):
+def assert_styles(rank, size):
     mesh = init_device_mesh("cpu", (size,))
     x = torch.arange(8.0).view(4, 2)
     layer = parallelize_module(nn.Identity(), mesh, PrepareModuleInput(input_layouts=Replicate(), desired_input_layouts=Shard(0)))
@@ -356,15 +356,15 @@ def styles(rank, size):
         lambda m, inputs, mesh: DTensor.from_local(inputs[0], mesh),
         lambda m, out, mesh: out.full_tensor(),
     )
-    close(net(x), plain(x))
+    assert_close(net(x), plain(x))
     assert net[2].bias.placements == (Replicate(),)
 
 
 def test_styles_say_how_layers_are_split():
-    in_job(2, styles)
+    assert_job_ends(2, assert_styles)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 4])
 def test_networks_are_split_over_processes(size):
-    in_job(size, split_layers)
+    assert_job_ends(size, assert_split_layers)

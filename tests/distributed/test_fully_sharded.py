@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import flambeau.distributed as dist
 import pytest
-from distributed_jobs import assert_same_weights, in_job, whole
+from distributed_jobs import assert_job_ends, assert_same_weights, whole
 from flambeau.distributed.device_mesh import init_device_mesh
 from flambeau.distributed.fsdp import (
     CPUOffloadPolicy,
@@ -73,7 +73,7 @@ def trained(net, rank, size, steps=3, clip=True, accumulate=1):
     return net
 
 
-def weights(rank, size):
+def assert_weights(rank, size):
     alone = trained(network(), None, size)
     gathered = []
     gather = ParameterGroup.gather
@@ -102,7 +102,7 @@ def weights(rank, size):
     assert_same_weights(trained(sharded(shard_placement_fn=lambda p: Shard(p.ndim - 1)), rank, size), alone)
 
 
-def ahead_of_need(rank, size):
+def assert_prefetch(rank, size):
     """Which parameters start to be gathered, and when they are used."""
     events = []
     start, gather = ParameterGroup._start, ParameterGroup.gather
@@ -149,7 +149,7 @@ def ahead_of_need(rank, size):
     assert_same_weights(trained(net, rank, size, accumulate=2), trained(network(), None, size, accumulate=2))
 
 
-def sums_go_on_meanwhile(rank, size):
+def assert_reductions_overlap(rank, size):
     """The backward starts to sum gradients module by module, and waits for none of them before its end."""
     events = []
     start, wait = ParameterGroup._start_sums, GradientSum.wait
@@ -178,7 +178,7 @@ def sums_go_on_meanwhile(rank, size):
     torch.testing.assert_close(seen[-1], alone[0][0].weight.grad, atol=1e-5, rtol=1e-5)
 
 
-def among_few(rank, size):
+def assert_reshard_among_two(rank, size):
     """Whole parameters are kept in parts by two processes, between forward and backward."""
     alone = trained(network(), None, size)
     groups = []
@@ -195,7 +195,7 @@ def among_few(rank, size):
         fully_shard(network(), reshard_after_forward=3)
 
 
-def on_other_devices(rank, size):
+def assert_other_devices(rank, size):
     net = fully_shard(network(), offload_policy=CPUOffloadPolicy())
     assert_same_weights(trained(net, rank, size), trained(network(), None, size))
     total = nn.utils.clip_grad_norm_(net.parameters(), 0.5)
@@ -204,7 +204,7 @@ def on_other_devices(rank, size):
     torch.testing.assert_close(total.full_tensor(), torch.linalg.vector_norm(torch.stack(gradients)))
 
 
-def data_parallel(rank, size):
+def assert_data_parallel(rank, size):
     """`DistributedDataParallel`, with an optimizer in every process or in parts."""
     alone = trained(network(), None, size)
     net = DistributedDataParallel(network())
@@ -220,7 +220,7 @@ def data_parallel(rank, size):
     assert_same_weights(net.module, plain)
 
 
-def on_two_dimensions(rank, size):
+def assert_two_dimensions(rank, size):
     """Replicas of parts; parts of layers that are in parts already."""
     alone = trained(network(), None, size)
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("replicate", "shard"))
@@ -251,7 +251,7 @@ def on_two_dimensions(rank, size):
         assert net[0][0].weight.grad.placements == (_StridedShard(0, 2), Shard(0))
 
 
-def own_ways(rank, size):
+def assert_methods(rank, size):
     net = sharded()
     handle = net.unshard(async_op=True)
     handle.wait()
@@ -302,7 +302,7 @@ def own_ways(rank, size):
     assert net[0][0].weight.grad is None and net[0][0].bias.grad is not None
 
 
-def around_a_network(rank, size):
+def assert_wrapped_network(rank, size):
     """`FullyShardedDataParallel`."""
     alone = trained(network(), None, size)
     policies = [
@@ -360,20 +360,31 @@ def net_parts(net):
 
 
 def test_two_processes_train_as_one():
-    in_job(2, weights)
+    assert_job_ends(2, assert_weights)
 
 
 @pytest.mark.slow
 def test_two_processes_and_their_ways():
-    in_job(2, on_two_dimensions, own_ways, around_a_network, data_parallel, ahead_of_need, sums_go_on_meanwhile, on_other_devices)
+    assert_job_ends(
+        2,
+        assert_two_dimensions,
+        assert_methods,
+        assert_wrapped_network,
+        assert_data_parallel,
+        assert_prefetch,
+        assert_reductions_overlap,
+        assert_other_devices,
+    )
 
 
 @pytest.mark.slow
 def test_four_processes_train_as_one():
-    in_job(4, weights, on_two_dimensions, around_a_network, data_parallel, among_few)
+    assert_job_ends(
+        4, assert_weights, assert_two_dimensions, assert_wrapped_network, assert_data_parallel, assert_reshard_among_two
+    )
 
 
 @pytest.mark.slow
 def test_one_process_trains_as_one():
-    in_job(1, weights, data_parallel)
+    assert_job_ends(1, assert_weights, assert_data_parallel)
     assert not dist.is_initialized()

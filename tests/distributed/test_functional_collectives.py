@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import flambeau.distributed._functional_collectives as functional
 import pytest
-from distributed_jobs import in_job
+from distributed_jobs import assert_job_ends
 from flambeau.distributed.device_mesh import init_device_mesh
 from flambeau.distributed.tensor import Replicate, Shard
 from flambeau.distributed.tensor._utils import compute_local_shape_and_global_offset
@@ -14,7 +14,7 @@ import flambeau as torch
 pytestmark = pytest.mark.slow
 
 
-def collectives(rank, size):
+def assert_collectives(rank, size):
     mesh = init_device_mesh("cpu", (size,))
     x = torch.arange(4.0).reshape(2, 2) + 10 * rank
     for group in (mesh, (mesh, 0), mesh.get_group(), [0, 1]):
@@ -29,7 +29,7 @@ def collectives(rank, size):
         functional.all_reduce(x, "middle", mesh)
 
 
-def gradients(rank, size):
+def assert_gradients(rank, size):
     mesh = init_device_mesh("cpu", (size,))
     rows = torch.full((3, 2), float(rank), requires_grad=True)  # one of them goes to the first process, two to the second
     taken = [1, 1] if rank == 0 else [2, 2]
@@ -48,11 +48,11 @@ def gradients(rank, size):
         functional.reduce_scatter_tensor_autograd(x, "max", 0, mesh)
 
 
-def parts(rank, size):
+def assert_parts(rank, size):
     mesh = init_device_mesh("cpu", (size,))
     assert compute_local_shape_and_global_offset((3, 4), mesh, [Shard(0)]) == (((2, 4), (0, 0)), ((1, 4), (2, 0)))[rank]
     assert compute_local_shape_and_global_offset((3, 4), mesh, [Replicate()]) == ((3, 4), (0, 0))
 
 
 def test_between_processes():
-    in_job(2, collectives, gradients, parts)
+    assert_job_ends(2, assert_collectives, assert_gradients, assert_parts)

@@ -586,7 +586,7 @@ def test_activations_die_with_backward():
 # --- threads ------------------------------------------------------------------------------------------------------
 
 
-def in_threads(count, work):
+def assert_threads_succeed(count, work):
     errors = []
 
     def guarded(number):
@@ -612,7 +612,7 @@ def test_backward_in_threads_over_one_leaf():
         for _ in range(50):
             (x * x).sum().backward()
 
-    in_threads(4, work)
+    assert_threads_succeed(4, work)
     assert x.grad.tolist() == [400, 400, 400]
 
 
@@ -624,7 +624,7 @@ def test_backward_in_threads_over_one_graph():
     def work(number):
         found[number] = torch.autograd.grad((shared * number).sum(), x, retain_graph=True)[0]
 
-    in_threads(4, work)
+    assert_threads_succeed(4, work)
     for number, gradient in enumerate(found):
         assert torch.allclose(gradient, number * x.detach().exp())
 
@@ -642,7 +642,7 @@ def test_transforms_in_threads():
             rows = torch.vmap(lambda a: torch.vmap(lambda b: a * b)(x))(x + number)
             assert torch.equal(rows, torch.outer(x + number, x))
 
-    in_threads(4, work)
+    assert_threads_succeed(4, work)
 
 
 def test_modes_hooks_and_levels_belong_to_a_thread():
@@ -656,7 +656,7 @@ def test_modes_hooks_and_levels_belong_to_a_thread():
         assert torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))[1].item() == 1
 
     with torch.no_grad(), graph.saved_tensors_hooks(lambda t: 1 / 0, lambda t: t):
-        in_threads(3, work)
+        assert_threads_succeed(3, work)
 
 
 # --- Variable -----------------------------------------------------------------------------------------------------

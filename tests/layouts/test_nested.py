@@ -26,7 +26,7 @@ def strided(items, requires_grad=False):
     return torch.nested.nested_tensor(items, requires_grad=requires_grad)
 
 
-def check(result, expected):
+def assert_close(result, expected):
     assert result.is_nested
     found = result.unbind()
     assert len(found) == len(expected)
@@ -34,18 +34,18 @@ def check(result, expected):
         torch.testing.assert_close(one, other)
 
 
-def check_gradient(function, items, layout, per_item=None):
+def assert_gradients_agree(function, items, layout, per_item=None):
     """That gradients through a function of a nested tensor are those of the same function of its items."""
     nested = torch.nested.nested_tensor(items, layout=layout, requires_grad=True)
     result = function(nested)
     leaves = [item.clone().requires_grad_() for item in items]
     expected = [(per_item or function)(leaf) for leaf in leaves]
-    check(result, expected)
+    assert_close(result, expected)
     torch.manual_seed(1)
     weights = [torch.randn_like(one) for one in expected]
     sum((one * weight).sum() for one, weight in zip(result.unbind(), weights, strict=True)).backward()
     sum((one * weight).sum() for one, weight in zip(expected, weights, strict=True)).backward()
-    check(nested.grad, [leaf.grad for leaf in leaves])
+    assert_close(nested.grad, [leaf.grad for leaf in leaves])
 
 
 BOTH = pytest.mark.parametrize("layout", [torch.jagged, torch.strided])
@@ -62,7 +62,7 @@ def test_parts_of_the_jagged_layout():
     assert nested.stride() == (ragged * 2, 2, 1) and nested.numel() == 16 and nested.is_contiguous()
     assert nested.offsets().tolist() == [0, 3, 4, 8] and nested.lengths() is None
     torch.testing.assert_close(nested.values(), torch.cat(items))
-    check(nested, items)
+    assert_close(nested, items)
     number = str(ragged)
     assert number.startswith("j") and repr(nested) == (
         f"NestedTensor(size=(3, {number}, 2), offsets=tensor([0, 3, 4, 8]), contiguous=True)"
@@ -98,7 +98,7 @@ def test_parts_of_the_strided_layout():
     assert strided(items_of(2)).size(2) == 2
     assert repr(strided([torch.arange(2), torch.arange(1)])) == "nested_tensor([\n  tensor([0, 1]),\n  tensor([0])\n])"
     assert repr(strided([])) == "nested_tensor([\n\n])"
-    check(nested, items)
+    assert_close(nested, items)
     assert torch.equal(nested[1], items[1]) and torch.equal(nested[1, 0], items[1][0]) and nested[-1].shape == (1, 4)
 
 
@@ -107,7 +107,7 @@ def test_how_they_are_made():
     rows = torch.randn(3, 4, 2)
     for layout in (torch.jagged, torch.strided):
         nested = torch.nested.as_nested_tensor(rows, layout=layout)
-        check(nested, list(rows))
+        assert_close(nested, list(rows))
         assert torch.nested.as_nested_tensor(nested, layout=layout) is nested
         with pytest.raises(RuntimeError, match="Converting between"):
             torch.nested.as_nested_tensor(nested, layout=torch.sparse_coo)
@@ -144,16 +144,16 @@ def test_items_are_copied_or_keep_their_history():
 def test_views_of_values():
     values = torch.arange(12.0).view(6, 2)
     nested = torch.nested.nested_tensor_from_jagged(values, torch.tensor([0, 2, 6]))
-    check(nested, [values[:2], values[2:]])
+    assert_close(nested, [values[:2], values[2:]])
     values[0] = -1
     assert nested[0][0].tolist() == [-1, -1] and nested.values() is values
     by_length = torch.nested.nested_tensor_from_jagged(values, lengths=torch.tensor([2, 4]))
     assert by_length.offsets().tolist() == [0, 2, 6] and by_length.lengths() is None
     holes = torch.nested.nested_tensor_from_jagged(values, torch.tensor([0, 2, 6]), torch.tensor([1, 3]))
-    check(holes, [values[:1], values[2:5]])
+    assert_close(holes, [values[:1], values[2:5]])
     assert holes.numel() == 8 and not holes.is_contiguous() and holes.lengths().tolist() == [1, 3]
     torch.testing.assert_close(holes.sum(), values[:1].sum() + values[2:5].sum())
-    check(holes.contiguous(), [values[:1], values[2:5]])
+    assert_close(holes.contiguous(), [values[:1], values[2:5]])
     assert holes.contiguous().is_contiguous()
     with pytest.raises(RuntimeError, match="with holes"):
         holes.sum(1)
@@ -169,11 +169,11 @@ def test_parts_of_rows():
     rows = torch.randn(3, 5, 2)
     starts, lengths = torch.tensor([0, 1, 2]), torch.tensor([3, 2, 1])
     part = torch.nested.narrow(rows, 1, starts, lengths, layout=torch.jagged)
-    check(part, [row[s : s + n] for row, s, n in zip(rows, starts.tolist(), lengths.tolist(), strict=True)])
+    assert_close(part, [row[s : s + n] for row, s, n in zip(rows, starts.tolist(), lengths.tolist(), strict=True)])
     assert part.lengths().tolist() == [3, 2, 1]
     rows[0, 0] = 7
     assert part[0][0].tolist() == [7, 7]
-    check(torch.nested.narrow(rows, 1, 1, 2), [row[1:3] for row in rows])
+    assert_close(torch.nested.narrow(rows, 1, 1, 2), [row[1:3] for row in rows])
     whole = torch.nested.narrow(rows, 1, 0, 5, layout=torch.jagged)
     assert whole.is_contiguous()
     for arguments, layout in (((1, starts, 2), torch.strided), ((2, 0, 1), torch.jagged), ((1, "0", 1), torch.jagged)):
@@ -183,7 +183,7 @@ def test_parts_of_rows():
 
 def test_what_a_mask_chooses():
     x, mask = torch.randn(3, 4), torch.tensor([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], dtype=torch.bool)
-    check(torch.nested.masked_select(x, mask), [row[chosen] for row, chosen in zip(x, mask, strict=True)])
+    assert_close(torch.nested.masked_select(x, mask), [row[chosen] for row, chosen in zip(x, mask, strict=True)])
 
 
 @BOTH
@@ -193,10 +193,10 @@ def test_rows_filled_up(layout):
     expected = torch.stack([F.pad(item, (0, 0, 0, 4 - len(item)), value=-1.0) for item in items])
     torch.testing.assert_close(torch.nested.to_padded_tensor(nested, -1.0), expected)
     torch.testing.assert_close(nested.to_padded_tensor(-1.0, (3, 6, 2))[:, :4], expected)
-    check_gradient(lambda x: x * 1, items, layout)
+    assert_gradients_agree(lambda x: x * 1, items, layout)
     leaf = torch.nested.nested_tensor(items, layout=layout, requires_grad=True)
     leaf.to_padded_tensor(0.0).square().sum().backward()
-    check(leaf.grad, [2 * item for item in items])
+    assert_close(leaf.grad, [2 * item for item in items])
     if layout is torch.strided:
         with pytest.raises(RuntimeError, match="Truncation is not supported"):
             nested.to_padded_tensor(0.0, (3, 2, 2))
@@ -209,7 +209,7 @@ def test_rows_filled_up(layout):
 @pytest.mark.parametrize("name", ["abs", "cos", "relu", "sigmoid", "tanh", "silu", "neg", "sqrt", "exp", "square"])
 def test_functions_of_one_number(name, layout):
     function = F.silu if name == "silu" else getattr(torch, name)
-    check_gradient(function, [item.abs() + 0.1 for item in items_of(2)], layout)
+    assert_gradients_agree(function, [item.abs() + 0.1 for item in items_of(2)], layout)
 
 
 @BOTH
@@ -220,19 +220,19 @@ def test_arithmetic(layout):
     if layout is torch.jagged:  # of the same symbol
         other = torch.nested.nested_tensor_from_jagged(other.values(), nested.offsets())
     for function in (torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.atan2):
-        check(function(nested, other), [function(a, b) for a, b in zip(items, others, strict=True)])
-    check(2 - nested, [2 - item for item in items])
-    check(nested**2 / 3 + 1, [item**2 / 3 + 1 for item in items])
-    check(nested > other, [a > b for a, b in zip(items, others, strict=True)])
-    check(torch.where(nested > 0, nested, other), [torch.where(a > 0, a, b) for a, b in zip(items, others, strict=True)])
-    check(nested.clone().add_(1).mul_(2), [(item + 1) * 2 for item in items])
-    check(nested.masked_fill(nested > 0, 0.0), [item.masked_fill(item > 0, 0.0) for item in items])
-    check(nested.float(), [item.float() for item in items])
-    check(torch.zeros_like(nested), [torch.zeros_like(item) for item in items])
+        assert_close(function(nested, other), [function(a, b) for a, b in zip(items, others, strict=True)])
+    assert_close(2 - nested, [2 - item for item in items])
+    assert_close(nested**2 / 3 + 1, [item**2 / 3 + 1 for item in items])
+    assert_close(nested > other, [a > b for a, b in zip(items, others, strict=True)])
+    assert_close(torch.where(nested > 0, nested, other), [torch.where(a > 0, a, b) for a, b in zip(items, others, strict=True)])
+    assert_close(nested.clone().add_(1).mul_(2), [(item + 1) * 2 for item in items])
+    assert_close(nested.masked_fill(nested > 0, 0.0), [item.masked_fill(item > 0, 0.0) for item in items])
+    assert_close(nested.float(), [item.float() for item in items])
+    assert_close(torch.zeros_like(nested), [torch.zeros_like(item) for item in items])
     assert torch.randn_like(nested).is_nested and torch.equal(nested, nested.clone()) and not torch.equal(nested, other)
     assert nested.is_same_size(other) and nested.to(torch.float64) is nested and nested.to(torch.float32).dtype is torch.float32
     nested += 1
-    check(nested, [item + 1 for item in items])
+    assert_close(nested, [item + 1 for item in items])
 
 
 def test_dense_tensors_meet_items():
@@ -243,13 +243,13 @@ def test_dense_tensors_meet_items():
         torch.randn(3, 1, 2).double(),
         torch.randn(3, 1, 1).double(),
     )
-    check(nested + row, [item + row for item in items])
-    check(nested * row.view(1, 1, 2), [item * row for item in items])
+    assert_close(nested + row, [item + row for item in items])
+    assert_close(nested * row.view(1, 1, 2), [item * row for item in items])
     for dense in (rows, single):
-        check(nested - dense, [item - part for item, part in zip(items, dense, strict=True)])
-        check(dense - nested, [part - item for item, part in zip(items, dense, strict=True)])
+        assert_close(nested - dense, [item - part for item, part in zip(items, dense, strict=True)])
+        assert_close(dense - nested, [part - item for item, part in zip(items, dense, strict=True)])
     padded = torch.randn(3, 4, 2).double()
-    check(nested + padded, [item + part[: len(item)] for item, part in zip(items, padded, strict=True)])
+    assert_close(nested + padded, [item + part[: len(item)] for item, part in zip(items, padded, strict=True)])
     leaf = rows.clone().requires_grad_()
     (nested * leaf).sum().backward()
     torch.testing.assert_close(leaf.grad, torch.stack([item.sum(0, keepdim=True) for item in items]))
@@ -259,7 +259,7 @@ def test_dense_tensors_meet_items():
         nested + jagged(items)
     with pytest.raises(RuntimeError, match="cannot call binary pointwise function"):
         nested + torch.ones(2, 1, 2)
-    check(strided(items) * torch.tensor(2.0), [item * 2 for item in items])
+    assert_close(strided(items) * torch.tensor(2.0), [item * 2 for item in items])
     with pytest.raises(RuntimeError, match="non-nested other"):
         strided(items) + torch.ones(2)
 
@@ -275,14 +275,14 @@ def test_reductions(name):
     torch.testing.assert_close(
         function(nested, 1, keepdim=True), torch.stack([function(item, 0, keepdim=True) for item in items])
     )
-    check(function(nested, 2), [function(item, 1) for item in items])
-    check(function(nested, -1, keepdim=True), [function(item, 1, keepdim=True) for item in items])
+    assert_close(function(nested, 2), [function(item, 1) for item in items])
+    assert_close(function(nested, -1, keepdim=True), [function(item, 1, keepdim=True) for item in items])
     if name != "prod":
         torch.testing.assert_close(function(nested, (0, 1)), function(torch.cat(items), 0))
     leaf, leaves = jagged(items, True), [item.clone().requires_grad_() for item in items]
     function(leaf, 1).square().sum().backward()
     sum(function(item, 0).square().sum() for item in leaves).backward()
-    check(leaf.grad, [item.grad for item in leaves])
+    assert_close(leaf.grad, [item.grad for item in leaves])
 
 
 def test_other_reductions():
@@ -293,7 +293,7 @@ def test_other_reductions():
     values, indices = nested.max(1)
     torch.testing.assert_close(values, torch.stack([item.max(0).values for item in items]))
     assert torch.equal(indices, torch.stack([item.argmax(0) for item in items])) and torch.equal(indices, nested.argmax(1))
-    check(nested.min(2).values, [item.min(1).values for item in items])
+    assert_close(nested.min(2).values, [item.min(1).values for item in items])
     assert torch.equal((nested > 0).any(1), torch.stack([(item > 0).any(0) for item in items]))
     for dims, message in ((0, "batch dimension but not"), ((1, 2), "ragged and non-batch")):
         with pytest.raises(RuntimeError, match=message):
@@ -302,10 +302,10 @@ def test_other_reductions():
 
 def test_softmax():
     items = items_of(2)
-    check_gradient(lambda x: x.softmax(-1), items, torch.jagged)
-    check_gradient(lambda x: x.softmax(-1), items, torch.strided)
-    check_gradient(lambda x: F.log_softmax(x, -1), items, torch.jagged)
-    check_gradient(lambda x: torch.softmax(x, 1), items, torch.jagged, lambda item: item.softmax(0))
+    assert_gradients_agree(lambda x: x.softmax(-1), items, torch.jagged)
+    assert_gradients_agree(lambda x: x.softmax(-1), items, torch.strided)
+    assert_gradients_agree(lambda x: F.log_softmax(x, -1), items, torch.jagged)
+    assert_gradients_agree(lambda x: torch.softmax(x, 1), items, torch.jagged, lambda item: item.softmax(0))
     for name, dim in (("softmax", 0), ("log_softmax", 1)):
         with pytest.raises(RuntimeError, match=f"{name}\\(\\): not supported"):
             getattr(jagged(items), name)(dim)
@@ -314,9 +314,9 @@ def test_softmax():
 def test_normalization():
     items, weight, bias = items_of(3, 2), torch.randn(2).double(), torch.randn(2).double()
     for layout in (torch.jagged, torch.strided):
-        check_gradient(lambda x: F.layer_norm(x, (2,), weight, bias), items, layout)
-    check(F.layer_norm(jagged(items), (4, 3, 2)), [F.layer_norm(item, item.shape) for item in items])
-    check(F.rms_norm(jagged(items), (2,)), [F.rms_norm(item, (2,)) for item in items])
+        assert_gradients_agree(lambda x: F.layer_norm(x, (2,), weight, bias), items, layout)
+    assert_close(F.layer_norm(jagged(items), (4, 3, 2)), [F.layer_norm(item, item.shape) for item in items])
+    assert_close(F.rms_norm(jagged(items), (2,)), [F.rms_norm(item, (2,)) for item in items])
     with pytest.raises(ValueError, match="ragged dim"):
         F.rms_norm(jagged(items), (4, 3, 2))
     with pytest.raises(ValueError, match="weight and bias"):
@@ -330,7 +330,7 @@ def test_normalization():
 def test_layers(layout):
     layer = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.GELU(), torch.nn.Linear(3, 2)).double()
     items = items_of(2)
-    check_gradient(layer, items, layout)
+    assert_gradients_agree(layer, items, layout)
     found = [parameter.grad / 2 for parameter in layer.parameters()]  # of both
     layer.zero_grad()
     torch.manual_seed(1)
@@ -346,15 +346,15 @@ def test_matrices():
     nested = jagged(items)
     other = torch.nested.nested_tensor_from_jagged(torch.cat(others), nested.offsets())
     one, several = torch.randn(2, 5).double(), torch.randn(3, 2, 5).double()
-    check(nested @ one, [item @ one for item in items])
-    check(nested @ several, [item @ part for item, part in zip(items, several, strict=True)])
-    check(torch.bmm(nested, several), [item @ part for item, part in zip(items, several, strict=True)])
+    assert_close(nested @ one, [item @ one for item in items])
+    assert_close(nested @ several, [item @ part for item, part in zip(items, several, strict=True)])
+    assert_close(torch.bmm(nested, several), [item @ part for item, part in zip(items, several, strict=True)])
     torch.testing.assert_close(nested.transpose(1, 2) @ other, torch.stack([a.T @ b for a, b in zip(items, others, strict=True)]))
     with pytest.raises(RuntimeError, match="matmul\\(\\): not supported"):
         nested @ nested.transpose(1, 2)
     with pytest.raises(ValueError, match="must be 3D"):
         torch.bmm(nested, one)
-    check(strided(items) @ strided([item.T for item in items]), [
+    assert_close(strided(items) @ strided([item.T for item in items]), [
         item @ item.T for item in items])  # fmt: skip
     with pytest.raises(RuntimeError, match="nested self and non-nested other"):
         strided(items) @ one
@@ -369,7 +369,7 @@ def test_attention(layout, is_causal):
         heads = x.transpose(-3, -2)
         return F.scaled_dot_product_attention(heads, heads * 2, heads - 1, is_causal=is_causal).transpose(-3, -2)
 
-    check_gradient(attend, items, layout)
+    assert_gradients_agree(attend, items, layout)
     heads = torch.nested.nested_tensor(items, layout=layout).transpose(1, 2)
     with pytest.raises(ValueError, match="[Mm]ask"):
         F.scaled_dot_product_attention(heads, heads, heads, torch.ones(1))
@@ -383,7 +383,7 @@ def test_attention(layout, is_causal):
 def test_embedding(layout):
     indices = [torch.tensor([0, 2, 1]), torch.tensor([3])]
     layer = torch.nn.Embedding(4, 2)
-    check(layer(torch.nested.nested_tensor(indices, layout=layout)), [layer(one) for one in indices])
+    assert_close(layer(torch.nested.nested_tensor(indices, layout=layout)), [layer(one) for one in indices])
 
 
 # --- shapes ---------------------------------------------------------------------------------------------------------
@@ -393,27 +393,27 @@ def test_shapes_of_the_jagged_layout():
     items = items_of(4)
     nested = jagged(items)
     ragged = nested.shape[1]
-    check(nested.transpose(1, 2), [item.T for item in items])
-    check(nested.mT.permute(0, 2, 1), items)
+    assert_close(nested.transpose(1, 2), [item.T for item in items])
+    assert_close(nested.mT.permute(0, 2, 1), items)
     assert nested.transpose(1, 2).shape == torch.Size([3, 4, ragged]) and not nested.mT.is_contiguous()
     for shape in ((3, -1, 2, 2), (3, ragged, 2, 2), (-1, ragged, 2, 2)):
-        check(nested.view(*shape) if shape[0] == 3 else nested.reshape(shape), [item.view(-1, 2, 2) for item in items])
-    check(nested.unflatten(-1, (2, 2)), [item.view(-1, 2, 2) for item in items])
-    check(nested.unflatten(-1, (2, 2)).flatten(2, 3), items)
-    check(nested.unsqueeze(1), [item.unsqueeze(0) for item in items])
-    check(nested.unsqueeze(-1).squeeze(-1), items)
-    check(nested.unsqueeze(1).squeeze(1), items)
-    check(nested.unsqueeze(-1).expand(3, ragged, 4, 5), [item.unsqueeze(-1).expand(-1, 4, 5) for item in items])
-    check(nested.narrow(2, 1, 2), [item[:, 1:3] for item in items])
-    check(nested[..., 0], [item[:, 0] for item in items])
-    check(nested[..., 1:3], [item[:, 1:3] for item in items])
-    check(nested.select(2, -1), [item[:, -1] for item in items])
+        assert_close(nested.view(*shape) if shape[0] == 3 else nested.reshape(shape), [item.view(-1, 2, 2) for item in items])
+    assert_close(nested.unflatten(-1, (2, 2)), [item.view(-1, 2, 2) for item in items])
+    assert_close(nested.unflatten(-1, (2, 2)).flatten(2, 3), items)
+    assert_close(nested.unsqueeze(1), [item.unsqueeze(0) for item in items])
+    assert_close(nested.unsqueeze(-1).squeeze(-1), items)
+    assert_close(nested.unsqueeze(1).squeeze(1), items)
+    assert_close(nested.unsqueeze(-1).expand(3, ragged, 4, 5), [item.unsqueeze(-1).expand(-1, 4, 5) for item in items])
+    assert_close(nested.narrow(2, 1, 2), [item[:, 1:3] for item in items])
+    assert_close(nested[..., 0], [item[:, 0] for item in items])
+    assert_close(nested[..., 1:3], [item[:, 1:3] for item in items])
+    assert_close(nested.select(2, -1), [item[:, -1] for item in items])
     for found in (nested.chunk(2, -1), nested.split(2, -1), nested.split([2, 2], 2)):
-        check(found[1], [item[:, 2:] for item in items])
+        assert_close(found[1], [item[:, 2:] for item in items])
     assert [len(part) for part in nested.chunk(2, 0)] == [2, 1]
-    check(nested.chunk(2)[1], items[2:])
-    check(torch.cat([nested, nested * 2], -1), [torch.cat([item, item * 2], -1) for item in items])
-    check(torch.stack([nested, nested * 2], 2), [torch.stack([item, item * 2], 1) for item in items])
+    assert_close(nested.chunk(2)[1], items[2:])
+    assert_close(torch.cat([nested, nested * 2], -1), [torch.cat([item, item * 2], -1) for item in items])
+    assert_close(torch.stack([nested, nested * 2], 2), [torch.stack([item, item * 2], 1) for item in items])
     assert torch.equal(nested[1], items[1]) and torch.equal(nested[0, 2], items[0][2]) and torch.equal(nested[-1], items[-1])
     assert nested.new_zeros(()).item() == 0 and nested.dtype is torch.float64
     assert torch.equal(nested[nested > 0], torch.cat(items)[torch.cat(items) > 0])
@@ -473,14 +473,14 @@ def test_what_is_refused(call, error):
 def test_shapes_of_the_strided_layout():
     items = [torch.randn(2, 4), torch.randn(3, 4)]
     nested = strided(items)
-    check(nested.transpose(1, 2), [item.T for item in items])
-    check(nested.unsqueeze(-1), [item.unsqueeze(-1) for item in items])
-    check(nested.reshape(2, -1, 2, 2), [item.view(-1, 2, 2) for item in items])
-    check(nested.chunk(2, -1)[1], [item[:, 2:] for item in items])
-    check(torch.cat([nested, nested]), items + items)
-    check(nested.narrow(0, 1, 1), items[1:])
-    check(nested.select(2, 1), [item[:, 1] for item in items])
-    check(nested.sum(-1, keepdim=True), [item.sum(-1, keepdim=True) for item in items])
+    assert_close(nested.transpose(1, 2), [item.T for item in items])
+    assert_close(nested.unsqueeze(-1), [item.unsqueeze(-1) for item in items])
+    assert_close(nested.reshape(2, -1, 2, 2), [item.view(-1, 2, 2) for item in items])
+    assert_close(nested.chunk(2, -1)[1], [item[:, 2:] for item in items])
+    assert_close(torch.cat([nested, nested]), items + items)
+    assert_close(nested.narrow(0, 1, 1), items[1:])
+    assert_close(nested.select(2, 1), [item[:, 1] for item in items])
+    assert_close(nested.sum(-1, keepdim=True), [item.sum(-1, keepdim=True) for item in items])
     for refused in (
         lambda: nested.sum(-1),
         lambda: nested.sum(1, keepdim=True),
@@ -506,15 +506,15 @@ def test_gradients(layout):
     result.retain_grad()
     handle = result.register_hook(lambda gradient: seen.append(gradient.is_nested))
     result.backward(torch.ones_like(result))
-    check(nested.grad, [torch.full_like(item, 3) for item in items])
-    check(result.grad, [torch.ones_like(item) for item in items])
+    assert_close(nested.grad, [torch.full_like(item, 3) for item in items])
+    assert_close(result.grad, [torch.ones_like(item) for item in items])
     assert seen == [True]
     handle.remove()
     nested.grad = None
     (found,) = torch.autograd.grad((nested**2).values().sum(), nested)
-    check(found, [2 * item for item in items])
+    assert_close(found, [2 * item for item in items])
     (found,) = torch.autograd.grad(nested**2, [nested], torch.ones_like(nested))
-    check(found, [2 * item for item in items])
+    assert_close(found, [2 * item for item in items])
     assert nested.grad is None and not nested.detach().requires_grad
     with torch.no_grad():
         assert not (nested * 2).requires_grad
@@ -529,11 +529,11 @@ def test_copies_and_files(layout):
     torch.save({"x": nested}, file)
     file.seek(0)
     for other in (copied, unpickled, torch.load(file)["x"]):
-        check(other, items)
+        assert_close(other, items)
         assert other.requires_grad and other.is_leaf and other.layout is layout
         with torch.no_grad():
             other.zero_()
-        check(nested, items)
+        assert_close(nested, items)
 
 
 def test_private_parts():
@@ -543,17 +543,17 @@ def test_private_parts():
     items = items_of(2)
     nested = jagged(items)
     other = NestedTensor(nested._values * 2, **extract_kwargs(nested))
-    check(nested + other, [3 * item for item in items])
+    assert_close(nested + other, [3 * item for item in items])
     offsets = nested.offsets().clone()
     _tensor_symint_registry[offsets] = _tensor_symint_registry[nested.offsets()]
-    check(nested + NestedTensor(nested._values, offsets), [2 * item for item in items])
+    assert_close(nested + NestedTensor(nested._values, offsets), [2 * item for item in items])
     assert nested._get_max_seqlen() == 4 and nested._get_min_seqlen() == 1 and nested._maybe_max_seqlen == 4
     parts = strided(items)
     buffer = parts._values
     again = torch._nested_view_from_buffer(
         buffer, parts._nested_tensor_size(), parts._nested_tensor_strides(), parts._nested_tensor_storage_offsets()
     )
-    check(again, items)
+    assert_close(again, items)
     buffer.zero_()
     assert again[0].abs().sum() == 0
     moved = nested.to("meta")

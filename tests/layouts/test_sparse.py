@@ -25,7 +25,7 @@ def sparse(tensor, layout):
     return tensor.to_sparse(layout=getattr(torch, layout), blocksize=blocks)
 
 
-def close(a, b):
+def assert_close(a, b):
     torch.testing.assert_close(a, b)
 
 
@@ -38,7 +38,7 @@ def test_conversions(layout, other):
     a = dense(4, 6)
     s = sparse(sparse(a, layout), other) if layout != other else sparse(a, layout)
     assert s.layout is getattr(torch, other)
-    close(s.to_dense(), a)
+    assert_close(s.to_dense(), a)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_dense_dimensions():
     a = dense(3, 4, 2)
     s = a.to_sparse(2)
     assert (s.sparse_dim(), s.dense_dim(), s.values().shape[1:]) == (2, 1, (2,))
-    close(s.to_dense(), a)
-    close(torch.sparse.sum(s, (0, 2)).to_dense(), a.sum((0, 2)))
+    assert_close(s.to_dense(), a)
+    assert_close(torch.sparse.sum(s, (0, 2)).to_dense(), a.sum((0, 2)))
 
 
 def test_values_share_memory():
@@ -112,12 +112,12 @@ def test_compressed_parts_that_do_not_fit(crow, col, message):
 def test_products(layout):
     a, x, v = dense(4, 6), dense(6, 5, seed=1, share=1), dense(6, seed=2, share=1)
     s = sparse(a, layout)
-    close(s @ x, a @ x)
-    close(s @ v, a @ v)
-    close(torch.sparse.mm(s, x), a @ x)
-    close(x.mT @ s.transpose(0, 1), x.mT @ a.mT)
-    close(torch.addmm(torch.ones(4, 5, dtype=torch.float64), s, x, beta=2, alpha=3), 2 + 3 * (a @ x))
-    close((s @ s.transpose(0, 1).to_sparse_csr()).to_dense(), a @ a.mT)
+    assert_close(s @ x, a @ x)
+    assert_close(s @ v, a @ v)
+    assert_close(torch.sparse.mm(s, x), a @ x)
+    assert_close(x.mT @ s.transpose(0, 1), x.mT @ a.mT)
+    assert_close(torch.addmm(torch.ones(4, 5, dtype=torch.float64), s, x, beta=2, alpha=3), 2 + 3 * (a @ x))
+    assert_close((s @ s.transpose(0, 1).to_sparse_csr()).to_dense(), a @ a.mT)
 
 
 def test_transposes_and_conjugates():
@@ -125,13 +125,13 @@ def test_transposes_and_conjugates():
     for layout in LAYOUTS:
         s = sparse(a, layout)
         for turned in (s.H, s.mH, s.adjoint()):
-            close(turned.to_dense(), a.mH)
-        close(s.mT.to_dense(), a.mT)
-        close(s.conj().to_dense(), a.conj())
+            assert_close(turned.to_dense(), a.mH)
+        assert_close(s.mT.to_dense(), a.mT)
+        assert_close(s.conj().to_dense(), a.conj())
         assert not s.conj().is_conj()
     batch = torch.stack([a, 2 * a]).to_sparse()
-    close(batch.mT.to_dense(), batch.to_dense().mT)
-    close(batch.mH.to_dense(), batch.to_dense().mH)
+    assert_close(batch.mT.to_dense(), batch.to_dense().mT)
+    assert_close(batch.mH.to_dense(), batch.to_dense().mH)
     with pytest.raises(RuntimeError, match="tensor.H is only supported on matrices"):
         _ = batch.H
     with pytest.raises(RuntimeError, match="mT is only supported on matrices or batches of matrices"):
@@ -143,7 +143,7 @@ def test_transposes_and_conjugates():
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int64, torch.complex128])
 def test_products_of_other_dtypes(dtype):
     a, x = dense(4, 6).mul(5).round().to(dtype), dense(6, 2, seed=1).mul(5).round().to(dtype)
-    close((a.to_sparse() @ x).to(torch.complex128), (a @ x).to(torch.complex128))
+    assert_close((a.to_sparse() @ x).to(torch.complex128), (a @ x).to(torch.complex128))
 
 
 def test_without_scipy():
@@ -166,49 +166,49 @@ def test_solving():
     b = dense(6, 2, share=1, seed=3).requires_grad_()
     s = a.detach().to_sparse_csr().requires_grad_()
     x = torch.sparse.spsolve(s, b)
-    close(x, torch.linalg.solve(a, b))
+    assert_close(x, torch.linalg.solve(a, b))
     x.square().sum().backward()
     found, b.grad = b.grad, None
     torch.linalg.solve(a, b).square().sum().backward()
-    close(found, b.grad)
-    close(s.grad.to_dense(), torch.where(a != 0, a.grad, 0.0))
+    assert_close(found, b.grad)
+    assert_close(s.grad.to_dense(), torch.where(a != 0, a.grad, 0.0))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_arithmetic(layout):
     a, b = dense(4, 6), dense(4, 6, seed=1)
     s, t = sparse(a, layout), sparse(b, layout)
-    close((s + t).to_dense(), a + b)
-    close((s - t).to_dense(), a - b)
-    close(torch.add(s, t, alpha=3).to_dense(), a + 3 * b)
-    close((s * t).to_dense(), a * b)
-    close((s * b).to_dense(), a * b)
-    close((2 * s / 4).to_dense(), a / 2)
-    close(b + s, a + b)
-    close((-s).sin().to_dense(), (-a).sin())
-    close(s.sum(), a.sum())
+    assert_close((s + t).to_dense(), a + b)
+    assert_close((s - t).to_dense(), a - b)
+    assert_close(torch.add(s, t, alpha=3).to_dense(), a + 3 * b)
+    assert_close((s * t).to_dense(), a * b)
+    assert_close((s * b).to_dense(), a * b)
+    assert_close((2 * s / 4).to_dense(), a / 2)
+    assert_close(b + s, a + b)
+    assert_close((-s).sin().to_dense(), (-a).sin())
+    assert_close(s.sum(), a.sum())
 
 
 def test_reductions_and_softmax():
     a = dense(4, 6)
     s = a.to_sparse()
     for dim in (0, 1, -1):
-        close(torch.sparse.sum(s, dim).to_dense(), a.sum(dim))
+        assert_close(torch.sparse.sum(s, dim).to_dense(), a.sum(dim))
         masked = torch.where(a != 0, a, -torch.inf)
-        close(torch.sparse.softmax(s, dim).to_dense(), torch.where(a != 0, masked.softmax(dim), 0.0))
-    close(s.norm(), a.norm())
+        assert_close(torch.sparse.softmax(s, dim).to_dense(), torch.where(a != 0, masked.softmax(dim), 0.0))
+    assert_close(s.norm(), a.norm())
 
 
 def test_parts_and_joins():
     a = dense(4, 6)
     s, columns = a.to_sparse(), torch.tensor([5, 0, 0])
-    close(s[2].to_dense(), a[2])
-    close(s[1:3].to_dense(), a[1:3])
-    close(s[:, ::2].to_dense(), a[:, ::2])
-    close(s.index_select(1, columns).to_dense(), a[:, columns])
-    close(torch.cat([s, s], 1).to_dense(), torch.cat([a, a], 1))
-    close(torch.stack([s, s], 1).to_dense(), torch.stack([a, a], 1))
-    close(s.sparse_mask(torch.ones(4, 6).to_sparse()).to_dense(), a)
+    assert_close(s[2].to_dense(), a[2])
+    assert_close(s[1:3].to_dense(), a[1:3])
+    assert_close(s[:, ::2].to_dense(), a[:, ::2])
+    assert_close(s.index_select(1, columns).to_dense(), a[:, columns])
+    assert_close(torch.cat([s, s], 1).to_dense(), torch.cat([a, a], 1))
+    assert_close(torch.stack([s, s], 1).to_dense(), torch.stack([a, a], 1))
+    assert_close(s.sparse_mask(torch.ones(4, 6).to_sparse()).to_dense(), a)
 
 
 def test_in_place():
@@ -218,9 +218,9 @@ def test_in_place():
     s *= 2
     s.add_(a.to_sparse())
     assert s is same
-    close(s.to_dense(), 3 * a)
+    assert_close(s.to_dense(), 3 * a)
     x.add_(s, alpha=0.5)
-    close(x, 1 + 1.5 * a)
+    assert_close(x, 1 + 1.5 * a)
     assert s.zero_()._nnz() == 0
 
 
@@ -263,10 +263,10 @@ def test_gradients_of_sparse_leaves():
     torch.sparse.mm(s, x).sum().backward()
     assert s.grad.layout is torch.sparse_csr
     torch.sparse.mm(s, x).sum().backward()
-    close(s.grad.to_dense(), 2 * torch.where(a != 0, x.sum(1).expand(3, 4), 0.0))
+    assert_close(s.grad.to_dense(), 2 * torch.where(a != 0, x.sum(1).expand(3, 4), 0.0))
     s.grad = None
     (s @ x).sum().backward()
-    close(s.grad, x.sum(1).expand(3, 4))
+    assert_close(s.grad, x.sum(1).expand(3, 4))
     (g,) = torch.autograd.grad(torch.sparse.mm(s, x).sum(), s)
     assert g.layout is torch.sparse_csr
 
@@ -300,8 +300,8 @@ def test_embedding_bag(mode):
 
     (out, grad), (expected, other) = run(True), run(False)
     assert grad.is_sparse
-    close(out, expected)
-    close(grad.to_dense(), other)
+    assert_close(out, expected)
+    assert_close(grad.to_dense(), other)
 
 
 def test_a_gradient_through_what_was_looked_up():
@@ -412,10 +412,10 @@ def test_batches(layout):
     }
     for wanted, found in expected.items():
         for result in found:
-            close(result if result.layout is torch.strided else result.to_dense(), wanted)
+            assert_close(result if result.layout is torch.strided else result.to_dense(), wanted)
     assert float(s.sum()) == float(a.sum())
     assert s[1].layout is s.layout
-    close(batch_of(layout, a.reshape(2, 1, 2, 4))[1, 0].to_dense(), a[1])
+    assert_close(batch_of(layout, a.reshape(2, 1, 2, 4))[1, 0].to_dense(), a[1])
     with pytest.raises(RuntimeError, match="selecting sparse dimensions is not supported"):
         s.select(1, 0)
     with pytest.raises(RuntimeError, match="same number of specified elements per batch"):
@@ -425,15 +425,15 @@ def test_batches(layout):
 def test_conversions_of_batches():
     s = batch_of("sparse_csr")
     for other in ("sparse_csc", "sparse_coo"):
-        close(s.to_sparse(layout=getattr(torch, other)).to_dense(), BATCH)
-    close((s + batch_of("sparse_csr", BATCH.flip(0))).to_dense(), BATCH + BATCH.flip(0))
+        assert_close(s.to_sparse(layout=getattr(torch, other)).to_dense(), BATCH)
+    assert_close((s + batch_of("sparse_csr", BATCH.flip(0))).to_dense(), BATCH + BATCH.flip(0))
 
 
 def test_sampled_products_of_batches():
     left, right = dense(2, 2, 3, share=1), dense(2, 3, 4, seed=1, share=1)
     s = batch_of("sparse_csr")
     result = torch.sparse.sampled_addmm(s, left, right, beta=2, alpha=3)
-    close(result.to_dense(), torch.where(BATCH != 0, 2 * BATCH + 3 * (left @ right), 0.0))
+    assert_close(result.to_dense(), torch.where(BATCH != 0, 2 * BATCH + 3 * (left @ right), 0.0))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS[1:])
@@ -443,17 +443,17 @@ def test_gradients_of_batches(layout):
     (batch_of(layout, a).to_dense() * weight).sum().backward()
     ((3 * s).mT.to_dense() * weight.mT).sum().backward()
     held = BATCH != 0
-    close(a.grad, weight * held)
+    assert_close(a.grad, weight * held)
     if layout in ("sparse_bsr", "sparse_bsc"):  # blocks of one row and two columns, as a whole
         held = held.reshape(2, 2, 2, 2).any(-1, keepdim=True).expand(2, 2, 2, 2).reshape(2, 2, 4)
     assert s.grad.layout is s.layout
-    close(s.grad.to_dense(), 3 * weight * held)
+    assert_close(s.grad.to_dense(), 3 * weight * held)
 
 
 def test_layers_with_sparse_weights_take_batches():
     x, weight = torch.rand(2, 3, 4, dtype=torch.float64), torch.eye(5, 4, dtype=torch.float64)
     for sparse in (weight.to_sparse(), weight.to_sparse_csr()):
-        close(torch.nn.functional.linear(x, sparse, torch.ones(5).double()), x @ weight.T + 1)
-    close(torch.nn.functional.linear(x[0, 0].to_sparse(), weight), weight @ x[0, 0])
+        assert_close(torch.nn.functional.linear(x, sparse, torch.ones(5).double()), x @ weight.T + 1)
+    assert_close(torch.nn.functional.linear(x[0, 0].to_sparse(), weight), weight @ x[0, 0])
     with pytest.raises(RuntimeError, match="reshape is not implemented for sparse tensors"):
         torch.nn.functional.linear(x.to_sparse(), weight)

@@ -16,7 +16,7 @@ def normal(*shape, seed=0, dtype=np.float64):
     return torch.tensor(np.random.default_rng(seed).standard_normal(shape).astype(dtype))
 
 
-def same(got, wanted, tolerance=1e-9):
+def assert_close(got, wanted, tolerance=1e-9):
     np.testing.assert_allclose(got.detach().numpy(), np.asarray(wanted), rtol=tolerance, atol=tolerance)
 
 
@@ -28,7 +28,7 @@ def test_dropout_keeps_the_mean_and_scales_what_it_keeps(p):
     torch.manual_seed(0)
     result = F.dropout(torch.ones(20000), p)
     kept = result[result != 0]
-    same(kept, np.full(len(kept), 1 / (1 - p)), 1e-6)
+    assert_close(kept, np.full(len(kept), 1 / (1 - p)), 1e-6)
     assert abs(len(kept) / 20000 - (1 - p)) < 0.02
 
 
@@ -36,7 +36,7 @@ def test_dropout_passes_the_gradient_of_what_it_keeps():
     x = torch.ones(100, requires_grad=True)
     result = F.dropout(x, 0.5)
     result.sum().backward()
-    same(x.grad, result.detach().numpy())
+    assert_close(x.grad, result.detach().numpy())
 
 
 def test_dropout_in_place_changes_its_input():
@@ -86,7 +86,7 @@ def test_activations_in_place(function):
     x = normal(3, 4)
     wanted = function(x)
     assert function(x, inplace=True) is x
-    same(x, wanted.numpy())
+    assert_close(x, wanted.numpy())
 
 
 @pytest.mark.parametrize("function", IN_PLACE)
@@ -94,7 +94,7 @@ def test_activations_in_place_are_differentiable(function):
     x, y = normal(3, 4).requires_grad_(), normal(3, 4).requires_grad_()
     function(x * 2).sum().backward()
     function(y * 2, inplace=True).sum().backward()
-    same(y.grad, x.grad.numpy())
+    assert_close(y.grad, x.grad.numpy())
 
 
 def test_rrelu_draws_a_slope_for_each_negative_element():
@@ -102,7 +102,7 @@ def test_rrelu_draws_a_slope_for_each_negative_element():
     x = torch.linspace(-2, 2, 401)
     slopes = F.rrelu(x, 0.1, 0.3, training=True)[:200] / x[:200]
     assert ((slopes >= 0.1 - 1e-6) & (slopes <= 0.3 + 1e-6)).all() and len(set(slopes.tolist())) > 150
-    same(F.rrelu(x, 0.1, 0.3, training=True)[200:], x[200:].numpy())
+    assert_close(F.rrelu(x, 0.1, 0.3, training=True)[200:], x[200:].numpy())
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -110,9 +110,9 @@ def test_gumbel_softmax_samples_from_the_logits(hard):
     torch.manual_seed(0)
     logits = torch.tensor([0.1, 0.2, 0.7]).log().expand(20000, 3)
     result = F.gumbel_softmax(logits, tau=0.1, hard=hard)
-    same(result.sum(1), np.ones(20000), 1e-5)
+    assert_close(result.sum(1), np.ones(20000), 1e-5)
     counts = result.argmax(1).bincount(minlength=3) if hasattr(torch.Tensor, "bincount") else F.one_hot(result.argmax(1)).sum(0)
-    same(counts / 20000, [0.1, 0.2, 0.7], 0.02)
+    assert_close(counts / 20000, [0.1, 0.2, 0.7], 0.02)
     assert not hard or ((result == 0) | (result > 0.999)).all()
 
 
@@ -133,7 +133,7 @@ def test_softmax_without_dim_chooses_one_with_a_warning(function, ndim, dim):
     x = normal(*range(2, 2 + ndim))
     with pytest.warns(UserWarning, match="Implicit dimension choice"):
         result = function(x)
-    same(result, function(x, dim).numpy())
+    assert_close(result, function(x, dim).numpy())
 
 
 def test_softmax_in_another_dtype():
@@ -153,7 +153,7 @@ def test_losses_take_the_flags_of_old(loss, flags, reduction):
     x, y = normal(3, 4), normal(3, 4, seed=1)
     with pytest.warns(UserWarning, match="size_average and reduce"):
         result = loss(x, y, **flags)
-    same(result, loss(x, y, reduction=reduction).numpy())
+    assert_close(result, loss(x, y, reduction=reduction).numpy())
 
 
 def test_losses_warn_where_shapes_differ():
@@ -166,7 +166,7 @@ def test_losses_warn_where_shapes_differ():
 def test_weighted_means_divide_by_the_sum_of_weights(loss):
     x, y, w = normal(3, 4), normal(3, 4, seed=1), normal(3, 4, seed=2).abs()
     losses = loss(x, y, reduction="none")
-    same(loss(x, y, weight=w), float((losses * w).sum() / w.sum()))
+    assert_close(loss(x, y, weight=w), float((losses * w).sum() / w.sum()))
     with pytest.raises(ValueError, match="same size"):
         loss(x, y, weight=w[0])
 
@@ -180,15 +180,15 @@ def test_ignored_targets_receive_no_gradient():
     x = normal(3, 4).requires_grad_()
     F.cross_entropy(x, torch.tensor([1, 7, 2]), ignore_index=7).backward()
     assert not x.grad[1].any() and x.grad[0].any()
-    same(x.grad.sum(1), np.zeros(3))
+    assert_close(x.grad.sum(1), np.zeros(3))
 
 
 def test_cross_entropy_of_large_logits():
     x = torch.tensor([[1000.0, 0.0], [0.0, -1000.0]], requires_grad=True)
     loss = F.cross_entropy(x, torch.tensor([1, 1]), reduction="none")
-    same(loss, [1000, 1000])
+    assert_close(loss, [1000, 1000])
     loss.sum().backward()
-    same(x.grad, [[1, -1], [1, -1]])
+    assert_close(x.grad, [[1, -1], [1, -1]])
 
 
 @pytest.mark.parametrize("offset", [0.0, 30.0, -30.0, 1000.0, -1000.0, 2.0**20])
@@ -239,7 +239,7 @@ def test_label_smoothing_of_classes_and_of_their_probabilities_agree():
     for reduction in ("sum", "none"):
         classes = F.cross_entropy(x, target, w, reduction=reduction, label_smoothing=0.3)
         shares = F.cross_entropy(x, F.one_hot(target).double(), w, reduction=reduction, label_smoothing=0.3)
-        same(classes, shares.numpy())
+        assert_close(classes, shares.numpy())
 
 
 @pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "kl_div"])
@@ -253,7 +253,7 @@ def test_losses_of_single_numbers(name):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_losses_sum_half_precision_in_single(dtype):
     x = torch.full((70000,), 1.0, dtype=dtype)
-    same(F.mse_loss(x, x * 0).float(), 1.0, 1e-3)
+    assert_close(F.mse_loss(x, x * 0).float(), 1.0, 1e-3)
 
 
 # --- warping ------------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def test_piecewise_linear_functions_bend_nowhere(function):
     slope = torch.autograd.grad((function(x) * weight).sum(), x, create_graph=True)[0]
     by_x, by_weight = torch.autograd.grad(slope.sum(), (x, weight), create_graph=True)
     assert not by_x.any()
-    same(by_weight * weight, slope.detach().numpy())
+    assert_close(by_weight * weight, slope.detach().numpy())
 
 
 # --- CTC ----------------------------------------------------------------------------------------------------------
@@ -299,8 +299,8 @@ def test_ctc_of_concatenated_targets_and_of_one_sample():
     padded = F.ctc_loss(log_probs, torch.tensor([[1, 2, 3], [3, 0, 0]]), (6, 5), (3, 1), reduction="none")
     joined = F.ctc_loss(log_probs, torch.tensor([1, 2, 3, 3]), (6, 5), (3, 1), reduction="none")
     alone = F.ctc_loss(log_probs[:, 0], torch.tensor([1, 2, 3]), torch.tensor(6), torch.tensor(3), reduction="none")
-    same(joined, padded.numpy())
-    same(alone, padded[0].numpy())
+    assert_close(joined, padded.numpy())
+    assert_close(alone, padded[0].numpy())
 
 
 def test_ctc_too_short_for_its_target():
@@ -324,19 +324,19 @@ def test_ctc_refuses_labels_that_there_are_not():
 def test_embedding_padding_row_receives_no_gradient():
     weight = normal(5, 3).requires_grad_()
     F.embedding(torch.tensor([0, 1, 1, 4]), weight, padding_idx=1).sum().backward()
-    same(weight.grad.sum(1), [3, 0, 0, 0, 3])
+    assert_close(weight.grad.sum(1), [3, 0, 0, 0, 3])
 
 
 def test_embedding_scales_gradients_by_frequency():
     weight = normal(5, 3).requires_grad_()
     F.embedding(torch.tensor([[0, 1], [1, 4]]), weight, scale_grad_by_freq=True).sum().backward()
-    same(weight.grad[:, 0], [1, 1, 0, 0, 1])
+    assert_close(weight.grad[:, 0], [1, 1, 0, 0, 1])
 
 
 def test_embedding_shortens_long_rows_in_place():
     weight = torch.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
     F.embedding(torch.tensor([0, 1]), weight, max_norm=1.0)
-    same(weight, [[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]], 1e-6)
+    assert_close(weight, [[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]], 1e-6)
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
@@ -346,21 +346,21 @@ def test_bags_without_padding_and_empty_ones(mode):
     result = F.embedding_bag(indices, weight, offsets, mode=mode, padding_idx=5)
     rows = weight.numpy()
     combined = getattr(np, mode)(rows[[1, 2]], 0)
-    same(result, [combined, [0] * 3, [0] * 3, [0] * 3])
+    assert_close(result, [combined, [0] * 3, [0] * 3, [0] * 3])
     with_end = F.embedding_bag(indices, weight, torch.tensor([0, 3, 5]), mode=mode, include_last_offset=True)
-    same(with_end, [getattr(np, mode)(rows[[1, 5, 2]], 0), rows[5] * (2 if mode == "sum" else 1)])
+    assert_close(with_end, [getattr(np, mode)(rows[[1, 5, 2]], 0), rows[5] * (2 if mode == "sum" else 1)])
 
 
 def test_bags_scale_gradients_by_frequency():
     weight = normal(5, 3).requires_grad_()
     F.embedding_bag(torch.tensor([[0, 1], [1, 4]]), weight, mode="sum", scale_grad_by_freq=True).sum().backward()
-    same(weight.grad[:, 0], [1, 1, 0, 0, 1])
+    assert_close(weight.grad[:, 0], [1, 1, 0, 0, 1])
 
 
 def test_rows_of_indices_are_bags():
     weight = normal(6, 3)
     indices = torch.tensor([[1, 5], [2, 0]])
-    same(F.embedding_bag(indices, weight, mode="sum"), F.embedding(indices, weight).sum(1).numpy())
+    assert_close(F.embedding_bag(indices, weight, mode="sum"), F.embedding(indices, weight).sum(1).numpy())
 
 
 # --- normalization ------------------------------------------------------------------------------------------------
@@ -375,15 +375,15 @@ def test_running_statistics(function):
     found_mean, found_variance = x.numpy().mean(axes), x.numpy().var(axes, ddof=1)
     if function is F.instance_norm:
         found_mean, found_variance = found_mean.mean(0), found_variance.mean(0)
-    same(mean, 0.1 * found_mean)
-    same(variance, 0.9 + 0.1 * found_variance)
+    assert_close(mean, 0.1 * found_mean)
+    assert_close(variance, 0.9 + 0.1 * found_variance)
 
 
 def test_evaluation_uses_and_keeps_running_statistics():
     x, mean, variance = normal(4, 3), torch.tensor([1.0, 2.0, 3.0]).double(), torch.tensor([4.0, 1.0, 0.25]).double()
     result = F.batch_norm(x, mean, variance, eps=0.0)
-    same(result, (x.numpy() - [1, 2, 3]) / [2, 1, 0.5])
-    same(mean, [1, 2, 3])
+    assert_close(result, (x.numpy() - [1, 2, 3]) / [2, 1, 0.5])
+    assert_close(mean, [1, 2, 3])
 
 
 def test_norms_of_half_precision_compute_in_single():
@@ -391,7 +391,7 @@ def test_norms_of_half_precision_compute_in_single():
     result = F.layer_norm(x, (256,))
     wide = x.float().numpy()
     assert result.dtype is torch.float16
-    same(result.float(), (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True), 5e-3)
+    assert_close(result.float(), (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True), 5e-3)
 
 
 @pytest.mark.parametrize("norm", [
@@ -410,7 +410,7 @@ def test_norms_of_random_shapes_agree_with_their_formula(norm):
 def test_max_pool_gives_ties_to_the_first():
     x = torch.zeros(1, 1, 4, 4, requires_grad=True)
     F.max_pool2d(x, 2).sum().backward()
-    same(x.grad[0, 0], [[1, 0, 1, 0], [0] * 4, [1, 0, 1, 0], [0] * 4])
+    assert_close(x.grad[0, 0], [[1, 0, 1, 0], [0] * 4, [1, 0, 1, 0], [0] * 4])
 
 
 def test_pools_that_always_give_indices():
@@ -429,19 +429,19 @@ def test_pools_that_always_give_indices():
 def test_max_pool_of_minus_infinity_and_of_nan():
     x = torch.full((1, 1, 4), -math.inf).requires_grad_()
     F.max_pool1d(x, 3, 2, 1).sum().backward()
-    same(x.grad[0, 0], [1, 1, 0, 0])
+    assert_close(x.grad[0, 0], [1, 1, 0, 0])
     y = torch.tensor([[[1.0, math.nan, 2.0, math.nan]]]).requires_grad_()
     result = F.max_pool1d(y, 4)
     result.sum().backward()
     assert math.isnan(result.item())
-    same(y.grad[0, 0], [0, 0, 0, 1])
+    assert_close(y.grad[0, 0], [0, 0, 0, 1])
 
 
 def test_unpooling_undoes_pooling():
     x = normal(2, 3, 6, 4)
     result, indices = F.max_pool2d(x, 2, return_indices=True)
     back = F.max_unpool2d(result, indices, 2)
-    same(F.max_pool2d(back, 2), result.clamp_min(0).numpy())
+    assert_close(F.max_pool2d(back, 2), result.clamp_min(0).numpy())
     assert int((back != 0).sum()) == result.numel()
 
 
@@ -450,10 +450,10 @@ def test_fractional_pooling_takes_maxima_where_its_indices_say(pool, shape):
     x = normal(*shape)
     result, indices = pool(x, 2, output_ratio=(0.5,) * (len(shape) - 2), return_indices=True)
     assert result.shape[2:] == tuple(n // 2 for n in shape[2:])
-    same(x.flatten(2).gather(2, indices.flatten(2)), result.flatten(2).numpy())
+    assert_close(x.flatten(2).gather(2, indices.flatten(2)), result.flatten(2).numpy())
     samples = torch.zeros(2, 3, len(shape) - 2, dtype=torch.float64)
     again = [pool(x, 2, output_size=(2,) * (len(shape) - 2), _random_samples=samples) for _ in range(2)]
-    same(again[0], again[1].numpy())
+    assert_close(again[0], again[1].numpy())
 
 
 def test_fractional_windows_in_half_precision_round_at_each_step():
@@ -464,13 +464,13 @@ def test_fractional_windows_in_half_precision_round_at_each_step():
     samples = torch.full((1, 1, 2), float(sample), dtype=torch.float16)
     x = torch.arange(float(length)).reshape(1, 1, 1, length).half()
     _, indices = F.fractional_max_pool2d(x, (1, kernel), output_size=(1, size), return_indices=True, _random_samples=samples)
-    same(indices.flatten(), np.array(starts) + kernel - 1)
+    assert_close(indices.flatten(), np.array(starts) + kernel - 1)
 
 
 def test_a_window_with_nans_is_at_the_last_of_them():
     x = torch.tensor([[[[1.0, math.nan, 5.0], [math.nan, 2.0, 5.0], [0.0, 3.0, 4.0]]]])
     for pool in (lambda: F.fractional_max_pool2d(x, 2, 2, return_indices=True), lambda: F.adaptive_max_pool2d(x, 2, True)):
-        same(pool()[1].flatten(), [3, 1, 3, 5])
+        assert_close(pool()[1].flatten(), [3, 1, 3, 5])
 
 
 # --- resampling ---------------------------------------------------------------------------------------------------
@@ -484,15 +484,15 @@ def test_former_names_of_interpolate(function, options):
     x = normal(1, 2, 3, 4)
     with pytest.warns(UserWarning, match="deprecated"):
         result = function(x, scale_factor=2)
-    same(result, F.interpolate(x, scale_factor=2, **options).numpy())
+    assert_close(result, F.interpolate(x, scale_factor=2, **options).numpy())
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 def test_constant_images_stay_constant(mode):
     x = torch.full((1, 1, 5, 7), 3.0)
     for options in ({}, {"align_corners": True}, {"antialias": True}):
-        same(F.interpolate(x, (3, 4), mode=mode, **options), np.full((1, 1, 3, 4), 3.0), 1e-5)
-        same(F.interpolate(x, (9, 8), mode=mode, **options), np.full((1, 1, 9, 8), 3.0), 1e-5)
+        assert_close(F.interpolate(x, (3, 4), mode=mode, **options), np.full((1, 1, 3, 4), 3.0), 1e-5)
+        assert_close(F.interpolate(x, (9, 8), mode=mode, **options), np.full((1, 1, 9, 8), 3.0), 1e-5)
 
 
 def test_infinities_stay_where_they_are():
@@ -514,7 +514,7 @@ def test_the_identity_grid_gives_the_image(mode, align_corners):
     x = normal(2, 3, 4, 5)
     identity = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]]).double().expand(2, 2, 3)
     grid = F.affine_grid(identity, x.shape, align_corners=align_corners)
-    same(F.grid_sample(x, grid, mode=mode, align_corners=align_corners), x.numpy())
+    assert_close(F.grid_sample(x, grid, mode=mode, align_corners=align_corners), x.numpy())
 
 
 @pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
@@ -576,15 +576,15 @@ def test_multi_head_attention(heads, shared, need_weights):
     q, k, v = {"all": (q, q, q), "key and value": (q, k, k), "none": (q, k, v)}[shared]
     wanted, shares = expected(q, k, v)
     result, weights = run(q, k, v, need_weights=need_weights)
-    same(result, wanted)
+    assert_close(result, wanted)
     if need_weights:
-        same(weights, shares.mean(0))
+        assert_close(weights, shares.mean(0))
     else:
         assert weights is None
     batch = [t.unsqueeze(1).expand(-1, 2, -1) for t in (q, k, v)]
     batch = [batch[0]] * 3 if shared == "all" else [batch[0], batch[1], batch[1]] if shared == "key and value" else batch
     result, _ = run(*batch, need_weights=need_weights)
-    same(result, np.stack([wanted, wanted], 1))
+    assert_close(result, np.stack([wanted, wanted], 1))
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
@@ -594,17 +594,17 @@ def test_masks_of_attention(heads, need_weights):
     causal = np.triu(np.full((4, 4), -np.inf), 1)
     wanted, _ = expected(x, x, x, mask=causal)
     for mask in (torch.tensor(causal), torch.tensor(causal < 0)):
-        same(run(x, x, x, attn_mask=mask, need_weights=need_weights)[0], wanted)
-        same(run(x, x, x, attn_mask=mask, need_weights=need_weights, is_causal=True)[0], wanted)
+        assert_close(run(x, x, x, attn_mask=mask, need_weights=need_weights)[0], wanted)
+        assert_close(run(x, x, x, attn_mask=mask, need_weights=need_weights, is_causal=True)[0], wanted)
     padding = torch.tensor([False, False, False, True])
     wanted, _ = expected(x, x, x, mask=np.where(padding.numpy(), -np.inf, 0) + causal)
-    same(run(x, x, x, attn_mask=torch.tensor(causal < 0), key_padding_mask=padding, need_weights=need_weights)[0], wanted)
+    assert_close(run(x, x, x, attn_mask=torch.tensor(causal < 0), key_padding_mask=padding, need_weights=need_weights)[0], wanted)
 
 
 def test_attention_weights_of_each_head(heads):
     run, expected = heads
     x = normal(3, 8)
-    same(run(x, x, x, average_attn_weights=False)[1], expected(x, x, x)[1])
+    assert_close(run(x, x, x, average_attn_weights=False)[1], expected(x, x, x)[1])
 
 
 def test_bad_masks_of_attention(heads):
@@ -621,7 +621,7 @@ def test_bad_masks_of_attention(heads):
 def test_grouped_queries_share_keys_and_values():
     q, k, v = normal(2, 6, 3, 4), normal(2, 3, 5, 4, seed=1), normal(2, 3, 5, 4, seed=2)
     result = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
-    same(result, F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)).numpy())
+    assert_close(result, F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)).numpy())
 
 
 def test_what_attention_refuses():
@@ -660,7 +660,7 @@ def test_backward_through_a_convolution_twice():
     x, w = normal(2, 3, 5, 5).requires_grad_(), normal(4, 3, 3, 3).requires_grad_()
     result = F.conv2d(x, w).square().sum()
     first = torch.autograd.grad(result, w, retain_graph=True)[0]
-    same(torch.autograd.grad(result, w)[0], first.numpy())
+    assert_close(torch.autograd.grad(result, w)[0], first.numpy())
 
 
 # --- the surface --------------------------------------------------------------------------------------------------

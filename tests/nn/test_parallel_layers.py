@@ -242,16 +242,16 @@ def floats(value: Any) -> list[torch.Tensor]:
     return [] if value is None else [tensor for part in value for tensor in floats(part)]
 
 
-def same(found: Any, expected: Any) -> None:
+def assert_close(found: Any, expected: Any) -> None:
     if isinstance(expected, torch.Tensor):
         assert found.device == torch.empty(0, device="cpu:0").device
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     elif expected is not None:
         for actual, wanted in zip(found, expected, strict=True):
-            same(actual, wanted)
+            assert_close(actual, wanted)
 
 
-def check(make: Callable[[], nn.Module], given: Callable[[], Any], devices: list[torch.device]) -> None:
+def assert_layer_agrees(make: Callable[[], nn.Module], given: Callable[[], Any], devices: list[torch.device]) -> None:
     torch.manual_seed(0)
     alone, inputs = make(), given()
     inputs = list(inputs) if isinstance(inputs, tuple) else [inputs]
@@ -263,7 +263,7 @@ def check(make: Callable[[], nn.Module], given: Callable[[], Any], devices: list
     buffers = [copy.deepcopy(dict(alone.named_buffers())) for _ in devices]  # each device starts from the network's
     outputs = [torch.func.functional_call(alone, buffers[number], part) for number, part in enumerate(parts)]
     expected, found = joined(outputs), together(*wanted)
-    same(found, expected)
+    assert_close(found, expected)
     for result in (expected, found):
         total = sum(
             (values * torch.linspace(1, 2, max(values.numel(), 1)).reshape(values.shape)).sum() for values in floats(result)
@@ -273,12 +273,12 @@ def check(make: Callable[[], nn.Module], given: Callable[[], Any], devices: list
     for here, there in zip([*wanted, *together.module.parameters()], [*mine, *alone.parameters()], strict=True):
         assert (here.grad is None) == (there.grad is None)
         if there.grad is not None:
-            same(here.grad, there.grad)
+            assert_close(here.grad, there.grad)
     for name, there in buffers[0].items():  # the network's own are those of the first device
-        same(dict(together.module.named_buffers())[name], there)
+        assert_close(dict(together.module.named_buffers())[name], there)
 
 
-def main(count: int) -> None:
+def assert_cases(count: int) -> None:
     import warnings
 
     warnings.simplefilter("ignore")
@@ -286,7 +286,7 @@ def main(count: int) -> None:
     failed = []
     for name, make, given in CASES:
         try:
-            check(make, given, devices)
+            assert_layer_agrees(make, given, devices)
         except Exception as error:
             failed.append(f"{name}: {type(error).__name__}: {error}")
     sys.exit("\n".join(failed) or 0)
@@ -314,4 +314,4 @@ def test_lazy_layers_have_to_be_made_first() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    assert_cases(int(sys.argv[1]))

@@ -25,7 +25,7 @@ def lists(count=1, seed=0):
     return [[torch.tensor(array) for array in group] for group in arrays], arrays
 
 
-def close(results, expected):
+def assert_close(results, expected):
     assert len(results) == len(expected)
     for result, value in zip(results, expected, strict=True):
         np.testing.assert_allclose(np.asarray(result.detach()), value, rtol=1e-12)
@@ -37,9 +37,9 @@ def test_functions_of_one_list(name):
     expected = [getattr(np, name)(array) for array in arrays]
     results = getattr(torch, f"_foreach_{name}")(tensors)
     assert type(results) is tuple
-    close(results, expected)
+    assert_close(results, expected)
     assert getattr(torch, f"_foreach_{name}_")(tensors) is tensors
-    close(tensors, expected)
+    assert_close(tensors, expected)
 
 
 def test_all_of_them_are_there():
@@ -57,39 +57,39 @@ def test_two_operands(name, operand):
     values = {"number": 0.5, "numbers": [0.25, 0.75], "list": others, "0-d tensor": torch.tensor(0.5, dtype=torch.float64)}
     right = {"number": [0.5, 0.5], "numbers": [0.25, 0.75], "list": other_arrays, "0-d tensor": [0.5, 0.5]}
     expected = [BINARY[name](a, b) for a, b in zip(arrays, right[operand], strict=True)]
-    close(getattr(torch, f"_foreach_{name}")(tensors, values[operand]), expected)
+    assert_close(getattr(torch, f"_foreach_{name}")(tensors, values[operand]), expected)
     assert getattr(torch, f"_foreach_{name}_")(tensors, values[operand]) is tensors
-    close(tensors, expected)
+    assert_close(tensors, expected)
 
 
 def test_alpha_and_factors():
     (a, b, c), (x, y, z) = lists(3)
-    close(torch._foreach_add(a, b, alpha=3), [i + 3 * j for i, j in zip(x, y, strict=True)])
-    close(torch._foreach_sub(a, b, alpha=3), [i - 3 * j for i, j in zip(x, y, strict=True)])
-    close(torch._foreach_add(a, torch.tensor(2.0), alpha=3), [i + 6 for i in x])
+    assert_close(torch._foreach_add(a, b, alpha=3), [i + 3 * j for i, j in zip(x, y, strict=True)])
+    assert_close(torch._foreach_sub(a, b, alpha=3), [i - 3 * j for i, j in zip(x, y, strict=True)])
+    assert_close(torch._foreach_add(a, torch.tensor(2.0), alpha=3), [i + 6 for i in x])
     for factor, factors in ((2, [2, 2]), ([2.0, 3.0], [2, 3]), (torch.tensor([2.0, 3.0]), [2, 3])):
         products = [i + f * j * k for i, j, k, f in zip(x, y, z, factors, strict=True)]
         quotients = [i + f * j / k for i, j, k, f in zip(x, y, z, factors, strict=True)]
-        close(torch._foreach_addcmul(a, b, c, factor), products)
-        close(torch._foreach_addcdiv(a, b, c, factor), quotients)
+        assert_close(torch._foreach_addcmul(a, b, c, factor), products)
+        assert_close(torch._foreach_addcdiv(a, b, c, factor), quotients)
         for name, expected in (("addcmul_", products), ("addcdiv_", quotients)):
             copy = list(torch._foreach_clone(a))
             assert getattr(torch, f"_foreach_{name}")(copy, b, c, factor) is copy
-            close(copy, expected)
+            assert_close(copy, expected)
     for weight, weights in ((0.25, [0.25, 0.25]), ([0.25, 0.75], [0.25, 0.75]), (c, z)):
         expected = [i + w * (j - i) for i, j, w in zip(x, y, weights, strict=True)]
-        close(torch._foreach_lerp(a, b, weight), expected)
+        assert_close(torch._foreach_lerp(a, b, weight), expected)
         copy = list(torch._foreach_clone(a))
         torch._foreach_lerp_(copy, b, weight)
-        close(copy, expected)
+        assert_close(copy, expected)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3, float("inf"), float("-inf")])
 def test_norms(order):
     (tensors,), (arrays,) = lists()
-    close(torch._foreach_norm(tensors, order), [np.linalg.norm(array.ravel(), order) for array in arrays])
+    assert_close(torch._foreach_norm(tensors, order), [np.linalg.norm(array.ravel(), order) for array in arrays])
     if abs(order) < 10:
-        close(torch._foreach_powsum(tensors, order), [(np.abs(array) ** order).sum() for array in arrays])
+        assert_close(torch._foreach_powsum(tensors, order), [(np.abs(array) ** order).sum() for array in arrays])
 
 
 def test_norms_in_another_dtype():
@@ -99,15 +99,15 @@ def test_norms_in_another_dtype():
 
 def test_the_others():
     (tensors, sources), (arrays, _) = lists(2)
-    close(torch._foreach_max(tensors), [array.max() for array in arrays])
-    close(torch._foreach_pow(2.0, tensors), [2.0**array for array in arrays])
-    close(torch._foreach_mm([tensors[1]], [sources[1]]), [np.asarray(tensors[1]) @ np.asarray(sources[1])])
+    assert_close(torch._foreach_max(tensors), [array.max() for array in arrays])
+    assert_close(torch._foreach_pow(2.0, tensors), [2.0**array for array in arrays])
+    assert_close(torch._foreach_mm([tensors[1]], [sources[1]]), [np.asarray(tensors[1]) @ np.asarray(sources[1])])
     copies = torch._foreach_clone(tensors, memory_format=torch.contiguous_format)
     assert all(copy is not t for copy, t in zip(copies, tensors, strict=True))
     assert torch._foreach_copy_(tensors, sources) is tensors
-    close(tensors, [np.asarray(t) for t in sources])
+    assert_close(tensors, [np.asarray(t) for t in sources])
     torch._foreach_zero_(tensors)
-    close(tensors, [np.zeros(3), np.zeros((2, 2))])
+    assert_close(tensors, [np.zeros(3), np.zeros((2, 2))])
     whole = torch.ones(2, dtype=torch.long)
     assert torch.addcmul(whole, whole, whole, value=0.5).tolist() == [1, 1]  # the value is cast, to 0
     assert torch._foreach_add([torch.ones(2), whole], 1.5)[1].dtype is torch.float32
@@ -116,10 +116,12 @@ def test_the_others():
 
 def test_by_name():
     (a, b), (x, y) = lists(2)
-    close(torch._foreach_add(self=a, other=b), [i + j for i, j in zip(x, y, strict=True)])
-    close(torch._foreach_mul(a, scalars=[2, 3]), [2 * x[0], 3 * x[1]])
-    close(torch._foreach_sub(a, scalar=1), [i - 1 for i in x])
-    close(torch._foreach_addcmul(self=a, tensor1=b, tensor2=b, value=2), [i + 2 * j * j for i, j in zip(x, y, strict=True)])
+    assert_close(torch._foreach_add(self=a, other=b), [i + j for i, j in zip(x, y, strict=True)])
+    assert_close(torch._foreach_mul(a, scalars=[2, 3]), [2 * x[0], 3 * x[1]])
+    assert_close(torch._foreach_sub(a, scalar=1), [i - 1 for i in x])
+    assert_close(
+        torch._foreach_addcmul(self=a, tensor1=b, tensor2=b, value=2), [i + 2 * j * j for i, j in zip(x, y, strict=True)]
+    )
 
 
 @pytest.mark.parametrize(

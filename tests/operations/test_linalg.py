@@ -29,7 +29,7 @@ def positive(A):
     return A @ A.mH + A.shape[-1] * eye(A.shape[-1], A.dtype)
 
 
-def close(one, other, tolerance=1e-9):
+def assert_close(one, other, tolerance=1e-9):
     one = one.detach().resolve_conj().numpy() if isinstance(one, torch.Tensor) else one
     other = other.detach().resolve_conj().numpy() if isinstance(other, torch.Tensor) else other
     np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
@@ -53,21 +53,21 @@ def test_as_numpy(name, shape, dtype):
         return
     actual, expected = getattr(LA, name)(A), REFERENCES[name](A.numpy())
     for one, other in zip(*([x] if not isinstance(x, tuple) else x for x in (actual, expected)), strict=True):
-        close(one, other)
+        assert_close(one, other)
 
 
 @pytest.mark.parametrize("ord", [None, "fro", "nuc", 1, -1, 2, -2, INF, -INF])
 def test_norm_of_matrices_as_numpy(ord):
     A = random(3, 4)
-    close(LA.norm(A, ord), np.linalg.norm(A.numpy(), ord))
-    close(LA.norm(A.T.reshape(4, 3), ord, (0, 1), keepdim=True), np.linalg.norm(A.numpy().T, ord, (0, 1), keepdims=True))
+    assert_close(LA.norm(A, ord), np.linalg.norm(A.numpy(), ord))
+    assert_close(LA.norm(A.T.reshape(4, 3), ord, (0, 1), keepdim=True), np.linalg.norm(A.numpy().T, ord, (0, 1), keepdims=True))
 
 
 @pytest.mark.parametrize("ord", [0, 0.5, 1, -1, 2, 3, INF, -INF])
 def test_norm_of_vectors_as_numpy(ord):
     A = random(3, 4)
-    close(LA.vector_norm(A, ord, 1), np.linalg.norm(A.numpy(), ord, 1))
-    close(LA.norm(A[0], ord), np.linalg.norm(A[0].numpy(), ord))
+    assert_close(LA.vector_norm(A, ord, 1), np.linalg.norm(A.numpy(), ord, 1))
+    assert_close(LA.norm(A[0], ord), np.linalg.norm(A[0].numpy(), ord))
 
 
 def test_norm_takes_a_dtype():
@@ -100,7 +100,7 @@ def test_einsum_as_numpy(equation, shapes, installed, monkeypatch):
     if not installed:
         monkeypatch.setitem(sys.modules, "opt_einsum", None)
     operands = [random(*shape, seed=number) for number, shape in enumerate(shapes)]
-    close(torch.einsum(equation, *operands), np.einsum(equation, *(operand.numpy() for operand in operands)))
+    assert_close(torch.einsum(equation, *operands), np.einsum(equation, *(operand.numpy() for operand in operands)))
     if all(operand.numel() for operand in operands):
         assert torch.autograd.gradcheck(
             lambda *given: torch.einsum(equation, *given), [operand.requires_grad_() for operand in operands]
@@ -115,14 +115,14 @@ def test_einsum_by_sublists():
 
 def test_products_as_numpy():
     a, b = random(2, 3, 4), random(4, 3, 5)
-    close(torch.tensordot(a, b, ([1, 2], [1, 0])), np.tensordot(a.numpy(), b.numpy(), ([1, 2], [1, 0])))
-    close(torch.tensordot(a, b, 1), np.tensordot(a.numpy(), b.numpy(), 1))
-    close(torch.kron(a, b[0]), np.kron(a.numpy(), b[0].numpy()))
-    close(torch.inner(a, random(4)), np.inner(a.numpy(), random(4).numpy()))
+    assert_close(torch.tensordot(a, b, ([1, 2], [1, 0])), np.tensordot(a.numpy(), b.numpy(), ([1, 2], [1, 0])))
+    assert_close(torch.tensordot(a, b, 1), np.tensordot(a.numpy(), b.numpy(), 1))
+    assert_close(torch.kron(a, b[0]), np.kron(a.numpy(), b[0].numpy()))
+    assert_close(torch.inner(a, random(4)), np.inner(a.numpy(), random(4).numpy()))
     x, y = random(2, 3), random(2, 3, seed=1)
-    close(LA.cross(x, y), np.cross(x.numpy(), y.numpy()))
-    close(LA.vander(x[0], N=5), np.vander(x[0].numpy(), 5, increasing=True))
-    close(LA.multi_dot([x, a[0], b[:, 0, :2].reshape(4, 2)]), x.numpy() @ a[0].numpy() @ b[:, 0, :2].numpy())
+    assert_close(LA.cross(x, y), np.cross(x.numpy(), y.numpy()))
+    assert_close(LA.vander(x[0], N=5), np.vander(x[0].numpy(), 5, increasing=True))
+    assert_close(LA.multi_dot([x, a[0], b[:, 0, :2].reshape(4, 2)]), x.numpy() @ a[0].numpy() @ b[:, 0, :2].numpy())
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, INF])
@@ -130,7 +130,7 @@ def test_products_as_numpy():
 def test_cdist(n, p):
     x, y = random(2, n, 3), random(5, 3)
     difference = np.abs(x.numpy()[:, :, None] - y.numpy())
-    close(torch.cdist(x, y, p), np.linalg.norm(difference, p, -1), 1e-7)
+    assert_close(torch.cdist(x, y, p), np.linalg.norm(difference, p, -1), 1e-7)
 
 
 # --- by the equations ---------------------------------------------------------------------------------------------
@@ -141,56 +141,56 @@ def test_cdist(n, p):
 def test_factors_multiply_to_the_matrix(shape, dtype):
     A = random(*shape, dtype=dtype)
     Q, R = LA.qr(A)
-    close(Q @ R, A)
-    close(Q.mH @ Q, eye(Q.shape[-1], dtype).expand(*Q.shape[:-2], Q.shape[-1], Q.shape[-1]))
+    assert_close(Q @ R, A)
+    assert_close(Q.mH @ Q, eye(Q.shape[-1], dtype).expand(*Q.shape[:-2], Q.shape[-1], Q.shape[-1]))
     U, S, Vh = LA.svd(A, full_matrices=False)
-    close((U * S.unsqueeze(-2)) @ Vh, A)
+    assert_close((U * S.unsqueeze(-2)) @ Vh, A)
     P, L, V = LA.lu(A)
-    close(P @ L @ V, A)
-    close(torch.lu_unpack(*torch.lu(A))[1], L)
+    assert_close(P @ L @ V, A)
+    assert_close(torch.lu_unpack(*torch.lu(A))[1], L)
     if shape[-2] >= shape[-1]:
         a, tau = torch.geqrf(A)
-        close(torch.orgqr(a, tau) @ a[..., : shape[-1], :].triu(), A)
-        close(torch.ormqr(a, tau, A, transpose=True)[..., : shape[-1], :], a[..., : shape[-1], :].triu())
+        assert_close(torch.orgqr(a, tau) @ a[..., : shape[-1], :].triu(), A)
+        assert_close(torch.ormqr(a, tau, A, transpose=True)[..., : shape[-1], :], a[..., : shape[-1], :].triu())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_eigenvectors(dtype):
     A = random(2, 4, 4, dtype=dtype)
     L, V = LA.eig(A)
-    close(A.to(torch.complex128) @ V, V * L.unsqueeze(-2))
+    assert_close(A.to(torch.complex128) @ V, V * L.unsqueeze(-2))
     H = A + A.mH
     for half, given in (("L", H.tril()), ("U", H.triu())):
         values, vectors = LA.eigh(given, half)
-        close(H @ vectors, vectors * values.unsqueeze(-2))
-        close(LA.eigvalsh(given, half), values)
+        assert_close(H @ vectors, vectors * values.unsqueeze(-2))
+        assert_close(LA.eigvalsh(given, half), values)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 3, 40])
 def test_solutions_solve(n, dtype):
     A, B = random(2, n, n, dtype=dtype), random(n, 3, dtype=dtype)
-    close(A @ LA.solve(A, B), B.expand(2, n, 3), 1e-8)
-    close(LA.solve(A, B.mT, left=False) @ A, B.mT.expand(2, 3, n), 1e-8)
+    assert_close(A @ LA.solve(A, B), B.expand(2, n, 3), 1e-8)
+    assert_close(LA.solve(A, B.mT, left=False) @ A, B.mT.expand(2, 3, n), 1e-8)
     LU, pivots = LA.lu_factor(A)
-    close(A @ LA.lu_solve(LU, pivots, B), B.expand(2, n, 3), 1e-8)
-    close(A.mH @ LA.lu_solve(LU, pivots, B, adjoint=True), B.expand(2, n, 3), 1e-8)
+    assert_close(A @ LA.lu_solve(LU, pivots, B), B.expand(2, n, 3), 1e-8)
+    assert_close(A.mH @ LA.lu_solve(LU, pivots, B, adjoint=True), B.expand(2, n, 3), 1e-8)
     S = positive(A)
-    close(S @ torch.cholesky_solve(B, LA.cholesky(S)), B.expand(2, n, 3), 1e-8)
-    close(S @ torch.cholesky_inverse(LA.cholesky(S, upper=True), upper=True), eye(n, dtype).expand(2, n, n), 1e-8)
+    assert_close(S @ torch.cholesky_solve(B, LA.cholesky(S)), B.expand(2, n, 3), 1e-8)
+    assert_close(S @ torch.cholesky_inverse(LA.cholesky(S, upper=True), upper=True), eye(n, dtype).expand(2, n, n), 1e-8)
     T = S.tril() / n
-    close(T @ LA.solve_triangular(S / n, B, upper=False), B.expand(2, n, 3), 1e-8)
-    close(LA.solve_triangular(S / n, B.mT, upper=False, left=False) @ T, B.mT.expand(2, 3, n), 1e-8)
+    assert_close(T @ LA.solve_triangular(S / n, B, upper=False), B.expand(2, n, 3), 1e-8)
+    assert_close(LA.solve_triangular(S / n, B.mT, upper=False, left=False) @ T, B.mT.expand(2, 3, n), 1e-8)
     H = A + A.mT
-    close(H @ LA.ldl_solve(*LA.ldl_factor(H), B), B.expand(2, n, 3), 1e-8)
+    assert_close(H @ LA.ldl_solve(*LA.ldl_factor(H), B), B.expand(2, n, 3), 1e-8)
 
 
 def test_without_scipy(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
     A, B = random(2, 40, 40), random(40, 3)
     P, L, U = LA.lu(A)
-    close(P @ L @ U, A)
-    close(A @ LA.lu_solve(*LA.lu_factor(A), B), B.expand(2, 40, 3), 1e-8)
+    assert_close(P @ L @ U, A)
+    assert_close(A @ LA.lu_solve(*LA.lu_factor(A), B), B.expand(2, 40, 3), 1e-8)
     with pytest.raises(RuntimeError, match=r"pip install flambeau\[linalg\]"):
         LA.ldl_factor(A)
 
@@ -205,21 +205,21 @@ def test_zero_on_the_diagonal_of_a_triangle():
 def test_least_squares_meets_the_normal_equations():
     A, B = random(2, 5, 3), random(2, 5, 2)
     X, residuals, rank, values = LA.lstsq(A, B, driver="gelsd")
-    close(A.mT @ (A @ X), A.mT @ B)
-    close(residuals, ((A @ X - B) ** 2).sum(-2))
-    close(values, LA.svdvals(A))
+    assert_close(A.mT @ (A @ X), A.mT @ B)
+    assert_close(residuals, ((A @ X - B) ** 2).sum(-2))
+    assert_close(values, LA.svdvals(A))
     assert rank.tolist() == [3, 3]
     deficient = A[0] @ torch.tensor([[1.0, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=torch.float64)
-    close(LA.lstsq(deficient, B[0]).solution, np.linalg.lstsq(deficient.numpy(), B[0].numpy(), rcond=None)[0])
+    assert_close(LA.lstsq(deficient, B[0]).solution, np.linalg.lstsq(deficient.numpy(), B[0].numpy(), rcond=None)[0])
     assert LA.lstsq(deficient, B[0]).rank == 2
 
 
 def test_powers_and_exponential():
     A = random(2, 3, 3)
-    close(LA.matrix_power(A, 5), A @ A @ A @ A @ A)
-    close(LA.matrix_power(A, -2) @ A @ A, eye(3).expand(2, 3, 3), 1e-8)
+    assert_close(LA.matrix_power(A, 5), A @ A @ A @ A @ A)
+    assert_close(LA.matrix_power(A, -2) @ A @ A, eye(3).expand(2, 3, 3), 1e-8)
     values, vectors = LA.eigh(20 * (A + A.mT))
-    close(
+    assert_close(
         LA.matrix_exp(20 * (A + A.mT)) / values.amax().exp(),
         (vectors * (values - values.amax()).exp().unsqueeze(-2)) @ vectors.mT,
     )
@@ -237,22 +237,22 @@ def test_exponential_in_single_precision(scale):
 
 def test_tensors_as_matrices():
     A = random(2, 3, 6)
-    close(torch.tensordot(LA.tensorinv(A, 2), A, 2), eye(6))
+    assert_close(torch.tensordot(LA.tensorinv(A, 2), A, 2), eye(6))
     X = LA.tensorsolve(A, random(2, 3, seed=1))
-    close(torch.tensordot(A, X, 1), random(2, 3, seed=1))
+    assert_close(torch.tensordot(A, X, 1), random(2, 3, seed=1))
 
 
 def test_low_rank():
     A = random(20, 3) @ random(3, 10)
     U, S, V = torch.svd_lowrank(A, 3)
-    close((U * S) @ V.mT, A)
-    close(torch.pca_lowrank(A, 3)[1], LA.svdvals(A - A.mean(0))[:3])
+    assert_close((U * S) @ V.mT, A)
+    assert_close(torch.pca_lowrank(A, 3)[1], LA.svdvals(A - A.mean(0))[:3])
     G = positive(random(8, 8))
     values, vectors = torch.lobpcg(G, 2)
-    close(G @ vectors, vectors * values)
+    assert_close(G @ vectors, vectors * values)
     B = positive(random(8, 8, seed=1))
     values, vectors = torch.lobpcg(G, 2, B, largest=False)
-    close(G @ vectors, B @ vectors * values)
+    assert_close(G @ vectors, B @ vectors * values)
 
 
 # --- singular matrices, other failures ----------------------------------------------------------------------------
@@ -293,10 +293,10 @@ def test_determinant_of_singular_matrices_has_a_gradient():
 def test_singular_values_of_the_identity_have_a_gradient():
     A = torch.eye(3, requires_grad=True)
     LA.svd(A).S.sum().backward()
-    close(A.grad, torch.eye(3))
+    assert_close(A.grad, torch.eye(3))
     B = torch.eye(3, requires_grad=True)
     LA.eigh(B).eigenvalues.sum().backward()
-    close(B.grad, torch.eye(3))
+    assert_close(B.grad, torch.eye(3))
 
 
 @pytest.mark.parametrize("call, message", [
@@ -320,10 +320,10 @@ def test_out():
         expected = getattr(LA, name)(A)
         out = torch.empty(expected.shape, dtype=torch.float64)
         assert getattr(LA, name)(A, out=out) is out
-        close(out, expected)
+        assert_close(out, expected)
     Q, R = torch.empty(3, 3).double(), torch.empty(3, 3).double()
     LA.qr(A, out=(Q, R))
-    close(Q @ R, A)
+    assert_close(Q @ R, A)
 
 
 # --- derivatives --------------------------------------------------------------------------------------------------
@@ -400,13 +400,13 @@ def test_least_squares_are_one_operation(driver):
         assert result.grad_fn.name() == "LinalgLstsqBackward0"
         assert len(result.grad_fn.next_functions) == 2
     (slopes,) = torch.autograd.grad(found.residuals.sum(), B)
-    close(slopes, 2 * (B - A @ found.solution).detach() if driver != "gelsy" else torch.zeros(4, 2).double())
+    assert_close(slopes, 2 * (B - A @ found.solution).detach() if driver != "gelsy" else torch.zeros(4, 2).double())
 
 
 def test_a_power_of_zero_has_a_gradient_of_zero():
     A = random(2, 3, 3).requires_grad_()
     result = LA.matrix_power(A, 0)
-    close(result, np.broadcast_to(np.eye(3), (2, 3, 3)))
+    assert_close(result, np.broadcast_to(np.eye(3), (2, 3, 3)))
     assert result.grad_fn.name().endswith("CopyBackwards") and result.is_contiguous()
     assert not torch.autograd.grad(result.sum(), A)[0].any()
 
@@ -432,8 +432,8 @@ def test_the_slope_of_a_norm_at_zero_where_it_does_not_bend(p):
 @pytest.mark.parametrize(("p", "second"), [(1.5, [NAN, 0]), (2, [1 / 3, 0]), (3, [0, 0]), (0.5, [NAN, 0])])
 def test_derivatives_of_a_norm_where_one_element_is_zero(p, second):
     slopes = derivatives_of_norm([0.0, 3.0], p)
-    close(slopes[0], np.array([0.0, 1.0]))
-    close(slopes[1], np.array(second), 1e-12)
+    assert_close(slopes[0], np.array([0.0, 1.0]))
+    assert_close(slopes[1], np.array(second), 1e-12)
 
 
 def test_derivative_of_the_largest_norm_of_nan():
@@ -463,7 +463,7 @@ def test_derivatives_by_a_cholesky_factor_are_those_by_all_its_elements(name, up
         return first, *torch.autograd.grad((first * first.conj()).real.sum(), factor)
 
     for ours, wanted in zip(derivatives(solved), derivatives(by_all_elements), strict=True):
-        close(ours, wanted, 1e-8)
+        assert_close(ours, wanted, 1e-8)
         assert (ours.tril(-1) if upper else ours.triu(1)).abs().sum() > 1e-3
 
 
@@ -486,8 +486,8 @@ def test_exponential_of_half_precision_overflows_only_where_its_result_does(dtyp
     wide = A.detach().double().requires_grad_()
     expected = LA.matrix_exp(wide)
     assert exponential.dtype is slopes.dtype is dtype
-    close(exponential.double(), expected, 0.01)
-    close(slopes.double(), torch.autograd.grad(expected.sum(), wide)[0], 0.01)
+    assert_close(exponential.double(), expected, 0.01)
+    assert_close(slopes.double(), torch.autograd.grad(expected.sum(), wide)[0], 0.01)
 
 
 # --- names of old -------------------------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def test_lu_with_info_is_a_named_tuple():
     A = random(2, 3, 3)
     found = torch.lu(A, get_infos=True)
     assert repr(found).startswith("torch.return_types._lu_with_info(\nLU=tensor(")
-    close(found.LU, LA.lu_factor(A).LU)
+    assert_close(found.LU, LA.lu_factor(A).LU)
     assert found.pivots is found[1] and found.info.tolist() == [0, 0]
     assert type(torch.lu(A)) is tuple
     given = [torch.empty(0), torch.empty(0, dtype=torch.int32), torch.empty(0, dtype=torch.int32)]
@@ -508,13 +508,13 @@ def test_lu_with_info_is_a_named_tuple():
 def test_names_of_old():
     A = random(2, 3, 3)
     LU, pivots = torch.btrifact(A)
-    close(torch.btrisolve(torch.ones(2, 3).double(), LU, pivots), LA.solve(A, torch.ones(2, 3).double()))
+    assert_close(torch.btrisolve(torch.ones(2, 3).double(), LU, pivots), LA.solve(A, torch.ones(2, 3).double()))
     values, vectors = A[0].add(A[0].T).symeig(eigenvectors=True)
-    close((A[0] + A[0].T) @ vectors, vectors * values)
+    assert_close((A[0] + A[0].T) @ vectors, vectors * values)
     tall, right = random(4, 2), random(4, 1)
     X, _ = torch.gels(right, tall)
-    close(X[:2], LA.lstsq(tall, right).solution)
-    close((X[2:] ** 2).sum(), ((tall @ X[:2] - right) ** 2).sum())
+    assert_close(X[:2], LA.lstsq(tall, right).solution)
+    assert_close((X[2:] ** 2).sum(), ((tall @ X[:2] - right) ** 2).sum())
     with pytest.raises(RuntimeError, match=r"torch\.linalg\.solve"):
         torch.solve(right, tall)
 

@@ -54,21 +54,21 @@ def numbers(torch, run):
     ]
 
 
-def agree(run):
+def assert_checkpoint_agrees(run):
     for got, wanted in zip(numbers(ours, run), numbers(theirs, run), strict=True):
         np.testing.assert_allclose(got, wanted, 1e-9, 1e-9)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_checkpoint(options):
-    agree(lambda checkpoint, model, x: checkpoint.checkpoint(model, x, **options))
-    agree(lambda checkpoint, model, x: model[5:](checkpoint.checkpoint(model[:5], x, **options)))
+    assert_checkpoint_agrees(lambda checkpoint, model, x: checkpoint.checkpoint(model, x, **options))
+    assert_checkpoint_agrees(lambda checkpoint, model, x: model[5:](checkpoint.checkpoint(model[:5], x, **options)))
 
 
 @pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
 @pytest.mark.parametrize("segments", [1, 2, 3])
 def test_sequential(options, segments):
-    agree(lambda checkpoint, model, x: checkpoint.checkpoint_sequential(model, segments, x, **options))
+    assert_checkpoint_agrees(lambda checkpoint, model, x: checkpoint.checkpoint_sequential(model, segments, x, **options))
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -77,7 +77,7 @@ def test_early_stop(early):
         with checkpoint.set_checkpoint_early_stop(early):
             return checkpoint.checkpoint(model, x, use_reentrant=False)
 
-    agree(run)
+    assert_checkpoint_agrees(run)
 
 
 def test_nested():
@@ -85,7 +85,7 @@ def test_nested():
         inner = lambda y: checkpoint.checkpoint(model[2:6], y, use_reentrant=False).sin()  # noqa: E731
         return model[6:](checkpoint.checkpoint(lambda y: inner(model[:2](y)), x, use_reentrant=False))
 
-    agree(run)
+    assert_checkpoint_agrees(run)
 
 
 def changing(torch, **options):

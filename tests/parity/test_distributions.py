@@ -130,7 +130,7 @@ def array(tensor):
     return np.asarray(tensor.detach().tolist(), dtype=np.float64)
 
 
-def agree(ours, theirs, rtol=2e-5, atol=2e-5):
+def assert_agree(ours, theirs, rtol=2e-5, atol=2e-5):
     if isinstance(theirs, str):
         assert isinstance(ours, str) and ours == theirs
     else:
@@ -156,7 +156,7 @@ def test_moments(name, kwargs, moment):
         attribute = getattr(make(lib, name, kwargs)[0], moment)
         return attribute() if callable(attribute) else attribute
 
-    agree(attempt(value, flambeau), attempt(value, torch))
+    assert_agree(attempt(value, flambeau), attempt(value, torch))
 
 
 def draws(lib, distribution, method):
@@ -170,7 +170,7 @@ def test_draws_from_one_seed(name, kwargs):
     for method in ("sample", "rsample"):
         our_draws, their_draws = draws(flambeau, ours, method), draws(torch, theirs, method)
         for our_draw, their_draw in zip(our_draws, their_draws, strict=True):
-            agree(our_draw, their_draw, rtol=1e-4, atol=1e-5)
+            assert_agree(our_draw, their_draw, rtol=1e-4, atol=1e-5)
 
 
 @each_case
@@ -182,10 +182,10 @@ def test_probabilities(name, kwargs):
     torch.manual_seed(3)
     values = theirs.sample((4,))
     our_values = flambeau.tensor(values.numpy())
-    agree(attempt(ours.log_prob, our_values), attempt(theirs.log_prob, values), 2e-4, 2e-4)
-    agree(attempt(ours.cdf, our_values), attempt(theirs.cdf, values))
+    assert_agree(attempt(ours.log_prob, our_values), attempt(theirs.log_prob, values), 2e-4, 2e-4)
+    assert_agree(attempt(ours.cdf, our_values), attempt(theirs.cdf, values))
     quantiles = unit(4, *theirs.batch_shape)
-    agree(
+    assert_agree(
         attempt(ours.icdf, flambeau.tensor(quantiles)),
         attempt(theirs.icdf, torch.tensor(quantiles)),
         2e-4,
@@ -196,7 +196,7 @@ def test_probabilities(name, kwargs):
     theirs.log_prob(values).sum().backward()
     for our_param, their_param in zip(our_params, their_params, strict=True):
         if their_param.grad is not None:
-            agree(array(our_param.grad), array(their_param.grad), 1e-3, 1e-3)
+            assert_agree(array(our_param.grad), array(their_param.grad), 1e-3, 1e-3)
 
 
 def has_gradient(name, kwargs):
@@ -216,14 +216,14 @@ def test_gradients_of_draws(name, kwargs):
         distribution.rsample((6,)).cos().sum().backward()
     for our_param, their_param in zip(our_params, their_params, strict=True):
         # PyTorch approximates the derivative of a beta draw to about 3e-4.
-        agree(array(our_param.grad), array(their_param.grad), 2e-3, 2e-3)
+        assert_agree(array(our_param.grad), array(their_param.grad), 2e-3, 2e-3)
 
 
 @each_case
 def test_enumerate_support(name, kwargs):
     (ours, _), (theirs, _) = make(flambeau, name, kwargs), make(torch, name, kwargs)
     for expand in (True, False):
-        agree(
+        assert_agree(
             attempt(ours.enumerate_support, expand=expand),
             attempt(theirs.enumerate_support, expand=expand),
         )
@@ -239,8 +239,8 @@ def test_expand(name, kwargs):
     assert ours._validate_args == theirs._validate_args
     torch.manual_seed(1)
     values = theirs.sample((3,))
-    agree(attempt(getattr, ours, "mean"), attempt(getattr, theirs, "mean"))
-    agree(
+    assert_agree(attempt(getattr, ours, "mean"), attempt(getattr, theirs, "mean"))
+    assert_agree(
         attempt(ours.log_prob, flambeau.tensor(values.numpy())),
         attempt(theirs.log_prob, values),
         2e-4,
@@ -296,7 +296,7 @@ def test_kl_divergence(name_p):
                 attempt(flambeau.distributions.kl_divergence, ours[name_p][i], ours[name_q][1 - i]),
                 attempt(torch.distributions.kl_divergence, theirs[name_p][i], theirs[name_q][1 - i]),
             )
-            agree(*divergence, rtol=1e-4, atol=1e-5)
+            assert_agree(*divergence, rtol=1e-4, atol=1e-5)
 
 
 def test_every_registered_kl_pair():
@@ -388,9 +388,9 @@ def test_transforms(name):
     x = rng.randn(2, 3, 3).astype(np.float32) if name.startswith("Lower") or "Definite" in name else real(2, 3)
     our_x, their_x = flambeau.tensor(x), torch.tensor(x)
     our_y, their_y = ours(our_x), theirs(their_x)
-    agree(array(our_y), array(their_y))
-    agree(attempt(ours.inv, our_y), attempt(theirs.inv, their_y), 1e-4, 1e-4)
-    agree(
+    assert_agree(array(our_y), array(their_y))
+    assert_agree(attempt(ours.inv, our_y), attempt(theirs.inv, their_y), 1e-4, 1e-4)
+    assert_agree(
         attempt(ours.log_abs_det_jacobian, our_x, our_y),
         attempt(theirs.log_abs_det_jacobian, their_x, their_y),
         1e-4,
@@ -444,7 +444,7 @@ def test_constraints(name):
     ours, theirs = build(flambeau.distributions.constraints), build(torch.distributions.constraints)
     assert repr(ours) == repr(theirs)
     assert (ours.is_discrete, ours.event_dim) == (theirs.is_discrete, theirs.event_dim)
-    agree(
+    assert_agree(
         attempt(ours.check, flambeau.tensor(value)),
         attempt(theirs.check, torch.tensor(value)),
     )
@@ -485,12 +485,12 @@ def test_mixture():
     ours, theirs = mixture(flambeau), mixture(torch)
     assert repr(ours) == repr(theirs)
     for our_draw, their_draw in zip(draws(flambeau, ours, "sample"), draws(torch, theirs, "sample"), strict=True):
-        agree(our_draw, their_draw)
+        assert_agree(our_draw, their_draw)
     values = rng.randn(5, 2, 3).astype(np.float32)
-    agree(
+    assert_agree(
         attempt(ours.log_prob, flambeau.tensor(values)),
         attempt(theirs.log_prob, torch.tensor(values)),
     )
-    agree(array(ours.mean), array(theirs.mean))
-    agree(array(ours.variance), array(theirs.variance))
-    agree(array(ours.expand((3, 2)).mean), array(theirs.expand((3, 2)).mean))
+    assert_agree(array(ours.mean), array(theirs.mean))
+    assert_agree(array(ours.variance), array(theirs.variance))
+    assert_agree(array(ours.expand((3, 2)).mean), array(theirs.expand((3, 2)).mean))

@@ -81,7 +81,7 @@ def outcome(torch, call):
         return type(error).__name__, message.split("\n")[0].split(". ")[0].replace("flambeau", "torch")
 
 
-def compare(call):
+def assert_agree(call):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         got, wanted = (outcome(torch, call) for torch in (ours, theirs))
@@ -90,9 +90,9 @@ def compare(call):
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_batches(name):
-    compare(lambda torch: BATCHES[name](torch, torch.arange(12.0).reshape(3, 4) / 10, torch.arange(3.0)))
+    assert_agree(lambda torch: BATCHES[name](torch, torch.arange(12.0).reshape(3, 4) / 10, torch.arange(3.0)))
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms(name):
-    compare(lambda torch: TRANSFORMS[name](torch.func, torch, torch.arange(12.0).reshape(3, 4) / 10, torch.arange(3.0)))
+    assert_agree(lambda torch: TRANSFORMS[name](torch.func, torch, torch.arange(12.0).reshape(3, 4) / 10, torch.arange(3.0)))

@@ -31,7 +31,7 @@ def results(made):
     return [each for each in (made if isinstance(made, (tuple, list)) else (made,)) if each is not None]
 
 
-def compare(call, *arrays, second=True, tolerance=1e-9, seed=0):
+def assert_agree(call, *arrays, second=True, tolerance=1e-9, seed=0):
     """Results, gradients and, with `second`, their gradients."""
     found = []
     for torch in (ours, theirs):
@@ -56,7 +56,7 @@ def compare(call, *arrays, second=True, tolerance=1e-9, seed=0):
         np.testing.assert_allclose(got, wanted, tolerance * 100, tolerance)
 
 
-def raises_alike(call):
+def assert_same_errors(call):
     """Both raise the same error, or neither does."""
     caught = []
     for torch in (ours, theirs):
@@ -103,7 +103,7 @@ def test_signatures(name):
     lambda torch, x: torch.nn.functional.fractional_max_pool3d(x.unsqueeze(0), 2, output_size=(1, 3, 2)),
 ])  # fmt: skip
 def test_the_same_seed_gives_the_same(call):
-    compare(call, normal(2, 3, 6, 4), second=False)
+    assert_agree(call, normal(2, 3, 6, 4), second=False)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
@@ -159,7 +159,7 @@ def test_fractional_windows(shape, options, dtype, given):
 def test_places_of_nan_in_adaptive_pooling():
     x = np.where(rng.random((1, 2, 7, 5)) < 0.3, np.nan, rng.integers(0, 3, (1, 2, 7, 5)))
     for sizes in ((3, 2), (2, 3), (1, 1), (7, 4)):
-        compare(
+        assert_agree(
             lambda torch, x, sizes=sizes: torch.nn.functional.adaptive_max_pool2d(x, sizes, return_indices=True)[1],
             x,
             second=False,
@@ -176,14 +176,14 @@ def test_places_of_nan_in_adaptive_pooling():
 def test_convolution(n, stride, padding, dilation, groups):
     space = (7, 6, 5)[:n]
     weights = normal(8, 4 // groups, *(3, 2, 1)[:n])
-    compare(
+    assert_agree(
         lambda torch, *x: getattr(torch.nn.functional, f"conv{n}d")(*x, stride, padding, dilation, groups),
         normal(2, 4, *space),
         weights,
         normal(8),
     )
     extra = max(stride, dilation) - 1
-    compare(
+    assert_agree(
         lambda torch, *x: getattr(torch.nn.functional, f"conv_transpose{n}d")(*x, stride, padding, extra, groups, dilation),
         normal(2, 8, *(6, 5, 6)[:n]),
         weights,
@@ -195,13 +195,13 @@ def test_convolution(n, stride, padding, dilation, groups):
 def test_convolution_in_single_precision(channels, outputs, padding):
     """By Winograd's way, which rounds more."""
     arrays = [each.astype(np.float32) for each in (normal(4, channels, 9, 12), normal(outputs, channels, 3, 3), normal(outputs))]
-    compare(lambda torch, *x: torch.nn.functional.conv2d(*x, padding=padding), *arrays, second=False, tolerance=2e-3)
+    assert_agree(lambda torch, *x: torch.nn.functional.conv2d(*x, padding=padding), *arrays, second=False, tolerance=2e-3)
 
 
 @pytest.mark.parametrize("padding", ["same", "valid"])
 @pytest.mark.parametrize("kernel", [(3, 3), (4, 2), (1, 5)])
 def test_convolution_with_named_padding(padding, kernel):
-    compare(
+    assert_agree(
         lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding=padding, dilation=2 if kernel == (3, 3) else 1),
         normal(2, 3, 9, 8),
         normal(4, 3, *kernel),
@@ -218,20 +218,24 @@ _GEOMETRIES = [(2, None, 0, False), (3, 2, 1, False), (3, 2, 1, True), (2, 3, 0,
 def test_pooling(n, kernel, stride, padding, ceil):
     x = normal(2, 3, *(7, 9, 6)[:n])
     for rounded in (x, x.round()):  # with ties
-        compare(
+        assert_agree(
             lambda torch, x: getattr(torch.nn.functional, f"max_pool{n}d")(x, kernel, stride, padding, 1, ceil, True), rounded
         )
     for counted in (True, False):
-        compare(lambda torch, x, c=counted: getattr(torch.nn.functional, f"avg_pool{n}d")(x, kernel, stride, padding, ceil, c), x)
-    compare(lambda torch, x: getattr(torch.nn.functional, f"lp_pool{n}d")(x, 3, kernel, stride, ceil), abs(x) + 0.1, second=False)
+        assert_agree(
+            lambda torch, x, c=counted: getattr(torch.nn.functional, f"avg_pool{n}d")(x, kernel, stride, padding, ceil, c), x
+        )
+    assert_agree(
+        lambda torch, x: getattr(torch.nn.functional, f"lp_pool{n}d")(x, 3, kernel, stride, ceil), abs(x) + 0.1, second=False
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("size", [1, 3, 5, 7])
 def test_adaptive_pooling(n, size):
     x = normal(2, 3, *(7, 9, 6)[:n])
-    compare(lambda torch, x: getattr(torch.nn.functional, f"adaptive_avg_pool{n}d")(x, size), x)
-    compare(lambda torch, x: getattr(torch.nn.functional, f"adaptive_max_pool{n}d")(x, size, True), x)
+    assert_agree(lambda torch, x: getattr(torch.nn.functional, f"adaptive_avg_pool{n}d")(x, size), x)
+    assert_agree(lambda torch, x: getattr(torch.nn.functional, f"adaptive_max_pool{n}d")(x, size, True), x)
 
 
 def test_pooling_of_nan_and_infinity():
@@ -239,7 +243,7 @@ def test_pooling_of_nan_and_infinity():
     x[0, 0, 1, 1] = np.nan
     x[1, 2] = -np.inf
     for arguments in ((2,), (3, 2, 1), (3, 1)):
-        compare(lambda torch, x, a=arguments: torch.nn.functional.max_pool2d(x, *a, return_indices=True), x, second=False)
+        assert_agree(lambda torch, x, a=arguments: torch.nn.functional.max_pool2d(x, *a, return_indices=True), x, second=False)
 
 
 # --- resampling and warping ---------------------------------------------------------------------------------------
@@ -265,13 +269,13 @@ _SIZES = [
 def test_interpolate(ndim, mode, size):
     x = normal(2, 2, *(7, 5, 4)[: ndim - 2])
     for align in (None, False, True) if mode.endswith("linear") or mode == "bicubic" else (None,):
-        compare(lambda torch, x, a=align: torch.nn.functional.interpolate(x, mode=mode, align_corners=a, **size), x)
+        assert_agree(lambda torch, x, a=align: torch.nn.functional.interpolate(x, mode=mode, align_corners=a, **size), x)
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
 @pytest.mark.parametrize("size", [{"size": (3, 4)}, {"size": (11, 3)}, {"scale_factor": (1.7, 0.6)}], ids=str)
 def test_interpolate_with_antialias(mode, size):
-    compare(lambda torch, x: torch.nn.functional.interpolate(x, mode=mode, antialias=True, **size), normal(2, 3, 13, 9))
+    assert_agree(lambda torch, x: torch.nn.functional.interpolate(x, mode=mode, antialias=True, **size), normal(2, 3, 13, 9))
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
@@ -301,29 +305,29 @@ def test_nearest_neighbours_of_all_sizes(mode):
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 def test_grid_sample(mode, padding, align):
-    compare(
+    assert_agree(
         lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align),
         normal(2, 3, 5, 6),
         normal(2, 4, 3, 2) * 0.8,
         second=mode != "nearest",
     )
     if mode != "bicubic":
-        compare(
+        assert_agree(
             lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align),
             normal(2, 3, 5, 6, 4),
             normal(2, 4, 3, 2, 3) * 0.8,
             second=mode != "nearest",
         )
-    compare(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5), align), normal(2, 2, 3))
-    compare(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5, 3), align), normal(2, 3, 4))
+    assert_agree(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5), align), normal(2, 2, 3))
+    assert_agree(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5, 3), align), normal(2, 3, 4))
 
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 @pytest.mark.parametrize("padding", [(1, 2), (0, 3), (-1, 2), (1, 2, 3, 1), (0, 2, 1, 0), (1, 2, 3, 1, 2, 2)])
 def test_padding(mode, padding):
     x = normal(2, 3, *(4, 5, 6)[-len(padding) // 2 :])
-    compare(lambda torch, x: torch.nn.functional.pad(x, padding, mode), x)
-    compare(lambda torch, x: torch.nn.functional.pad(x[0], padding, mode), x)
+    assert_agree(lambda torch, x: torch.nn.functional.pad(x, padding, mode), x)
+    assert_agree(lambda torch, x: torch.nn.functional.pad(x[0], padding, mode), x)
 
 
 # --- attention, embedding, classes --------------------------------------------------------------------------------
@@ -381,7 +385,7 @@ def test_multi_head_attention(need_weights, case, mask, extra):
         (8, wide),
         (8, wide),
     ]
-    compare(call, *(normal(*shape) for shape in shapes), second=False)
+    assert_agree(call, *(normal(*shape) for shape in shapes), second=False)
 
 
 def test_scaled_dot_product_attention():
@@ -389,10 +393,10 @@ def test_scaled_dot_product_attention():
     blocked = normal(4, 3) > 0
     blocked[1] = False
     for options in ({}, {"is_causal": True}, {"scale": 0.3}):
-        compare(lambda torch, *x, o=options: torch.nn.functional.scaled_dot_product_attention(*x, **o), q, k, v)
-    compare(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x, attn_mask=torch.tensor(blocked)), q, k, v)
-    compare(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x), q, k, v, normal(4, 3))
-    compare(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x, enable_gqa=True), q, k[:, :3], v[:, :3])
+        assert_agree(lambda torch, *x, o=options: torch.nn.functional.scaled_dot_product_attention(*x, **o), q, k, v)
+    assert_agree(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x, attn_mask=torch.tensor(blocked)), q, k, v)
+    assert_agree(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x), q, k, v, normal(4, 3))
+    assert_agree(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x, enable_gqa=True), q, k[:, :3], v[:, :3])
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
@@ -400,7 +404,7 @@ def test_scaled_dot_product_attention():
 @pytest.mark.parametrize("last", [False, True])
 def test_embedding_bag(mode, padding, last):
     indices, offsets = np.random.default_rng(0).integers(0, 5, 12), [0, 2, 2, 5, 10, *([12] if last else [])]
-    compare(
+    assert_agree(
         lambda torch, w: torch.nn.functional.embedding_bag(
             torch.tensor(indices), w, torch.tensor(offsets), mode=mode, padding_idx=padding, include_last_offset=last
         ),
@@ -445,8 +449,8 @@ def test_cross_entropy(reduction, smoothing, weighted, space):
             label_smoothing=smoothing,
         )
 
-    compare(call, normal(5, 4, *space), target)
-    compare(call, normal(5, 4, *space), np.random.default_rng(1).random((5, 4, *space)))
+    assert_agree(call, normal(5, 4, *space), target)
+    assert_agree(call, normal(5, 4, *space), np.random.default_rng(1).random((5, 4, *space)))
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -459,7 +463,7 @@ def test_ctc_loss(reduction, zero_infinity):
         ([[1, 2, 2], [3, 1, 0]], [7, 1], [3, 2]),
         ([[1, 2, 2], [3, 1, 0]], [0, 3], [2, 0]),
     ):
-        compare(
+        assert_agree(
             lambda torch, x, t=targets, g=given, w=wanted: torch.nn.functional.ctc_loss(
                 x, torch.tensor(t), torch.tensor(g), torch.tensor(w), 0, reduction, zero_infinity
             ),
@@ -494,13 +498,13 @@ def test_functions_that_write(name):
         assert getattr(torch.nn.functional, name)(written, *WRITING[name]) is written
         return written
 
-    compare(call, normal(3, 4), second=name != "celu_")  # whose 1 / alpha is in single precision there
+    assert_agree(call, normal(3, 4), second=name != "celu_")  # whose 1 / alpha is in single precision there
 
 
 @pytest.mark.parametrize("name", OLDER)
 @pytest.mark.filterwarnings("ignore:`nn")
 def test_older_names(name):
-    compare(lambda torch, x: getattr(torch.nn.functional, name)(x, **OLDER[name]), normal(2, 3, 4, 5))
+    assert_agree(lambda torch, x: getattr(torch.nn.functional, name)(x, **OLDER[name]), normal(2, 3, 4, 5))
 
 
 GROUPED = {  # 2-d tensors are divided into groups by `offs`
@@ -607,7 +611,7 @@ def leaf(torch, *shape):
     lambda torch: torch.ones(2, 3).masked_fill(torch.ones(4, dtype=torch.bool), 0),
 ])  # fmt: skip
 def test_messages(call):
-    caught = raises_alike(call)
+    caught = assert_same_errors(call)
     assert caught[0] == caught[1]
 
 
@@ -631,7 +635,7 @@ def test_flags_are_true_or_false(name):
     """Functions that PyTorch has in C++ refuse whatever else; those in Python take it as it is."""
     shapes, options, flags = FLAGGED[name]
     for flag, value in itertools.product(flags, (1, 0, "x", None, 1.5, [True])):
-        raises_alike(
+        assert_same_errors(
             lambda torch, more=((flag, value),): getattr(torch.nn.functional, name)(
                 *map(torch.ones, shapes), **options, **dict(more)
             )
@@ -644,6 +648,6 @@ def test_flags_of_embeddings(flag, value):
     def call(torch, function):
         return getattr(torch.nn.functional, function)(torch.tensor([[0, 1]]), torch.ones(3, 2), **{flag: value})
 
-    raises_alike(lambda torch: call(torch, "embedding_bag"))
+    assert_same_errors(lambda torch: call(torch, "embedding_bag"))
     if flag != "include_last_offset":
-        raises_alike(lambda torch: call(torch, "embedding"))
+        assert_same_errors(lambda torch: call(torch, "embedding"))

@@ -18,7 +18,7 @@ def theirs(value):
     return pytorch.tensor(value.detach().numpy()) if isinstance(value, torch.Tensor) else value
 
 
-def check(script, path, *inputs):
+def assert_script_agrees(script, path, *inputs):
     script.save(path)
     expected = theirs(script(*inputs))
     pytorch.testing.assert_close(pytorch.jit.load(path)(*theirs(inputs)), expected, rtol=1e-4, atol=1e-5)
@@ -48,7 +48,7 @@ class Resizes(nn.Module):
 
 
 def test_interpolation(tmp_path):
-    check(torch.jit.script(Resizes()), tmp_path / "net.pt", torch.randn(2, 3, 4, 6), [5, 9])
+    assert_script_agrees(torch.jit.script(Resizes()), tmp_path / "net.pt", torch.randn(2, 3, 4, 6), [5, 9])
 
 
 @torch.jit.script
@@ -92,7 +92,7 @@ def images(x):
     (activations, [(3, 4)]), (losses, [(3, 4), (3, 4), (3,)]), (contractions, [(3, 3), (3, 3), (3,)]), (images, [(2, 4, 4, 6)]),
 ])  # fmt: skip
 def test_functions(function, shapes, tmp_path):
-    check(
+    assert_script_agrees(
         function,
         tmp_path / "function.pt",
         *(torch.randn(shape).sign() if len(shape) == 1 else torch.randn(shape) for shape in shapes),
@@ -105,7 +105,7 @@ def normalized(x, order: float, last: int):
 
 
 def test_normalize_computes_its_input_once(tmp_path):
-    check(normalized, tmp_path / "function.pt", torch.randn(3, 4), 3.0, 0)
+    assert_script_agrees(normalized, tmp_path / "function.pt", torch.randn(3, 4), 3.0, 0)
     assert [normalized.code.count(name) for name in ("torch.tanh", "torch.exp")] == [1, 1]
 
 
@@ -118,4 +118,4 @@ def comprehensions(x, y):
 
 
 def test_comprehensions_of_several_names(tmp_path):
-    check(comprehensions, tmp_path / "function.pt", torch.randn(3), torch.randn(3))
+    assert_script_agrees(comprehensions, tmp_path / "function.pt", torch.randn(3), torch.randn(3))

@@ -22,7 +22,7 @@ def theirs(value):
     return {key: theirs(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def check(module, path, *inputs, atol=1e-5):
+def assert_saved_agrees(module, path, *inputs, atol=1e-5):
     """Save a module; PyTorch and `jit.load` give what it gives, but for rounding."""
     module.save(path)
     loaded, ours = pytorch.jit.load(path), torch.jit.load(path)
@@ -102,13 +102,15 @@ def example(shape):
 def test_traced_networks(name, tmp_path):
     make, shape = NETWORKS[name]
     network = make().eval()
-    check(torch.jit.trace(network, example((1, *shape[1:]))), tmp_path / "net.pt", (example(shape),))
+    assert_saved_agrees(torch.jit.trace(network, example((1, *shape[1:]))), tmp_path / "net.pt", (example(shape),))
 
 
 @pytest.mark.parametrize("name", ["lenet", "autoencoder", "encoder", "lstm", "gru"])
 def test_scripted_networks(name, tmp_path):
     make, shape = NETWORKS[name]
-    loaded = check(torch.jit.script(make().eval()), tmp_path / "net.pt", (example(shape),), (example((1, *shape[1:])),))
+    loaded = assert_saved_agrees(
+        torch.jit.script(make().eval()), tmp_path / "net.pt", (example(shape),), (example((1, *shape[1:])),)
+    )
     assert loaded.train().training
 
 
@@ -131,7 +133,7 @@ def test_traced_vision_models(name, tmp_path):
     options = {"aux_logits": False} if name == "googlenet" else {}
     size = 224 if name == "vit_b_32" else 64
     network = getattr(models, name)(weights=None, **options).eval()
-    check(
+    assert_saved_agrees(
         torch.jit.trace(network, torch.randn(1, 3, size, size)), tmp_path / "net.pt", (torch.randn(2, 3, size, size),), atol=1e-5
     )
 
@@ -140,7 +142,7 @@ def test_traced_vision_models(name, tmp_path):
 @pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "squeezenet1_1", "regnet_y_400mf", "efficientnet_b0"])
 def test_scripted_vision_models(name, tmp_path):
     network = getattr(models, name)(weights=None).eval()
-    check(torch.jit.script(network), tmp_path / "net.pt", (torch.randn(2, 3, 64, 64),), atol=1e-5)
+    assert_saved_agrees(torch.jit.script(network), tmp_path / "net.pt", (torch.randn(2, 3, 64, 64),), atol=1e-5)
 
 
 # --- what PyTorch's tutorial on TorchScript shows ---
@@ -189,11 +191,11 @@ class WrapRNN(nn.Module):
 
 def test_the_tutorial(tmp_path):
     path, x, h = tmp_path / "net.pt", torch.randn(3, 4), torch.randn(3, 4)
-    check(torch.jit.script(MyDecisionGate()), path, (torch.ones(2),), (-torch.ones(2),))
-    check(torch.jit.script(MyCell(MyDecisionGate())), path, (x, h), (-x, h))
-    check(torch.jit.trace(MyCell(torch.jit.script(MyDecisionGate())), (x, h)), path, (x, h), (-x, h))
-    check(torch.jit.script(MyRNNLoop()), path, (torch.randn(7, 3, 4),), (torch.randn(2, 3, 4),))
-    check(torch.jit.trace(WrapRNN(), torch.randn(10, 3, 4)), path, (torch.randn(5, 3, 4),))
+    assert_saved_agrees(torch.jit.script(MyDecisionGate()), path, (torch.ones(2),), (-torch.ones(2),))
+    assert_saved_agrees(torch.jit.script(MyCell(MyDecisionGate())), path, (x, h), (-x, h))
+    assert_saved_agrees(torch.jit.trace(MyCell(torch.jit.script(MyDecisionGate())), (x, h)), path, (x, h), (-x, h))
+    assert_saved_agrees(torch.jit.script(MyRNNLoop()), path, (torch.randn(7, 3, 4),), (torch.randn(2, 3, 4),))
+    assert_saved_agrees(torch.jit.trace(WrapRNN(), torch.randn(10, 3, 4)), path, (torch.randn(5, 3, 4),))
 
 
 class Language(nn.Module):
@@ -425,7 +427,7 @@ def test_scripts(name, tmp_path):
 
 
 def test_strings_and_dictionaries_of_loops(tmp_path):
-    check(torch.jit.script(Texts()), tmp_path / "net.pt", (torch.ones(2), ["ab", "cd"]))
+    assert_saved_agrees(torch.jit.script(Texts()), tmp_path / "net.pt", (torch.ones(2), ["ab", "cd"]))
 
 
 @pytest.mark.parametrize("how", ["loaded", "theirs", "frozen"])
@@ -437,7 +439,7 @@ def test_what_was_loaded_or_frozen_inside_of_others(how, tmp_path):
         torch.jit.script(inner).save(tmp_path / "inner.pt")
     held = torch.jit.freeze(torch.jit.script(inner)) if how == "frozen" else torch.jit.load(tmp_path / "inner.pt")
     outer = nn.Sequential(held, nn.Linear(2, 3), torch.jit.script(Property())).eval()
-    check(torch.jit.script(outer), tmp_path / "outer.pt", (torch.randn(4, 2),))
+    assert_saved_agrees(torch.jit.script(outer), tmp_path / "outer.pt", (torch.randn(4, 2),))
 
 
 def test_reading_what_scripts_of_pytorch_contain(tmp_path):
@@ -468,4 +470,6 @@ def test_reading_what_scripts_of_pytorch_contain(tmp_path):
 
 
 def test_pooling_with_an_adaptive_window(tmp_path):
-    check(torch.jit.script(nn.AdaptiveMaxPool2d(2)), tmp_path / "pool.pt", (torch.arange(64.0).reshape(2, 2, 4, 4).sin(),))
+    assert_saved_agrees(
+        torch.jit.script(nn.AdaptiveMaxPool2d(2)), tmp_path / "pool.pt", (torch.arange(64.0).reshape(2, 2, 4, 4).sin(),)
+    )

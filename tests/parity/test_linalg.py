@@ -78,7 +78,7 @@ def run(lib, call, arrays, grad):
     return results, [each.grad for each in tensors]
 
 
-def compare(call, arrays, tolerance=None, grad=True):
+def assert_agree(call, arrays, tolerance=None, grad=True):
     ours, our_grads = run(flambeau, call, arrays, grad)
     theirs, their_grads = run(torch, call, arrays, grad)
     single = arrays[0].dtype.itemsize // (2 if arrays[0].dtype.kind == "c" else 1) == 4
@@ -101,14 +101,14 @@ def test_calls(name, dtype):
     call, shapes = CALLS[name]
     grad = name != "pca_lowrank" and not name.startswith("empty") and "float32" != dtype != "complex64"
     torch.manual_seed(0), flambeau.manual_seed(0)
-    compare(call, [matrices(*shape, seed=number, dtype=dtype) for number, shape in enumerate(shapes)], grad=grad)
+    assert_agree(call, [matrices(*shape, seed=number, dtype=dtype) for number, shape in enumerate(shapes)], grad=grad)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_einsum(equation, dtype):
     arrays = [matrices(*shape, seed=number, dtype=dtype) for number, shape in enumerate(EQUATIONS[equation])]
-    compare(lambda t, *tensors: t.einsum(equation, *tensors), arrays)
+    assert_agree(lambda t, *tensors: t.einsum(equation, *tensors), arrays)
 
 
 def test_einsum_of_integers_and_sublists():
@@ -124,14 +124,14 @@ def test_einsum_of_integers_and_sublists():
 @pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, 3.0, INF])
 def test_cdist(p, mode):
     x, y = matrices(2, 4, 3), matrices(5, 3, seed=1)
-    compare(lambda t, a, b: t.cdist(a, b, p, mode), [x, y], grad=p > 0)
-    compare(lambda t, a, b: t.cdist(a, b, p), [matrices(0, 3), y], grad=False)
-    compare(lambda t, a, b: t.cdist(a, b, p), [matrices(30, 3), y], grad=p > 0)
+    assert_agree(lambda t, a, b: t.cdist(a, b, p, mode), [x, y], grad=p > 0)
+    assert_agree(lambda t, a, b: t.cdist(a, b, p), [matrices(0, 3), y], grad=False)
+    assert_agree(lambda t, a, b: t.cdist(a, b, p), [matrices(30, 3), y], grad=p > 0)
 
 
 def test_random_starts_are_pytorchs():
     torch.manual_seed(3), flambeau.manual_seed(3)
-    compare(lambda t, a: [each.abs() for each in t.svd_lowrank(a, 3)], [matrices(20, 8)], grad=False)
+    assert_agree(lambda t, a: [each.abs() for each in t.svd_lowrank(a, 3)], [matrices(20, 8)], grad=False)
 
 
 def test_lobpcg_finds_pytorchs_eigenvalues():

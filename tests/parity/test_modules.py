@@ -523,10 +523,10 @@ def assert_same(got, wanted, tolerance, what):
 def test_layer(case, dtype):
     """PyTorch's fused attention has no second derivative, so it takes the other way."""
     with theirs.nn.attention.sdpa_kernel(theirs.nn.attention.SDPBackend.MATH):
-        check(case, dtype)
+        assert_module_agrees(case, dtype)
 
 
-def check(case, dtype):
+def assert_module_agrees(case, dtype):
     tolerance = {"float64": 1e-9, "float32": 1e-5}[dtype]
     mine, other = (build(torch, case, getattr(torch, dtype)) for torch in (ours, theirs))
     assert repr(mine) == repr(other)
@@ -535,7 +535,7 @@ def check(case, dtype):
             torch.manual_seed(0)
             layer(*made_for(torch, case.inputs, getattr(torch, dtype)))
         assert repr(mine) == repr(other) and type(mine).__name__ == type(other).__name__ == case.name.removeprefix("Lazy")
-    compare(mine.state_dict(), other.state_dict(), tolerance)
+    assert_entries_agree(mine.state_dict(), other.state_dict(), tolerance)
     mine.load_state_dict({key: ours.tensor(plain(each)) for key, each in other.state_dict().items()})
     for training in (True, False):
         twice = dtype == "float64" and case.name not in TWICE_ONLY_HERE and not case.kwargs.get("scale_grad_by_freq")
@@ -548,7 +548,7 @@ def check(case, dtype):
     other.load_state_dict({key: theirs.tensor(plain(each)) for key, each in mine.state_dict().items()})
 
 
-def compare(mine, other, tolerance):
+def assert_entries_agree(mine, other, tolerance):
     """The same entries in the same order, with the same numbers."""
     assert list(mine) == list(other)
     assert mine._metadata == other._metadata

@@ -171,13 +171,13 @@ def test_out(name):
             if takes_out(sample):
                 for place in (*PLACES, *FURTHER):
                     if (name, place) not in LEFT_OUT | EXCEPTIONS:
-                        check(name, sample, place)
+                        assert_out_agrees(name, sample, place)
     finally:
         ours.set_warn_always(False)
         theirs.set_warn_always(False)
 
 
-def check(name, sample, place):
+def assert_out_agrees(name, sample, place):
     got, wanted = (attempt(torch, sample, place) for torch in (ours, theirs))
     if wanted.get("outcome") is NotImplementedError:
         return  # flambeau may have a kernel

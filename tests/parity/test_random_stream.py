@@ -36,7 +36,7 @@ def pair(seed=SEED, drawn=0):
     return theirs, ours
 
 
-def same_stream(theirs, ours):
+def assert_same_state(theirs, ours):
     """Nothing drawn too much or too little, a waiting normal value included."""
     expected, state = theirs.get_state().numpy(), ours.get_state()
     spare = slice(5024, 5032)
@@ -45,13 +45,13 @@ def same_stream(theirs, ours):
     np.testing.assert_array_equal(state, expected)
 
 
-def exact(actual, expected):
+def assert_equal(actual, expected):
     expected = to_numpy(expected)
     assert actual.dtype == expected.dtype
     np.testing.assert_array_equal(actual, expected, strict=True)
 
 
-def close(actual, expected, scale=0.1):
+def assert_close(actual, expected, scale=0.1):
     """To 1e-6, or to the last bit of a dtype of fewer digits; near zero, of values of this `scale`."""
     expected = to_numpy(expected)
     assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
@@ -73,12 +73,12 @@ def streams(request):
 def test_seeds(seed):
     theirs, ours = pair(seed)
     assert ours.initial_seed() == theirs.initial_seed()
-    same_stream(theirs, ours)
-    exact(ours.uniform((5,), np.float32), torch.rand(5, generator=theirs))
+    assert_same_state(theirs, ours)
+    assert_equal(ours.uniform((5,), np.float32), torch.rand(5, generator=theirs))
 
 
 def test_default_seed():
-    same_stream(torch.Generator(), Generator())
+    assert_same_state(torch.Generator(), Generator())
 
 
 @pytest.mark.parametrize("seed", [2**64, -(2**63) - 1])
@@ -96,14 +96,14 @@ def test_a_state_carries_over_both_ways(words, normals):
     torch.randint(9, (words,), generator=theirs)
     torch.randn(normals, generator=theirs)
     ours.set_state(theirs.get_state().numpy())
-    same_stream(theirs, ours)
-    close(ours.normal((700,), np.float32), torch.randn(700, generator=theirs))
-    same_stream(theirs, ours)
+    assert_same_state(theirs, ours)
+    assert_close(ours.normal((700,), np.float32), torch.randn(700, generator=theirs))
+    assert_same_state(theirs, ours)
 
     ours.normal((3,), np.float32)
     theirs.set_state(torch.from_numpy(ours.get_state()))
-    close(ours.normal((9,), np.float64), torch.randn(9, generator=theirs, dtype=torch.float64))
-    same_stream(theirs, ours.clone())
+    assert_close(ours.normal((9,), np.float64), torch.randn(9, generator=theirs, dtype=torch.float64))
+    assert_same_state(theirs, ours.clone())
 
 
 @pytest.mark.parametrize("size", [50, 5056])
@@ -122,8 +122,8 @@ def test_invalid_states(size):
 def test_rand(shape, dtype, streams):
     theirs, ours = streams
     expected = torch.rand(shape, generator=theirs, dtype=getattr(torch, dtype))
-    exact(ours.uniform(shape, numpy_dtype(dtype)), expected)
-    same_stream(theirs, ours)
+    assert_equal(ours.uniform(shape, numpy_dtype(dtype)), expected)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", FLOATS + COMPLEX)
@@ -131,8 +131,8 @@ def test_rand(shape, dtype, streams):
 def test_uniform(low, high, dtype, streams):
     theirs, ours = streams
     expected = torch.empty(5000, dtype=getattr(torch, dtype)).uniform_(low, high, generator=theirs)
-    exact(ours.uniform((5000,), numpy_dtype(dtype), low, high), expected)
-    same_stream(theirs, ours)
+    assert_equal(ours.uniform((5000,), numpy_dtype(dtype), low, high), expected)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
@@ -140,8 +140,8 @@ def test_uniform(low, high, dtype, streams):
 def test_random(shape, dtype, streams):
     theirs, ours = streams
     expected = torch.empty(shape, dtype=getattr(torch, dtype)).random_(generator=theirs)
-    exact(ours.integers(shape, numpy_dtype(dtype)), expected)
-    same_stream(theirs, ours)
+    assert_equal(ours.integers(shape, numpy_dtype(dtype)), expected)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_random(shape, dtype, streams):
 def test_integers(dtype, low, high, streams):
     theirs, ours = streams
     expected = torch.empty(999, dtype=getattr(torch, dtype)).random_(low, high, generator=theirs)
-    exact(ours.integers((999,), numpy_dtype(dtype), low, high), expected)
-    same_stream(theirs, ours)
+    assert_equal(ours.integers((999,), numpy_dtype(dtype), low, high), expected)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 255, 1000, 70_000])
@@ -173,8 +173,8 @@ def test_integers(dtype, low, high, streams):
 def test_randperm(n, dtype, streams):
     theirs, ours = streams
     expected = torch.randperm(n, generator=theirs, dtype=getattr(torch, dtype))
-    exact(ours.permutation(n, numpy_dtype(dtype)), expected)
-    same_stream(theirs, ours)
+    assert_equal(ours.permutation(n, numpy_dtype(dtype)), expected)
+    assert_same_state(theirs, ours)
 
 
 # --- choices: bit for bit ---
@@ -186,8 +186,8 @@ def test_bernoulli(p, dtype, streams):
     theirs, ours = streams
     for shape in [(), (0,), (5, 7), (100_003,)]:
         expected = torch.empty(shape, dtype=getattr(torch, dtype)).bernoulli_(p, generator=theirs)
-        exact(ours.bernoulli(shape, numpy_dtype(dtype), p), expected)
-        same_stream(theirs, ours)
+        assert_equal(ours.bernoulli(shape, numpy_dtype(dtype), p), expected)
+        assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("p_dtype", FLOATS)
@@ -195,14 +195,14 @@ def test_bernoulli(p, dtype, streams):
 def test_bernoulli_of_probabilities(shape, p_dtype, streams):
     theirs, ours = streams
     p = torch.rand(shape, generator=torch.Generator().manual_seed(1)).to(getattr(torch, p_dtype))
-    exact(ours.bernoulli(shape, numpy_dtype(p_dtype), to_numpy(p)), torch.bernoulli(p, generator=theirs))
-    same_stream(theirs, ours)
+    assert_equal(ours.bernoulli(shape, numpy_dtype(p_dtype), to_numpy(p)), torch.bernoulli(p, generator=theirs))
+    assert_same_state(theirs, ours)
 
 
 def test_bernoulli_broadcasts_probabilities(streams):
     theirs, ours = streams
     p = torch.tensor([0.1, 0.5, 0.9])
-    exact(ours.bernoulli((9, 3), np.int64, p.numpy()), torch.empty(9, 3).long().bernoulli_(p, generator=theirs))
+    assert_equal(ours.bernoulli((9, 3), np.int64, p.numpy()), torch.empty(9, 3).long().bernoulli_(p, generator=theirs))
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.75])
@@ -214,7 +214,7 @@ def test_dropout_keeps_by_bernoulli(p, dtype):
     for drop in (torch.nn.functional.dropout, lambda x, p: torch.native_dropout(x, p, True)[0]):
         kept = (drop(ones, p) != 0).numpy()
         np.testing.assert_array_equal(ours.bernoulli((40, 50), bool, 1 - p), kept)
-    same_stream(torch.default_generator, ours)
+    assert_same_state(torch.default_generator, ours)
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -226,8 +226,8 @@ def test_multinomial(shape, dtype, replacement, share, streams):
     weights = torch.rand(shape, generator=torch.Generator().manual_seed(2), dtype=getattr(torch, dtype)) * 3
     samples = max(1, int(share * shape[-1]))
     expected = torch.multinomial(weights, samples, replacement, generator=theirs)
-    exact(ours.multinomial(weights.numpy(), samples, replacement), expected)
-    same_stream(theirs, ours)
+    assert_equal(ours.multinomial(weights.numpy(), samples, replacement), expected)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -236,8 +236,8 @@ def test_multinomial_of_half_floats(dtype, streams):
     weights = torch.rand(6, 20, generator=torch.Generator().manual_seed(2)).to(getattr(torch, dtype))
     for samples, replacement in [(9, True), (1, False)]:
         expected = torch.multinomial(weights, samples, replacement, generator=theirs)
-        exact(ours.multinomial(to_numpy(weights), samples, replacement), expected)
-    same_stream(theirs, ours)
+        assert_equal(ours.multinomial(to_numpy(weights), samples, replacement), expected)
+    assert_same_state(theirs, ours)
 
 
 # --- normal values, bit for bit ---
@@ -252,17 +252,17 @@ def test_normal_in_every_bit(dtype, parameters, streams):
     theirs, ours = streams
     for shape in SHAPES:
         expected = torch.empty(shape, dtype=getattr(torch, dtype)).normal_(*parameters, generator=theirs)
-        exact(ours.normal(shape, numpy_dtype(dtype), *parameters), expected)
+        assert_equal(ours.normal(shape, numpy_dtype(dtype), *parameters), expected)
         expected = torch.empty((*shape, 3), dtype=getattr(torch, dtype))[..., 0].normal_(*parameters, generator=theirs)
-        exact(ours.normal(shape, numpy_dtype(dtype), *parameters, contiguous=expected.is_contiguous()), expected)
-    same_stream(theirs, ours)
+        assert_equal(ours.normal(shape, numpy_dtype(dtype), *parameters, contiguous=expected.is_contiguous()), expected)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("name", ["exponential", "cauchy"])
 def test_doubles_in_every_bit(name, streams):
     theirs, ours = streams
     expected = getattr(torch.empty(40_001, dtype=torch.float64), f"{name}_")(generator=theirs)
-    exact(getattr(ours, name)((40_001,), np.dtype(float)), expected)
+    assert_equal(getattr(ours, name)((40_001,), np.dtype(float)), expected)
 
 
 # --- transformed values: the same draws, to the last digits ---
@@ -284,15 +284,15 @@ def test_transformed(name, dtype, streams):
         for shape in [(), (0,), (7,), (16,), (3, 6), (40_001,)]:
             target = torch.empty(shape, dtype=getattr(torch, dtype))
             expected = getattr(target, method)(*args, generator=theirs)
-            close(getattr(ours, name)(shape, numpy_dtype(dtype), *args), expected)
-            same_stream(theirs, ours)
+            assert_close(getattr(ours, name)(shape, numpy_dtype(dtype), *args), expected)
+            assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "int16"])
 def test_geometric_integers(dtype, streams):
     theirs, ours = streams
     expected = torch.empty(500, dtype=getattr(torch, dtype)).geometric_(0.2, generator=theirs)
-    exact(ours.geometric((500,), numpy_dtype(dtype), 0.2), expected)
+    assert_equal(ours.geometric((500,), numpy_dtype(dtype), 0.2), expected)
 
 
 @pytest.mark.parametrize("dtype", FLOATS + COMPLEX)
@@ -300,8 +300,8 @@ def test_geometric_integers(dtype, streams):
 def test_randn(shape, dtype, streams):
     theirs, ours = streams
     expected = torch.randn(shape, generator=theirs, dtype=getattr(torch, dtype))
-    close(ours.normal(shape, numpy_dtype(dtype)), expected)
-    same_stream(theirs, ours)
+    assert_close(ours.normal(shape, numpy_dtype(dtype)), expected)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", FLOATS + COMPLEX)
@@ -310,8 +310,8 @@ def test_randn(shape, dtype, streams):
 def test_normal(n, mean, std, dtype, streams):
     theirs, ours = streams
     expected = torch.empty(n, dtype=getattr(torch, dtype)).normal_(mean, std, generator=theirs)
-    close(ours.normal((n,), numpy_dtype(dtype), mean, std), expected, scale=abs(mean) + std)
-    same_stream(theirs, ours)
+    assert_close(ours.normal((n,), numpy_dtype(dtype), mean, std), expected, scale=abs(mean) + std)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("n", [3, 20])
@@ -319,14 +319,14 @@ def test_normal_of_tensors(n, streams):
     theirs, ours = streams
     mean, std = torch.linspace(-5, 5, n), torch.linspace(0, 2, 2)[:, None]
     array_mean, array_std = mean.numpy(), std.numpy()
-    close(ours.normal((2, n), np.float32, array_mean, array_std), torch.normal(mean, std, generator=theirs))
-    close(ours.normal((n,), np.float32, array_mean, 0.5), torch.normal(mean, 0.5, generator=theirs))
-    close(ours.normal((2, 1), np.float32, 4.0, array_std), torch.normal(4.0, std, generator=theirs))
-    close(
+    assert_close(ours.normal((2, n), np.float32, array_mean, array_std), torch.normal(mean, std, generator=theirs))
+    assert_close(ours.normal((n,), np.float32, array_mean, 0.5), torch.normal(mean, 0.5, generator=theirs))
+    assert_close(ours.normal((2, 1), np.float32, 4.0, array_std), torch.normal(4.0, std, generator=theirs))
+    assert_close(
         ours.normal((n,), np.float32, array_mean, np.ones(n)),
         torch.normal(mean, torch.ones(n, dtype=torch.float64), generator=theirs),
     )
-    same_stream(theirs, ours)
+    assert_same_state(theirs, ours)
 
 
 # --- rejection ---
@@ -338,8 +338,8 @@ def test_poisson(shape, dtype, streams):
     theirs, ours = streams
     spread = torch.randn(shape, generator=torch.Generator().manual_seed(3)) * 2 + 1
     rates = (spread.exp() * (spread > -1)).to(getattr(torch, dtype))
-    exact(ours.poisson(to_numpy(rates)), torch.poisson(rates, generator=theirs))
-    same_stream(theirs, ours)
+    assert_equal(ours.poisson(to_numpy(rates)), torch.poisson(rates, generator=theirs))
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -352,7 +352,7 @@ def test_binomial(trials, dtype, streams):
     count[5:8] = torch.tensor([-1, 0, 2])
     expected = torch.binomial(count, prob, generator=theirs)
     np.testing.assert_array_equal(ours.binomial(count.numpy(), prob.numpy()), expected.numpy())
-    same_stream(theirs, ours)
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -361,8 +361,8 @@ def test_gamma(shape, dtype, streams):
     theirs, ours = streams
     alpha = torch.randn(shape, generator=torch.Generator().manual_seed(5), dtype=getattr(torch, dtype)).exp()
     alpha = alpha * (alpha > 0.1)
-    close(ours.gamma(alpha.numpy()), torch._standard_gamma(alpha, generator=theirs))
-    same_stream(theirs, ours)
+    assert_close(ours.gamma(alpha.numpy()), torch._standard_gamma(alpha, generator=theirs))
+    assert_same_state(theirs, ours)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -370,8 +370,8 @@ def test_gamma(shape, dtype, streams):
 def test_dirichlet(shape, dtype, streams):
     theirs, ours = streams
     alpha = torch.rand(shape, generator=torch.Generator().manual_seed(6), dtype=getattr(torch, dtype)) * 2
-    close(ours.dirichlet(alpha.numpy()), torch._sample_dirichlet(alpha, generator=theirs))
-    same_stream(theirs, ours)
+    assert_close(ours.dirichlet(alpha.numpy()), torch._sample_dirichlet(alpha, generator=theirs))
+    assert_same_state(theirs, ours)
 
 
 # --- targets that are not contiguous ---
@@ -395,10 +395,10 @@ def test_in_place_fills_follow_memory(view, dtype, streams):
     shape = target.permute(order).shape
 
     expected = target.uniform_(-1, 2, generator=theirs).permute(order)
-    exact(ours.uniform(shape, numpy_dtype(dtype), -1, 2), expected)
+    assert_equal(ours.uniform(shape, numpy_dtype(dtype), -1, 2), expected)
     expected = target.normal_(generator=theirs).permute(order)
-    close(ours.normal(shape, numpy_dtype(dtype), contiguous=target.is_contiguous()), expected)
-    same_stream(theirs, ours)
+    assert_close(ours.normal(shape, numpy_dtype(dtype), contiguous=target.is_contiguous()), expected)
+    assert_same_state(theirs, ours)
 
 
 # --- errors ---

@@ -347,15 +347,15 @@ def gradients(torch, line, layout):
 
 @pytest.mark.parametrize("line", GRADIENTS.strip().splitlines())
 def test_gradients(line):
-    compare(line, "sparse_coo")
+    assert_gradients_agree(line, "sparse_coo")
 
 
 @pytest.mark.parametrize("line", COMPRESSED.strip().splitlines())
 def test_gradients_of_compressed(line):
-    compare(line, "sparse_csr")
+    assert_gradients_agree(line, "sparse_csr")
 
 
-def compare(line, layout):
+def assert_gradients_agree(line, layout):
     (shown, found), (expected_shown, expected) = gradients(ours, line, layout), gradients(theirs, line, layout)
     assert shown == expected_shown
     for mine, other in zip(found, expected, strict=True):

@@ -14,7 +14,7 @@ OTHERS = {"multigammaln", "polygamma", "softmax", "log_softmax", "logsumexp", "g
 NAMES = [name for name in ours.special.__all__ if name not in OTHERS]
 
 
-def same(function, rtol=1e-6, atol=1e-7):
+def assert_agree(function, rtol=1e-6, atol=1e-7):
     got, wanted = function(ours), function(theirs)
     for a, b in zip(got if isinstance(got, tuple) else (got,), wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
         a, b = a.detach().numpy(), b.detach().resolve_conj().resolve_neg().numpy()
@@ -30,13 +30,13 @@ def test_special(name, dtype):
         x = torch.tensor(points, dtype=getattr(torch, dtype))
         return getattr(torch.special, name)(x, 3) if "polynomial" in name else getattr(torch.special, name)(x)
 
-    same(function, rtol=1e-5 if dtype == "float32" else 1e-7, atol=1e-6 if dtype == "float32" else 1e-9)
+    assert_agree(function, rtol=1e-5 if dtype == "float32" else 1e-7, atol=1e-6 if dtype == "float32" else 1e-9)
 
 
 @pytest.mark.parametrize("name", ["gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"])
 def test_special_of_two(name):
     a, x = (each.ravel() for each in np.meshgrid([0.0, 0.5, 2.0, 7.0], [0.0, 0.3, 1.0, 8.0]))
-    same(lambda torch: getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)))
+    assert_agree(lambda torch: getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)))
 
 
 @pytest.mark.parametrize("exponent", [0.5, -0.5, 2.0, -1.0, 3.0, 0.0])
@@ -59,21 +59,21 @@ def test_powers_at_the_edges(exponent, dtype):
             made = of(points) ** given(torch, of)
             return made, torch.signbit(torch.nan_to_num(made))
 
-        same(function)
+        assert_agree(function)
 
 
 @pytest.mark.parametrize("name", [each for each in ours.signal.windows.__all__ if each != "general_cosine"])
 @pytest.mark.parametrize("sym", [True, False])
 @pytest.mark.parametrize("length", [0, 1, 2, 7])
 def test_windows(name, sym, length):
-    same(lambda torch: getattr(torch.signal.windows, name)(length, sym=sym, dtype=torch.float64), rtol=1e-8, atol=1e-10)
+    assert_agree(lambda torch: getattr(torch.signal.windows, name)(length, sym=sym, dtype=torch.float64), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"])
 @pytest.mark.parametrize("periodic", [True, False])
 def test_old_windows(name, periodic):
     for length in (0, 1, 2, 7):
-        same(lambda torch, n=length: getattr(torch, name)(n, periodic), rtol=1e-4, atol=1e-6)
+        assert_agree(lambda torch, n=length: getattr(torch, name)(n, periodic), rtol=1e-4, atol=1e-6)
 
 
 STFT = [
@@ -95,8 +95,8 @@ def test_short_time_transform_and_its_gradient(options):
     def back(torch):
         return torch.istft(torch.stft(torch.tensor(signal), 8, return_complex=True, **options), 8, **options)
 
-    same(there)
-    same(back)
+    assert_agree(there)
+    assert_agree(back)
 
 
 def test_masked():
@@ -119,9 +119,9 @@ def test_masked():
         "cumprod",
         "median",
     ):
-        same(lambda torch, n=name: getattr(torch.masked, n)(torch.tensor(x), 1, mask=torch.tensor(mask)))
-    same(lambda torch: torch.masked.norm(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
-    same(lambda torch: torch.masked.normalize(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
+        assert_agree(lambda torch, n=name: getattr(torch.masked, n)(torch.tensor(x), 1, mask=torch.tensor(mask)))
+    assert_agree(lambda torch: torch.masked.norm(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
+    assert_agree(lambda torch: torch.masked.normalize(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
     shown = [repr(torch.masked.masked_tensor(torch.tensor(x), torch.tensor(mask)) * 2) for torch in (ours, theirs)]
     assert shown[0] == shown[1]
 

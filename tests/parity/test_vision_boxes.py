@@ -95,7 +95,7 @@ PICTURES = {
 }
 
 
-def compare(name: str, kind: str, data: np.ndarray, *args, **options) -> None:
+def assert_agree(name: str, kind: str, data: np.ndarray, *args, **options) -> None:
     function = f"{name}_{kind}"
     our = getattr(ours, function)(torch.tensor(data), *args, **given(options, torch))
     their = getattr(theirs, function)(pytorch.tensor(data), *args, **given(options, pytorch))
@@ -110,20 +110,20 @@ def compare(name: str, kind: str, data: np.ndarray, *args, **options) -> None:
 def test_images(name, kind):
     shape = (2, 3, *SIZE) if kind == "video" else (3, *SIZE)
     data = RNG.integers(0, 256, shape).astype("u1")
-    compare(name, kind, data, *PICTURES.get(name, ()), **MOVES.get(name, {}))
+    assert_agree(name, kind, data, *PICTURES.get(name, ()), **MOVES.get(name, {}))
 
 
 @pytest.mark.parametrize("name", MOVES)
 def test_masks_boxes_and_points(name):
     options = MOVES[name]
-    compare(name, "mask", RNG.integers(0, 9, (2, *SIZE)).astype("u1"), **options)
+    assert_agree(name, "mask", RNG.integers(0, 9, (2, *SIZE)).astype("u1"), **options)
     canvas = {} if name in ("crop", "resized_crop") else {"canvas_size": SIZE}
-    compare(name, "keypoints", RNG.uniform(0, 29, (5, 2)).astype("f4"), **canvas, **options)
+    assert_agree(name, "keypoints", RNG.uniform(0, 29, (5, 2)).astype("f4"), **canvas, **options)
     boxes = np.concatenate([RNG.uniform(0, 15, (6, 2)), RNG.uniform(16, 29, (6, 2))], 1).astype("f4")
     for form, upright in (("XYXY", boxes), ("XYWH", boxes - boxes[:, [0, 1, 0, 1]] * [0, 0, 1, 1])):
         modes = ({},) if name.endswith("flip") else ({"clamping_mode": "soft"}, {"clamping_mode": None})
         for mode in modes:
-            compare(name, "bounding_boxes", upright.astype("f4"), format=form, **canvas, **options, **mode)
+            assert_agree(name, "bounding_boxes", upright.astype("f4"), format=form, **canvas, **options, **mode)
 
 
 @pytest.mark.parametrize("size", [(31, 40), (30, 30), (64, 48)])

@@ -28,7 +28,7 @@ def regions(images: int = 2, count: int = 7) -> np.ndarray:
     return np.concatenate([RNG.integers(0, images, (count, 1)), corners(count, 11)], 1).astype("f4")
 
 
-def compare(name: str, *arrays: np.ndarray | None, atol: float = 1e-5, **options) -> None:
+def assert_agree(name: str, *arrays: np.ndarray | None, atol: float = 1e-5, **options) -> None:
     """The values, and the gradients of their weighted sum by all floating arguments."""
     function = name.rpartition(".")[2]
     results = []
@@ -50,31 +50,31 @@ def compare(name: str, *arrays: np.ndarray | None, atol: float = 1e-5, **options
 
 @pytest.mark.parametrize("name", ["box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou"])
 def test_overlaps(name):
-    compare(name, corners(9), corners(6, seed=1))
+    assert_agree(name, corners(9), corners(6, seed=1))
 
 
 @pytest.mark.parametrize("name", ["generalized_box_iou_loss", "distance_box_iou_loss", "complete_box_iou_loss"])
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_overlap_losses(name, reduction):
-    compare(name, corners(9), corners(9, seed=1), reduction=reduction)
+    assert_agree(name, corners(9), corners(9, seed=1), reduction=reduction)
 
 
 @pytest.mark.parametrize("form", ["xyxy", "xywh", "cxcywh"])
 def test_formats(form):
     boxes = np.abs(corners(9)).astype("f4")
-    compare("box_area", boxes, fmt=form)
-    compare("box_iou", boxes, np.abs(corners(5, seed=1)), fmt=form)
+    assert_agree("box_area", boxes, fmt=form)
+    assert_agree("box_iou", boxes, np.abs(corners(5, seed=1)), fmt=form)
     for other in ("xyxy", "xywh", "cxcywh"):
-        compare("box_convert", boxes, in_fmt=form, out_fmt=other)
+        assert_agree("box_convert", boxes, in_fmt=form, out_fmt=other)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "i8", "i4"])
 def test_rotated_formats(dtype):
     boxes = np.concatenate([RNG.uniform(5, 60, (20, 4)), RNG.uniform(-180, 180, (20, 1))], 1).astype(dtype)
     for form in ("xywhr", "cxcywhr", "xyxyxyxy"):
-        compare("box_convert", boxes, in_fmt="cxcywhr", out_fmt=form, atol=1e-3)
+        assert_agree("box_convert", boxes, in_fmt="cxcywhr", out_fmt=form, atol=1e-3)
         stored = theirs.box_convert(pytorch.tensor(boxes), "cxcywhr", form).numpy()
-        compare("box_convert", stored, in_fmt=form, out_fmt="cxcywhr", atol=1e-3)
+        assert_agree("box_convert", stored, in_fmt=form, out_fmt="cxcywhr", atol=1e-3)
 
 
 @pytest.mark.parametrize("form", ["cxcywhr", "xywhr", "xyxyxyxy"])
@@ -101,23 +101,23 @@ def test_many_boxes():
             for lib, of in ((ours, torch), (theirs, pytorch))
         ]
         assert found[0].tolist() == found[1].tolist()
-    compare("clip_boxes_to_image", boxes, size=(15, 20))
-    compare("remove_small_boxes", boxes.astype("f8"), min_size=5.0)
-    compare("masks_to_boxes", RNG.integers(0, 2, (4, 9, 12)).astype(bool))
+    assert_agree("clip_boxes_to_image", boxes, size=(15, 20))
+    assert_agree("remove_small_boxes", boxes.astype("f8"), min_size=5.0)
+    assert_agree("masks_to_boxes", RNG.integers(0, 2, (4, 9, 12)).astype(bool))
 
 
 @pytest.mark.parametrize("ratio", [-1, 1, 3])
 @pytest.mark.parametrize("aligned", [False, True])
 def test_roi_align(ratio, aligned):
     options = {"output_size": (3, 4), "spatial_scale": 0.8, "sampling_ratio": ratio, "aligned": aligned}
-    compare("roi_align", floats(2, 3, 10, 12), regions(), **options)
+    assert_agree("roi_align", floats(2, 3, 10, 12), regions(), **options)
 
 
 @pytest.mark.parametrize(("name", "channels"), [("roi_pool", 3), ("ps_roi_pool", 18), ("ps_roi_align", 18)])
 def test_region_pools(name, channels):
     # Their gradient of ps_roi_pool reaches pixels that its bins do not have: only the values are compared.
     dtype = "f8" if name == "ps_roi_pool" else "f4"
-    compare(name, floats(2, channels, 10, 12).astype(dtype), regions().astype(dtype), output_size=3, spatial_scale=0.7)
+    assert_agree(name, floats(2, channels, 10, 12).astype(dtype), regions().astype(dtype), output_size=3, spatial_scale=0.7)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_deformable_convolution(groups, offset_groups, stride, padding, dilation
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_focal_loss(alpha, gamma, reduction):
     targets = RNG.integers(0, 2, (5, 4)).astype("f4")
-    compare("sigmoid_focal_loss", floats(5, 4), targets, alpha=alpha, gamma=gamma, reduction=reduction)
+    assert_agree("sigmoid_focal_loss", floats(5, 4), targets, alpha=alpha, gamma=gamma, reduction=reduction)
 
 
 def test_dropping_draws_the_same_numbers():
@@ -159,7 +159,7 @@ def test_dropping_draws_the_same_numbers():
         data = floats(*shape)
         torch.manual_seed(3)
         pytorch.manual_seed(3)
-        compare(name, data, **options)
+        assert_agree(name, data, **options)
 
 
 def test_pyramid_and_its_regions():

@@ -32,7 +32,7 @@ def module_names() -> list[str]:
     return sorted(set(names) - NOT_IMPORTED)
 
 
-def run(test: doctest.DocTest) -> None:
+def assert_examples_pass(test: doctest.DocTest) -> None:
     flambeau.manual_seed(0)
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
@@ -47,7 +47,7 @@ def examples(module: ModuleType) -> list[doctest.DocTest]:
 @pytest.mark.parametrize("name", module_names())
 def test_module(name: str) -> None:
     for example in examples(importlib.import_module(name)):
-        run(example)
+        assert_examples_pass(example)
 
 
 NAMES = [
@@ -61,11 +61,11 @@ def test_operation(name: str) -> None:
     """Operations are generated functions, which the module search does not see."""
     doc = attrgetter(name)(flambeau).__doc__ or ""
     assert doc.strip(), f"torch.{name} has no docstring"
-    run(doctest.DocTestParser().get_doctest(doc, {}, name, None, None))
+    assert_examples_pass(doctest.DocTestParser().get_doctest(doc, {}, name, None, None))
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "docs").glob("*.md")), ids=lambda path: path.name)
 def test_documentation(path: Path) -> None:
     """But for blocks that are said to go into a file."""
     text = re.sub(r"^In `[^`]+`:\n\n```python\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    run(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))
+    assert_examples_pass(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))

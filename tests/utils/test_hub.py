@@ -143,7 +143,7 @@ def test_progress_without_tqdm(server, tmp_path, capsys, monkeypatch):
 CONTENT = os.urandom(300_000)
 
 
-def broken_download(server, target, **options):
+def assert_download_breaks(server, target, **options):
     """Have a download end after 100,000 bytes."""
     server.pages["/file"], server.breaks_after = CONTENT, 100_000
     with pytest.raises(RuntimeError, match="ended after 100000 of 300000 bytes"):
@@ -156,7 +156,7 @@ def broken_download(server, target, **options):
 def test_a_download_is_resumed(server, tmp_path, version, hashed):
     server.version, target = version, tmp_path / "copy"
     options = {"hash_prefix": hashlib.sha256(CONTENT).hexdigest()} if hashed else {}
-    broken_download(server, target, **options)
+    assert_download_breaks(server, target, **options)
     (partial,) = tmp_path.iterdir()
     assert partial.read_bytes() == CONTENT[:100_000]
     hub.download_url_to_file(f"{server.url}/file", target, progress=False, **options)
@@ -165,7 +165,7 @@ def test_a_download_is_resumed(server, tmp_path, version, hashed):
 
 def test_a_download_that_only_has_to_be_renamed(server, tmp_path):
     server.version, target = '"1"', tmp_path / "copy"
-    broken_download(server, target)
+    assert_download_breaks(server, target)
     (partial,) = tmp_path.iterdir()
     partial.write_bytes(CONTENT)  # killed just before
     hub.download_url_to_file(f"{server.url}/file", target, progress=False)
@@ -177,7 +177,7 @@ def test_a_part_of_another_file_is_not_used(server, tmp_path, change):
     target, other = tmp_path / "copy", CONTENT[::-1]
     server.version = None if change == "content" else '"1"'
     options = {"hash_prefix": hashlib.sha256(other).hexdigest()} if change == "content" else {}
-    broken_download(server, target, **options)
+    assert_download_breaks(server, target, **options)
     server.version = '"2"' if change == "version" else server.version
     server.has_ranges = change != "ranges"
     server.pages["/file"] = CONTENT if change == "ranges" else other
@@ -190,13 +190,13 @@ def test_a_part_of_another_file_is_not_used(server, tmp_path, change):
 @pytest.mark.parametrize("version", [None, 'W/"1"'])
 def test_without_a_version_or_a_hash_nothing_is_kept(server, tmp_path, version):
     server.version = version
-    broken_download(server, tmp_path / "copy")
+    assert_download_breaks(server, tmp_path / "copy")
     assert os.listdir(tmp_path) == []
 
 
 def test_two_downloads_of_one_file_do_not_mix(server, tmp_path):
     server.version, target = '"1"', tmp_path / "copy"
-    broken_download(server, target)
+    assert_download_breaks(server, target)
     fcntl = pytest.importorskip("fcntl")
     (partial,) = tmp_path.iterdir()
     with partial.open("ab") as file:

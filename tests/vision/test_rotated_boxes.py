@@ -37,7 +37,7 @@ def as_corners(rotated: tv_tensors.BoundingBoxes) -> np.ndarray:
     return F.convert_bounding_box_format(rotated, new_format="XYXYXYXY").numpy().reshape(-1, 4, 2)
 
 
-def same_rectangles(first: np.ndarray, second: np.ndarray) -> None:
+def assert_same_rectangles(first: np.ndarray, second: np.ndarray) -> None:
     """Whichever corner comes first, and in whichever direction they go."""
     by_place = [np.array(sorted(map(tuple, np.round(box, 6)))) for box in (*first, *second)]
     np.testing.assert_allclose(by_place[: len(first)], by_place[len(first) :], atol=1e-4)
@@ -67,15 +67,15 @@ def test_they_follow_their_image(form):
     values = boxes()
     rotated = of(ops.box_convert(torch.tensor(values), "cxcywhr", form.lower()).numpy(), form)
     places, (height, width) = corners(values), SIZE
-    same_rectangles(as_corners(F.hflip(rotated)), np.stack([width - places[..., 0], places[..., 1]], -1))
-    same_rectangles(as_corners(F.vflip(rotated)), np.stack([places[..., 0], height - places[..., 1]], -1))
-    same_rectangles(as_corners(F.crop(rotated, 5, 7, 55, 70)), places - np.array([7, 5]))
-    same_rectangles(as_corners(F.pad(rotated, [4, 3])), places + np.array([4, 3]))
-    same_rectangles(as_corners(F.resize(rotated, [120, 160])), places * 2)
+    assert_same_rectangles(as_corners(F.hflip(rotated)), np.stack([width - places[..., 0], places[..., 1]], -1))
+    assert_same_rectangles(as_corners(F.vflip(rotated)), np.stack([places[..., 0], height - places[..., 1]], -1))
+    assert_same_rectangles(as_corners(F.crop(rotated, 5, 7, 55, 70)), places - np.array([7, 5]))
+    assert_same_rectangles(as_corners(F.pad(rotated, [4, 3])), places + np.array([4, 3]))
+    assert_same_rectangles(as_corners(F.resize(rotated, [120, 160])), places * 2)
     turned = F.rotate(rotated, 25)
     cos, sin = np.cos(np.radians(25)), np.sin(np.radians(25))
     x, y = places[..., 0] - width / 2, places[..., 1] - height / 2
-    same_rectangles(as_corners(turned), np.stack([x * cos + y * sin + width / 2, y * cos - x * sin + height / 2], -1))
+    assert_same_rectangles(as_corners(turned), np.stack([x * cos + y * sin + width / 2, y * cos - x * sin + height / 2], -1))
     angles = F.convert_bounding_box_format(turned, new_format="CXCYWHR")[:, 4].numpy() - values[:, 4]
     np.testing.assert_allclose((angles + 180) % 360, 205, atol=1e-4)
 
@@ -93,7 +93,7 @@ def test_border(form):
     inside = (corners(values) >= 0).all((1, 2)) & (corners(values) <= SIZE[::-1]).all((1, 2))
     assert 5 < inside.sum() < 55
     for clamped in (hard, soft):
-        same_rectangles(clamped[inside], corners(values)[inside])
+        assert_same_rectangles(clamped[inside], corners(values)[inside])
     assert (hard > -1e-4).all() and (hard < np.array(SIZE[::-1]) + 1e-4).all()
 
     def area(box):

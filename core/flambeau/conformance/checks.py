@@ -85,14 +85,14 @@ class Checker:
     def values(self, sample: Sample) -> None:
         """The values, shapes and dtypes of the results are those of the sample's reference."""
         for dtype in self.dtypes(sample):
-            self._compare(sample, sample.arrays(self.np, dtype), dtype)
+            self._assert_agrees_with_reference(sample, sample.arrays(self.np, dtype), dtype)
 
     def shapes(self, sample: Sample) -> None:
         """The same for 0-d, empty and broadcast inputs, and for random shapes."""
         dtype = self.dtypes(sample)[0]
         for shapes in (*SHAPES, self._random_shapes(sample.name)):
             arrays = sample.arrays(self.np, dtype, shapes=shapes[: len(sample.inputs)])
-            self._compare(sample, arrays, dtype)
+            self._assert_agrees_with_reference(sample, arrays, dtype)
 
     def layouts(self, sample: Sample) -> None:
         """Inputs that are not contiguous or read-only give the same results, and the inputs are not changed."""
@@ -101,13 +101,13 @@ class Checker:
         expected = self._results(sample.call(torch, *self._tensors(arrays)))
         for arrange in (_transposed, _strided):
             tensors = [arrange(tensor) for tensor in self._tensors(arrays)]
-            self._same(sample, self._results(sample.call(torch, *tensors)), expected, arrange.__name__)
+            self._assert_same(sample, self._results(sample.call(torch, *tensors)), expected, arrange.__name__)
             for tensor, array in zip(tensors, arrays, strict=True):
                 self.np.testing.assert_array_equal(self._to_numpy(tensor), array, "an input was changed")
         locked = self._tensors(arrays)
         for tensor in locked:
             _lock(tensor)
-        self._same(sample, self._results(sample.call(torch, *locked)), expected, "read-only")
+        self._assert_same(sample, self._results(sample.call(torch, *locked)), expected, "read-only")
 
     def forms(self, sample: Sample) -> None:
         """The method, the in-place method and `out=` give the same results as the function."""
@@ -116,7 +116,7 @@ class Checker:
             expected = self._results(sample.call(torch, *self._tensors(arrays)))
             for word, form in self._forms(sample, expected):
                 actual = self._results(sample.call(replaced(torch, sample.name, form), *self._tensors(arrays)))
-                self._same(sample, actual, expected, f"{word}, {dtype}")
+                self._assert_same(sample, actual, expected, f"{word}, {dtype}")
 
     def gradients(self, sample: Sample) -> None:
         """The gradients agree with finite differences."""
@@ -170,7 +170,7 @@ class Checker:
         call, examples = self.examples(sample, 3)
         expected = [self._results(call(*tensors)) for tensors in examples]
         actual = self._results(torch.vmap(call)(*(torch.stack(tensors) for tensors in zip(*examples, strict=True))))
-        self._same(sample, actual, [self.np.stack(arrays) for arrays in zip(*expected, strict=True)], "vmap")
+        self._assert_same(sample, actual, [self.np.stack(arrays) for arrays in zip(*expected, strict=True)], "vmap")
 
     def examples(self, sample: Sample, count: int) -> tuple[Callable[..., Any], list[list[Any]]]:
         """The sample's call, reduced to the results that are tensors, and `count` lists of inputs to batch."""
@@ -191,7 +191,7 @@ class Checker:
                 common = torch.result_type(mixed[0], mixed[1])
                 if common.name in sample.dtypes and common.name in self.supported:
                     expected = self._results(sample.call(torch, *(tensor.to(common) for tensor in mixed)))
-                    self._same(sample, self._results(sample.call(torch, *mixed)), expected, f"{dtypes} {shapes}")
+                    self._assert_same(sample, self._results(sample.call(torch, *mixed)), expected, f"{dtypes} {shapes}")
 
     def raises(self, bad: Bad) -> None:
         """A bad call raises the expected error, with a message."""
@@ -220,7 +220,7 @@ class Checker:
     def _results(self, value: Any) -> list[Any]:
         return [self._to_numpy(result) for result in results_of(value)]
 
-    def _compare(self, sample: Sample, arrays: Sequence[Any], dtype: str) -> None:
+    def _assert_agrees_with_reference(self, sample: Sample, arrays: Sequence[Any], dtype: str) -> None:
         actual = sample.call(torch, *self._tensors(arrays))
         with self.np.errstate(all="ignore"):
             expected = sample.reference(self.np, *(self._widened(array) for array in arrays))
@@ -233,7 +233,7 @@ class Checker:
                 f"{dtype} gave {result.dtype.name}, not {result_dtype(rule, dtype)}"
             )
             with self.np.errstate(all="ignore"):
-                self._close(
+                self._assert_close(
                     result,
                     self.np.asarray(reference).astype(result.dtype),
                     dtype,
@@ -241,16 +241,16 @@ class Checker:
                     f"{dtype}{[a.shape for a in arrays]}",
                 )
 
-    def _close(self, actual: Any, expected: Any, dtype: str, atol: float, what: str) -> None:
+    def _assert_close(self, actual: Any, expected: Any, dtype: str, atol: float, what: str) -> None:
         assert actual.shape == expected.shape, f"shape {actual.shape}, not {expected.shape}: {what}"
         rtol, least = TOLERANCES.get(dtype, (2e-5, 2e-6))
         self.np.testing.assert_allclose(actual, expected, rtol, atol + least, err_msg=what)
 
-    def _same(self, sample: Sample, actual: Sequence[Any], expected: Sequence[Any], what: str) -> None:
+    def _assert_same(self, sample: Sample, actual: Sequence[Any], expected: Sequence[Any], what: str) -> None:
         assert len(actual) == len(expected), what
         for a, b in zip(actual, expected, strict=True):
             assert a.dtype == b.dtype, f"{a.dtype}, not {b.dtype}: {what}"
-            self._close(a, b, a.dtype.name, sample.atol, what)
+            self._assert_close(a, b, a.dtype.name, sample.atol, what)
 
     def _widened(self, array: Any) -> Any:
         """An input in the precision in which references are computed."""

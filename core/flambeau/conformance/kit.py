@@ -143,10 +143,10 @@ def checks_of(family: str, device: str, quick: bool = False) -> Iterator[Check]:
     elif family == "tensors":
         yield from (Check(name, check) for name, check in engine.TENSORS.items())
     elif family == "nn layers":
-        yield from (Check(name, partial(networks.layer, name, device)) for name in networks.LAYERS)
+        yield from (Check(name, partial(networks.assert_layer_agrees, name, device)) for name in networks.LAYERS)
     elif family == "training":
-        yield from (Check(name, partial(networks.optimizer, name, device)) for name in networks.OPTIMIZERS)
-        yield Check("a convolutional network", partial(networks.training, device))
+        yield from (Check(name, partial(networks.assert_optimizer_agrees, name, device)) for name in networks.OPTIMIZERS)
+        yield Check("a convolutional network", partial(networks.assert_training_agrees, device))
     else:
         yield from _checks_of_operations(family, Checker(device, quick), quick)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 
-__all__ = ["LAYERS", "OPTIMIZERS", "layer", "optimizer", "training"]
+__all__ = ["LAYERS", "OPTIMIZERS", "assert_layer_agrees", "assert_optimizer_agrees", "assert_training_agrees"]
 
 LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # the layer, and the shape of an input
     "Linear": (lambda nn: nn.Linear(6, 4), (3, 6)),
@@ -42,7 +42,7 @@ def _SelfAttention(nn: Any) -> Any:
     return SelfAttention()
 
 
-def layer(name: str, device: Any) -> None:
+def assert_layer_agrees(name: str, device: Any) -> None:
     """Check that the output of a layer, and the gradients of its input and parameters, are the same as on the CPU."""
     from flambeau import nn
 
@@ -73,7 +73,7 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {  # the class, its options, and words f
 }
 
 
-def optimizer(name: str, device: Any) -> None:
+def assert_optimizer_agrees(name: str, device: Any) -> None:
     """Check that three steps of an optimizer, of which one is a step without a gradient, move parameters as on the CPU."""
     kind, options = name.split(" ")[0], OPTIMIZERS[name]
     results = []
@@ -94,7 +94,7 @@ def optimizer(name: str, device: Any) -> None:
         torch.testing.assert_close(actual.detach().cpu(), expected.detach(), rtol=1e-4, atol=1e-5)
 
 
-def training(device: Any, steps: int = 8) -> None:
+def assert_training_agrees(device: Any, steps: int = 8) -> None:
     """Check that the training of a small convolutional network has the same losses on the device as on the CPU."""
     curves = [_losses(place, steps) for place in ("cpu", device)]
     for expected, actual in zip(*curves, strict=True):

@@ -17,14 +17,14 @@ from flambeau import nn
 CALLS = 6  # enough to run eagerly, capture, verify and replay
 
 
-def check_replayed(compiled) -> None:
+def assert_replayed(compiled) -> None:
     """Assert that a compiled function, or module, has been captured and verified, and does not run eagerly."""
     call = compiled.__dict__.get("_compiled_call") if isinstance(compiled, nn.Module) else compiled.compiled
     assert call.reason is None, call.reason
     assert any(entry.verified for entries in call.entries.values() for entry in entries)
 
 
-def check_eager(compiled) -> str:
+def assert_eager(compiled) -> str:
     """Assert that a compiled function runs eagerly; returns why."""
     reason = compiled.compiled.reason
     assert reason is not None
@@ -55,7 +55,7 @@ def test_a_function_of_tensors():
         result = f(x, y, scale=3.0)
         assert torch.equal(result["sum"], (x * 3 + y).relu())
         assert torch.equal(result["parts"][0], x.mean())
-    check_replayed(f)
+    assert_replayed(f)
 
 
 def test_gradients_flow_through_a_compiled_function():
@@ -74,7 +74,7 @@ def test_gradients_flow_through_a_compiled_function():
         (torch.tanh(x @ w).sum() * 2 + x.sigmoid().prod()).backward()
         assert torch.equal(grads[0], x.grad) and torch.equal(grads[1], w.grad)
         w.grad = None
-    check_replayed(f)
+    assert_replayed(f)
 
 
 def test_each_call_has_a_graph_of_its_own():
@@ -83,7 +83,7 @@ def test_each_call_has_a_graph_of_its_own():
     inputs = [torch.randn(2, 2, 6, 6) for _ in range(CALLS)]
     for x in inputs:
         compiled(x).sum().backward()
-    check_replayed(compiled)
+    assert_replayed(compiled)
     net.zero_grad()
     outputs = [compiled(x) for x in inputs]
     for output in reversed(outputs):
@@ -102,7 +102,7 @@ def test_a_saved_parameter_that_was_written_to_is_refused():
     compiled = torch.compile(lambda x: net(x * x.sum()))
     for _ in range(CALLS):
         output = compiled(torch.randn(3, 2, requires_grad=True))
-    check_replayed(compiled)
+    assert_replayed(compiled)
     with torch.no_grad():
         net.weight.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -196,7 +196,7 @@ def test_a_whole_training_step(network, optimizer):
             assert torch.equal(one, other)
         for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
             assert torch.equal(one.grad, other.grad) and one._version == other._version
-    check_replayed(steps[1])
+    assert_replayed(steps[1])
     call = steps[1].compiled
     assert len(call.entries) == 1
 
@@ -216,7 +216,7 @@ def test_modules():
             torch.manual_seed(i)
             assert torch.equal(result, twin(x))
             assert torch.equal(net[1].running_mean, twin[1].running_mean)
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_weights_that_are_loaded_are_used():
@@ -230,7 +230,7 @@ def test_weights_that_are_loaded_are_used():
         assert torch.equal(compiled(x), F.linear(x, net.weight, net.bias))
     net.weight.data = torch.randn(2, 3)
     assert torch.equal(compiled(x), F.linear(x, net.weight, net.bias))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 # --- guards ------------------------------------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_globals_closures_and_attributes():
             power = 3
         elif change == 3:
             holder.shift = 5.0
-    check_replayed(f)
+    assert_replayed(f)
     FACTOR = SETTINGS["factor"] = 2.0
 
 
@@ -288,7 +288,7 @@ def test_shapes_dtypes_strides_modes():
     with torch.no_grad():
         for _ in range(CALLS):
             assert not f(inputs[-1]).requires_grad
-    check_replayed(f)
+    assert_replayed(f)
 
 
 def test_the_same_tensor_twice():
@@ -303,7 +303,7 @@ def test_the_same_tensor_twice():
         x = torch.full((3,), float(i))
         assert torch.equal(compiled(x, x), torch.full((3,), (i + 1.0) ** 2))
         assert torch.equal(x, torch.full((3,), i + 1.0)) and x._version == 1
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_views_and_partial_writes():
@@ -321,7 +321,7 @@ def test_views_and_partial_writes():
         x = torch.randn(2, 2)
         for one, other in zip(compiled(x), f(x), strict=True):
             assert torch.equal(one, other)
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_partial_writes_to_what_was_given():
@@ -337,7 +337,7 @@ def test_partial_writes_to_what_was_given():
     for _ in range(CALLS):
         with torch.no_grad():
             assert torch.equal(compiled(x, y), f(other, y)) and torch.equal(x, other) and x._version == other._version
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_overwriting():
@@ -355,7 +355,7 @@ def test_overwriting():
         other = y.clone()
         for one, two in zip([*compiled(x, y), y], [*f(x, other), other], strict=True):
             assert torch.equal(one, two) and one._version == two._version
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_gradients_that_are_set_to_zero():
@@ -374,7 +374,7 @@ def test_gradients_that_are_set_to_zero():
         x, weight = torch.randn(3, 2), net.weight.detach().clone()
         step(x)
         assert torch.allclose(net.weight, weight - 0.1 * net.weight.grad)
-    check_replayed(step)
+    assert_replayed(step)
 
 
 def test_a_buffer_that_accumulates():
@@ -388,7 +388,7 @@ def test_a_buffer_that_accumulates():
     for i in range(1, CALLS + 1):
         assert add(torch.ones(3)) == 3 * i
     assert torch.equal(total, torch.full((3,), float(CALLS))) and total._version == CALLS
-    check_replayed(add)
+    assert_replayed(add)
 
 
 def test_gradients_that_accumulate():
@@ -401,7 +401,7 @@ def test_gradients_that_accumulate():
     for i in range(1, CALLS + 1):
         accumulate(torch.ones(3, 2))
         assert torch.equal(net.weight.grad, torch.full((1, 2), 3.0 * i))
-    check_replayed(accumulate)
+    assert_replayed(accumulate)
     net.zero_grad()
     accumulate(torch.ones(3, 2))
     assert torch.equal(net.weight.grad, torch.full((1, 2), 3.0))
@@ -411,7 +411,7 @@ def test_indices_out_of_bounds():
     f = torch.compile(lambda index: F.embedding(index, torch.eye(4)))
     for _ in range(CALLS):
         assert torch.equal(f(torch.tensor([1, 3])), torch.eye(4)[torch.tensor([1, 3])])
-    check_replayed(f)
+    assert_replayed(f)
     with pytest.raises(IndexError, match="out of range"):
         f(torch.tensor([1, 4]))
 
@@ -420,7 +420,7 @@ def test_random_numbers_continue_the_stream():
     f = torch.compile(lambda x: x + torch.rand(3) * torch.randn(3))
     torch.manual_seed(5)
     compiled = [f(torch.zeros(3)) for _ in range(CALLS)]
-    check_replayed(f)
+    assert_replayed(f)
     torch.manual_seed(5)
     eager = [f._torchdynamo_orig_callable(torch.zeros(3)) for _ in range(CALLS)]
     assert all(map(torch.equal, compiled, eager))
@@ -438,7 +438,7 @@ def test_draws_whose_results_are_not_used():
         results = compiled(torch.zeros(3)), torch.rand(1)
         torch.manual_seed(i)
         assert all(map(torch.equal, results, (f(torch.zeros(3)), torch.rand(1))))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_objects_that_the_collector_has_put_aside():
@@ -453,7 +453,7 @@ def test_objects_that_the_collector_has_put_aside():
         torch.manual_seed(i)
         assert torch.equal(result, net(x)) and torch.equal(after, torch.rand(1))
     gc.unfreeze()
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 # --- what is not compiled ----------------------------------------------------------------------------------------------------
@@ -505,7 +505,7 @@ def test_what_is_not_compiled_runs_eagerly(function, capsys):
     results = [compiled(x) for x in inputs]
     LOG.clear()
     assert all(same(result, function(x)) for result, x in zip(results, inputs, strict=True))
-    assert check_eager(compiled)
+    assert assert_eager(compiled)
     if function is prints:
         assert capsys.readouterr().out == "called\n" * 2 * CALLS
 
@@ -515,7 +515,7 @@ def test_what_differs_from_call_to_call(function):
     compiled = torch.compile(function)
     results = [compiled(torch.ones(1)).item() for _ in range(CALLS)]
     assert len(set(results)) == CALLS or function is asks_for_the_time
-    assert check_eager(compiled)
+    assert assert_eager(compiled)
 
 
 def test_the_warning_names_the_line():
@@ -531,7 +531,7 @@ def test_fullgraph_raises():
     f = torch.compile(lambda x: x * 2, fullgraph=True)
     for _ in range(CALLS):
         assert torch.equal(f(torch.ones(2)), torch.full((2,), 2.0))
-    check_replayed(f)
+    assert_replayed(f)
 
 
 def test_an_error_leaves_no_trace():
@@ -552,7 +552,7 @@ def test_many_shapes_are_too_many():
     for _ in range(2):
         for size in range(1, 12):
             assert torch.equal(f(torch.zeros(size)), torch.ones(size))
-    assert "8 times" in check_eager(f)
+    assert "8 times" in assert_eager(f)
 
 
 @torch.no_grad()
@@ -581,7 +581,7 @@ def test_what_only_looks_like_a_common_subexpression():
         assert all(map(same, ours, expected))
         ours[2].zero_()
         assert same(ours[3], expected[3])
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_disabled_functions():
@@ -592,14 +592,14 @@ def test_disabled_functions():
     f = torch.compile(lambda x: inner(x) + 1)
     for _ in range(CALLS):
         assert torch.equal(f(torch.ones(2)), torch.full((2,), 3.0))
-    assert "inner" in check_eager(f)
+    assert "inner" in assert_eager(f)
 
 
 def test_other_backends_run_eagerly():
     f = torch.compile(lambda x: x * 2)
     for _ in range(CALLS):
         assert f(torch.ones(2, device="meta")).shape == (2,)
-    assert "meta backend" in check_eager(f)
+    assert "meta backend" in assert_eager(f)
 
 
 def test_is_compiling():
@@ -613,7 +613,7 @@ def test_is_compiling():
         compiled(torch.ones(1))
     seen.append(torch.compiler.is_compiling())
     assert seen == [False]
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_stances():

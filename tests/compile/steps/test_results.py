@@ -20,7 +20,7 @@ def _refusals_are_errors():
         yield
 
 
-def check_replayed(compiled) -> None:
+def assert_replayed(compiled) -> None:
     call = compiled.compiled
     assert call.reason is None
     assert any(entry.verified for entries in call.entries.values() for entry in entries)
@@ -107,7 +107,7 @@ def test_views_and_shared_memory(name, wants_gradient):
         expected, expected_facts = outcome(VIEWS[name], seed, wants_gradient)
         tensors, facts_of_tensors = outcome(compiled, seed, wants_gradient)
         assert all(map(torch.equal, tensors, expected)) and facts_of_tensors == expected_facts
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_a_gradient_is_the_one_that_the_parameter_has():
@@ -117,7 +117,7 @@ def test_a_gradient_is_the_one_that_the_parameter_has():
         assert weight_grad is LAYER.weight.grad and transposed._base is weight_grad
         first.fill_(7)
         assert LAYER.bias.grad[0] == 7
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_views_remember_their_base():
@@ -127,7 +127,7 @@ def test_views_remember_their_base():
         transposed, row = compiled(x)
         row.add_(1)
         assert transposed._base is x and x._version == 1 and transposed[2, 0] == 1
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 @pytest.mark.parametrize("view", [lambda y: y[0], lambda y: y.T[1:].T, lambda y: y.view(-1)])
@@ -146,7 +146,7 @@ def test_writes_to_views_that_have_a_history(view):
             (y * y).sum().add((part + product).sum()).backward()
             gradients.append(x.grad)
         assert torch.equal(*gradients)
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_results_of_inference_mode():
@@ -154,7 +154,7 @@ def test_results_of_inference_mode():
     with torch.inference_mode():
         for _ in range(CALLS):
             assert all(result.is_inference() for result in compiled(torch.ones(2)))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 # --- arguments that share memory ---------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_arguments_that_share_memory(first, later):
             assert torch.equal(one, other)
         for one, other in zip(arguments, others, strict=True):
             assert torch.equal(one, other) and one._version == other._version
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -212,7 +212,7 @@ def test_an_argument_that_shares_memory_with_a_tensor_from_outside(first):
         held.fill_(1)
         result = compiled(held.view(3) if shared else torch.ones(3))
         assert torch.equal(result, torch.full((3,), 6.0 if shared else 4.0))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_a_constant_that_was_once_an_argument():
@@ -221,7 +221,7 @@ def test_a_constant_that_was_once_an_argument():
     for _ in range(CALLS):
         assert torch.equal(compiled(held.detach()), held * 3)
     assert torch.equal(compiled(torch.zeros(3)), held)
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_gradients_that_arguments_have():
@@ -233,7 +233,7 @@ def test_gradients_that_arguments_have():
         compiled(x)
         assert torch.equal(x.grad, torch.full((3,), 7.0 if has_gradient else 2.0))
         assert x.grad._version == has_gradient
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_gradients_are_added_to_those_that_parameters_have_now():
@@ -244,7 +244,7 @@ def test_gradients_are_added_to_those_that_parameters_have_now():
         compiled()
         assert parameter.grad is before and before._version == 1
         assert torch.equal(before, torch.full((3,), start + 2.0))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_views_that_are_made_after_the_capture_see_writes():
@@ -260,7 +260,7 @@ def test_views_that_are_made_after_the_capture_see_writes():
     views = held[1:], held.detach(), held.view(3, 1)[0]
     compiled(torch.ones(3))
     assert all((view == CALLS + 1).all() and view._version == held._version for view in views)
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 # --- results whose graph the step's own backward has freed -------------------------------------------------------------------
@@ -363,7 +363,7 @@ def test_a_step_may_return_what_its_backward_has_freed(name):
         histories.append(history)
     assert len(histories[0]) == len(histories[1]) and all(map(same, *histories))
     assert "Trying to backward through the graph a s" in histories[1]
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_the_graph_of_a_freed_result_leads_to_the_parameters():
@@ -376,7 +376,7 @@ def test_the_graph_of_a_freed_result_leads_to_the_parameters():
             torch.autograd.grad(2 * loss, layer.weight)
         with pytest.raises(RuntimeError, match="backward through the graph a second time"):
             torch.autograd.grad(loss, layer.bias, create_graph=True)
-    check_replayed(compiled)
+    assert_replayed(compiled)
     assert {node.variable for node, _ in loss.grad_fn.next_functions} == {layer.weight, layer.bias}
     assert loss.item() == loss.detach().item() and "grad_fn=<CompiledFunctionBackward>" in repr(loss)
 
@@ -412,4 +412,4 @@ def test_a_graph_that_the_step_retains(update):
     if update:
         assert "modified by an inplace operation" in compiled.compiled.reason
     else:
-        check_replayed(compiled)
+        assert_replayed(compiled)

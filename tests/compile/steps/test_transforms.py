@@ -25,7 +25,7 @@ def _refusals_are_errors():
         yield
 
 
-def check_replayed(compiled) -> None:
+def assert_replayed(compiled) -> None:
     call = compiled.compiled
     assert call.reason is None
     assert any(entry.verified for entries in call.entries.values() for entry in entries)
@@ -136,7 +136,7 @@ def test_transforms_and_complex_numbers(name):
             assert torch.equal(one, other) and one.requires_grad == other.requires_grad and one.is_conj() == other.is_conj()
         for one, other in zip(expected_gradients, gradients, strict=True):
             assert (one is None) == (other is None) and (one is None or torch.equal(one, other))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_lazily_conjugated_tensors_from_outside():
@@ -147,7 +147,7 @@ def test_lazily_conjugated_tensors_from_outside():
         for one, other in zip(compiled(z), (z * held, held.real, z.conj()), strict=True):
             assert torch.equal(one, other) and one.is_conj() == other.is_conj()
     assert held.is_conj() and torch.equal(held.resolve_conj(), torch.tensor([1 - 2j, 3 + 1j]))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 OPTIMIZERS = {
@@ -179,7 +179,7 @@ def test_optimizers(name):
         assert torch.equal(*(step(x) for step in steps))
         for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
             assert torch.equal(one, other)
-    check_replayed(steps[1])
+    assert_replayed(steps[1])
     assert len(steps[1].compiled.entries) == 1 and len(steps[1].compiled.programs) <= 2
 
 
@@ -213,7 +213,7 @@ def test_checkpoints_draw_the_same_random_numbers_again(whole_step):
     for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
         assert torch.equal(one, other)
     if whole_step:
-        check_replayed(steps[1])
+        assert_replayed(steps[1])
 
 
 def test_hooks_on_values_inside_a_step():
@@ -233,7 +233,7 @@ def test_hooks_on_values_inside_a_step():
             x = torch.full((3,), float(i)).requires_grad_()
             results.append((call(x, twice), x.grad))
         assert all(map(torch.equal, *results))
-    check_replayed(compiled)
+    assert_replayed(compiled)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it runs eagerly
         remembering, remember = torch.compile(step), seen.append
@@ -250,7 +250,7 @@ def test_a_constant_may_be_looked_at():
     compiled = torch.compile(lambda x: x * torch.tensor(3.0).item() + (torch.ones(2) * 2)[1].item())
     for _ in range(CALLS):
         assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 5.0))
-    check_replayed(compiled)
+    assert_replayed(compiled)
 
 
 def test_a_constant_that_was_written_to_may_not():

@@ -11,7 +11,7 @@ from ..engine.calls.arguments import as_int
 from ..engine.calls.dispatch import _c_name as c_name
 from ..engine.calls.dispatch import require_tensors
 from ..engine.calls.inplace import check_writable
-from ..engine.calls.signatures import UNSET
+from ..engine.calls.signatures import REQUIRED
 from ..engine.calls.transform_hooks import hooks
 from ..engine.calls.wrappers import as_method
 from ..engine.devices.state import state
@@ -114,14 +114,16 @@ for _name, _function in (
 # --- other memory -------------------------------------------------------------------------------------------------
 
 
-def _set_(self: Tensor, source: Any = UNSET, storage_offset: int | None = None, size: Any = None, stride: Any = None) -> Tensor:
+def _set_(
+    self: Tensor, source: Any = REQUIRED, storage_offset: int | None = None, size: Any = None, stride: Any = None
+) -> Tensor:
     """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small grows.
 
     Raises:
         TypeError: neither a storage nor a tensor; an offset without a size.
         RuntimeError: another dtype or device; or the memory would have to grow and cannot.
     """
-    source = _memory_for(self, self.new_empty(0) if source is UNSET else source)
+    source = _memory_for(self, self.new_empty(0) if source is REQUIRED else source)
     if size is not None:
         shape = as_shape((_sizes("size", size),))
         place = Place(

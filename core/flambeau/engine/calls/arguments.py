@@ -15,21 +15,21 @@ from typing import Any, TypeAlias
 
 from ..tensors.tensor import Tensor
 from ..values import dtypes
-from .signatures import UNSET, signature_of
+from .signatures import REQUIRED, signature_of
 
 __all__ = [
     "Dims",
     "Number",
+    "all_arguments",
     "as_float",
     "as_int",
     "as_number",
     "as_python",
-    "blaming_arguments",
     "check",
-    "checking",
-    "fits_at_once",
-    "looking_at_arguments",
-    "overrides_nothing",
+    "check_source",
+    "direct_conditions",
+    "exact_type_conditions",
+    "number_lines",
     "types_of",
 ]
 
@@ -155,7 +155,7 @@ def types_of(function: Callable[..., Any]) -> dict[str, str]:
     return {name: annotation for name, annotation in annotations.items() if annotation.startswith(_CHECKED_EVERYWHERE)}
 
 
-def fits_at_once(function: Callable[..., Any]) -> list[str]:
+def exact_type_conditions(function: Callable[..., Any]) -> list[str]:
     """Conditions, as source, under which the flags and numbers of a call need no further check."""
     conditions = []
     for name, annotation in types_of(function).items():
@@ -165,25 +165,14 @@ def fits_at_once(function: Callable[..., Any]) -> list[str]:
     return conditions
 
 
-def blaming_arguments(function: Callable[..., Any], key: str, namespace: dict[str, Any], body: str, offering: str) -> str:
-    """The body of a generated function, with a TypeError in place of its own error where an argument is of a wrong type.
-
-    Before that, if an argument has a `__torch_function__`, the statement `offering` passes the failed call to it.
-    """
-    namespace[f"types_{key}"] = types_of(function)
-    indented = "".join(f"    {line}\n" for line in body.splitlines())
-    offer = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
-    return f"    try:\n{indented}    except Exception:\n{offer}        {checking(function, key)}\n        raise\n"
-
-
-def _packed(function: Callable[..., Any]) -> str:
+def all_arguments(function: Callable[..., Any]) -> str:
     """The source of a tuple of all arguments."""
     stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*{}", inspect.Parameter.VAR_KEYWORD: "*{}.values()"}
     names = [stars.get(p.kind, "{}").format(p.name) for p in signature_of(function).parameters.values()]
     return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
-def checking(function: Callable[..., Any], key: str) -> str:
+def check_source(function: Callable[..., Any], key: str) -> str:
     """The source of the call that refuses arguments of wrong types."""
     names = [p.name for p in signature_of(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     arguments = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
@@ -199,9 +188,9 @@ def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any])
     """
     for position, (name, value) in enumerate(arguments.items(), 1):
         annotation = types.get(name)
-        if annotation is None or value is UNSET or _stands_for_a_tensor(value):
+        if annotation is None or value is REQUIRED or _has_torch_function(value):
             continue
-        if isinstance(value, (tuple, list)) and any(map(_stands_for_a_tensor, value)):
+        if isinstance(value, (tuple, list)) and any(map(_has_torch_function, value)):
             continue
         expected, fits = _TYPES[annotation.removesuffix(" | None")]
         if (value is None and annotation.endswith(" | None")) or fits(value) or (expected == "int" and _is_position(name, value)):
@@ -214,11 +203,11 @@ def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any])
         ) from None
 
 
-def _stands_for_a_tensor(value: Any) -> bool:
+def _has_torch_function(value: Any) -> bool:
     return hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)
 
 
-def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
+def direct_conditions(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
     """Conditions, as source, under which no required argument, and no other that may be a tensor, overrides the call."""
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
@@ -232,21 +221,11 @@ def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> 
     return tests
 
 
-def looking_at_arguments(function: Callable[..., Any], key: str, offering: str, required: Sequence[str]) -> str:
-    """Lines that pass the call to an argument that overrides it, refuse wrong types and turn 0-d tensors into numbers."""
-    fits = " and ".join([*overrides_nothing(function, required), *fits_at_once(function)])
-    offer = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
-    lines = f"{offer}        {checking(function, key)}\n{_in_python(function)}"
-    return f"    if not ({fits}):\n{lines}" if fits else ""
-
-
-def _in_python(function: Callable[..., Any]) -> str:
+def number_lines(function: Callable[..., Any]) -> list[str]:
     """Lines that turn 0-d tensors into Python numbers, for parameters that are annotated as numbers."""
     names = [name for name, annotation in types_of(function).items() if annotation.removesuffix(" | None") in _NUMBERS]
     parameters = signature_of(function).parameters
-    return "".join(
-        f"        {name} = as_python({name})\n" for name in names if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL
-    )
+    return [f"{name} = as_python({name})" for name in names if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL]
 
 
 def as_python(value: Any) -> Any:

@@ -23,7 +23,7 @@ from . import arguments, outputs, overriding
 from .operands import can_operate
 from .record import Operation, Out
 from .results import several, view_of
-from .signatures import UNSET
+from .signatures import REQUIRED
 from .transform_hooks import hooks
 
 __all__ = [
@@ -196,7 +196,7 @@ def _check_flags(op: Operation, params: Sequence[Any]) -> None:
 def require_tensors(name: str, **tensors: Any) -> None:
     """Refuse arguments that have to be tensors and are not."""
     for position, (argument, value) in enumerate(tensors.items(), 1):
-        if not isinstance(value, Tensor) and value is not UNSET and not hasattr(value, "__torch_function__"):
+        if not isinstance(value, Tensor) and value is not REQUIRED and not hasattr(value, "__torch_function__"):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
             ) from None

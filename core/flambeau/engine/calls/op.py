@@ -32,8 +32,8 @@ from .nodes import attach_outputs, observe_record, save, save_output
 from .operands import as_operand, can_operate, no_tensor, original
 from .record import OPTIONS, Operation, Out
 from .results import several, view_of
-from .signatures import UNSET, named, too_many
-from .sources import at_once_source, function_source, record_source, signature, source
+from .signatures import REQUIRED, call_with_torch_names
+from .sources import function_source, record_source, sequence_fast_path_source, signature, source
 from .tables import OPS, PUBLIC
 from .wrappers import add_out_argument, as_method
 
@@ -92,7 +92,7 @@ def at_once(name: str) -> Callable[..., Tensor]:
     It raises an exception, of whatever type, where the tensors are not plain ones of one dispatch key, where the kernel fails,
     and where no call has looked that up yet: then the operation itself is to be called.
     """
-    return lazy_function(f"{name}_at_once", lambda: at_once_source(OPS[name]))
+    return lazy_function(f"{name}_at_once", lambda: sequence_fast_path_source(OPS[name]))
 
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -289,7 +289,7 @@ NAMESPACE.update(
     recover=recover, several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
-    can_operate=can_operate, no_tensor=no_tensor, UNSET=UNSET, named=named, too_many=too_many,
+    can_operate=can_operate, no_tensor=no_tensor, REQUIRED=REQUIRED, call_with_torch_names=call_with_torch_names,
     may_override=overriding.may_override, offer_method=overriding.offer_method, offer_operator=overriding.offer_operator,
     DIRECT=overriding.DIRECT, are_direct=overriding.are_direct,
 )  # fmt: skip

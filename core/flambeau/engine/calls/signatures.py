@@ -1,79 +1,116 @@
 """How generated functions declare their parameters, and the names that NumPy has for some of them.
 
 PyTorch understands `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for `other` wherever it
-has those, as in `torch.sum(x, axis=0, keepdims=True)`.  So does generated code, by further parameters with defaults.
+has those, as in `torch.sum(x, axis=0, keepdims=True)`.  Generated functions collect such names in `**numpy_names`, which their
+fast path tests to be empty; `call_with_torch_names` then calls the function again.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-__all__ = ["NUMPY_NAMES", "UNSET", "declarations", "named", "packed", "signature_of", "too_many", "with_numpy_names"]
+__all__ = [
+    "NUMPY_NAMES", "REQUIRED", "add_out", "call_with_torch_names", "declarations", "missing", "packed", "passed_on",
+    "signature_of", "with_numpy_names",
+]  # fmt: skip
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
-class _Unset:
+class _Required:
     def __repr__(self) -> str:
         return "<required>"
 
 
-UNSET = _Unset()  # the default of a required parameter that may be given by another name
+REQUIRED = _Required()  # the default of a required parameter that may be given by another name
 
 
 def missing(function: str, parameter: str) -> TypeError:
     return TypeError(f'{function}() missing 1 required positional arguments: "{parameter}"')
 
 
-def too_many(function: str, count: int) -> TypeError:
-    return TypeError(f"{function}() takes {count} positional argument{'s' * (count != 1)} but more were given")
+class NumpyNames(NamedTuple):
+    """How a function accepts NumPy's names for its parameters."""
+
+    declared: list[str]
+    """The declarations of its parameters."""
+    required: list[str]
+    """The required parameters, which have the default `REQUIRED`."""
+    catches_all: bool
+    """Whether `**numpy_names` was added, which then must be empty on the fast path."""
+    lines: list[str]
+    """Lines for the slow path, which call the function again by PyTorch's names."""
 
 
-def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str] = ()) -> tuple[str, str, str]:
-    """A function's parameters together with NumPy's names for some of them, and the lines that resolve those names.
+def with_numpy_names(declared: Sequence[str], function: str, name: str) -> NumpyNames | None:
+    """Let a function accept NumPy's names for its parameters; None if NumPy has no other names for them.
 
-    NumPy's names are declared as positional parameters, which costs a call next to nothing, after a parameter `_` that must not
-    be passed.  Returns the declaration, the lines for the start of the function, and lines for after its fast path.  The latter
-    are for the parameters in `seen`: the fast path tests their types anyway, and so is not taken where they are missing.
+    `function` is the source of an expression for the function itself, and `name` its name in error messages.
     """
-    names = [text.partition("=")[0] for text in declared]
-    aliases = {name: [alias for alias, meant in NUMPY_NAMES.items() if meant == name and alias not in names] for name in names}
-    added = [f"{alias}=None" for name in names for alias in aliases[name]]
-    if not added:
-        return ", ".join(declared), "", ""
-    parts, lines, late, optional = [], [], [], False  # type: ignore[var-annotated]
-    for name, text in zip(names, declared, strict=True):
-        required = text == name and not text.startswith("*")
-        optional = optional or (required and bool(aliases[name]))  # a parameter after one with a default needs a default, too
-        parts.append(f"{name}=UNSET" if required and optional else text)
-        if required and optional:
-            resolved = f"named({function!r}, {name!r}, [{', '.join(aliases[name])}])"
-            (late if name in seen else lines).append(f"    if {name} is UNSET:\n        {name} = {resolved}")
-        else:
-            lines += [f"    if {alias} is not None:\n        {name} = {alias}" for alias in aliases[name]]
-    count = next((i for i, part in enumerate(parts) if part.startswith("*")), len(parts))
-    if parts[count : count + 1] in ([], ["*"]):
-        parts[count:count] = ["_=None", *added]
-        lines.append(f"    if _ is not None:\n        raise too_many({function!r}, {count})")
-    else:  # after `*size`, and before `**options`
-        parts[len(parts) - parts[-1].startswith("**") :] = [*added, *(parts[-1:] if parts[-1].startswith("**") else [])]
-    return ", ".join(parts), "".join(line + "\n" for line in lines), "".join(line + "\n" for line in late)
+    names = [text.lstrip("*").partition("=")[0] for text in declared]
+    renamed = {meant for alias, meant in NUMPY_NAMES.items() if alias not in names}
+    if renamed.isdisjoint(names):
+        return None
+    parts, required, positional, keywords = [], [], [], []
+    options = "numpy_names"
+    for parameter, text in zip(names, declared, strict=True):
+        if text.startswith("**"):
+            options = parameter
+        elif text != "*":
+            (keywords if any(part.startswith("*") for part in parts) else positional).append(text.partition("=")[0])
+        is_required = text == parameter and (parameter in renamed or bool(required))  # one after a default needs a default
+        required += [parameter] if is_required else []
+        parts.append(f"{parameter}=REQUIRED" if is_required else text)
+    catches_all = options not in names
+    parts += ["**numpy_names"] if catches_all else []
+    conditions = [options] * catches_all + [f"{parameter} is REQUIRED" for parameter in required]
+    given = f"{_names(positional)}, {packed(positional, keywords)}, {options}"
+    lines = [f"if {' or '.join(conditions)}:", f"    return call_with_torch_names({name!r}, {function}, {given})"]
+    return NumpyNames(parts, required, catches_all, lines)
+
+
+def _names(positional: Sequence[str]) -> str:
+    """The source of the names of positional parameters, without `*args`."""
+    return "(" + "".join(f"{name!r}, " for name in positional if not name.startswith("*")) + ")"
+
+
+def call_with_torch_names(
+    name: str,
+    function: Callable[..., Any],
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    keywords: Mapping[str, Any],
+    numpy_names: Mapping[str, Any],
+) -> Any:
+    """Call a function with the arguments in `numpy_names` passed as the parameters that they are other names for.
+
+    Raises:
+        TypeError: a required argument is missing, or there is no parameter for any of `numpy_names`.
+    """
+    positional = dict(zip(parameters, args, strict=False))
+    keywords = dict(keywords)
+    unknown = {}
+    for alias, value in numpy_names.items():
+        parameter = NUMPY_NAMES.get(alias)
+        given = positional if parameter in positional else keywords
+        if parameter not in given:
+            unknown[alias] = value
+        elif value is not None:
+            given[parameter] = value
+    for parameter, value in positional.items():
+        if value is REQUIRED:
+            raise missing(name, parameter)
+    if len(unknown) == len(numpy_names):
+        raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(unknown))!r}")
+    return function(*positional.values(), *args[len(positional) :], **keywords, **unknown)
 
 
 def packed(positional: Sequence[str], keywords: Sequence[str]) -> str:
     """The source of a call's arguments as a tuple and a dictionary."""
     options = ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in keywords)
     return f"({''.join(f'{name}, ' for name in positional)}), {{{options}}}"
-
-
-def named(function: str, parameter: str, values: Sequence[Any]) -> Any:
-    """A required argument that was given by one of the names that NumPy has for it."""
-    for value in values:
-        if value is not None:
-            return value
-    raise missing(function, parameter)
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
@@ -124,6 +161,6 @@ def add_out(declared: list[str]) -> None:
     declared[end:end] = ["out=None"] if has_star else ["*", "out=None"]
 
 
-def handed_on(positional: Sequence[str], keywords: Sequence[str]) -> str:
+def passed_on(positional: Sequence[str], keywords: Sequence[str]) -> str:
     """The source of the arguments of a call that passes all parameters on."""
     return ", ".join([*positional, *(name if name.startswith("**") else f"{name}={name}" for name in keywords)])

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Container, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Container, Iterable, MutableMapping
 from importlib import import_module
 from itertools import count
 from types import FunctionType, MethodType
@@ -22,14 +22,15 @@ from typing import Any, TypeVar, overload
 
 from ..tensors.tensor import Tensor
 from . import outputs
-from .arguments import blaming_arguments, checking, fits_at_once, looking_at_arguments, overrides_nothing, types_of
+from .arguments import all_arguments, check_source, direct_conditions, exact_type_conditions, number_lines, types_of
 from .codegen import NAMESPACE, lazy_function
 from .facts import declare
 from .overriding import PUBLISHED, offer_function
 from .record import Operation, Out
-from .signatures import NUMPY_NAMES, add_out, declarations, handed_on, packed, signature_of, with_numpy_names
+from .signatures import NUMPY_NAMES, add_out, declarations, packed, passed_on, signature_of, with_numpy_names
 from .sources import function_source
 from .tables import OPS
+from .templates import METHOD, OVERRIDABLE, fill
 
 __all__ = [
     "add_out_argument",
@@ -131,60 +132,86 @@ def _generated(
     NAMESPACE[f"out_{key}"] = out_rules
 
     def source() -> str:
-        if public is not None:
-            NAMESPACE[f"offer_{key}"] = functools.partial(offer_function, public[0], body, compute)
-        return _source(
-            wrapper.__name__, body, key, has_out=has_out or out_rules is not None, offers=public is not None, native=native
-        )
+        has_out_argument = has_out or out_rules is not None
+        if public is None:
+            NAMESPACE[f"function_{key}"] = wrapper
+            return _method_source(wrapper.__name__, body, key, has_out_argument)
+        NAMESPACE[f"function_{key}"] = public[0]
+        NAMESPACE[f"offer_{key}"] = functools.partial(offer_function, public[0], body, compute)
+        return _overridable_source(wrapper.__name__, body, key, has_out_argument, native)
 
     wrapper = lazy_function(body.__name__, source)
     return wrapper
 
 
-def _source(name: str, body: Callable[..., Any], key: str, *, has_out: bool, offers: bool, native: bool) -> str:
-    parameters, positional, keywords, required = declarations(body, key, NAMESPACE)
-    if has_out:
-        add_out(parameters)
-    declaration, renaming_lines, late_lines = with_numpy_names(name, parameters, required if offers else ())
-    call = f"body_{key}({handed_on(positional, keywords)})"
-    if offers:
-        offer = f"return offer_{key}({packed(positional, keywords)}, {'out' if has_out else None})"
-        fits = fits_at_once(body)
-        tests = [*([] if required else ["DIRECT"]), *overrides_nothing(body, required), *fits, *(["out is None"] * has_out)]
-        fast_path = blaming_arguments(body, key, NAMESPACE, f"    return {call}\n", offer)
-        check = f"    {checking(body, key)}\n" if fits else ""
-        lines = f"    if {' and '.join(tests)}:\n{_indented(fast_path)}{late_lines}{check}    {offer}\n"
-    else:
-        offer = _offering_method(name, body, positional, keywords)
-        lines = f"    return {call}\n"
+class _Parts:
+    """The parts of the source of a wrapper that both of its forms have."""
+
+    def __init__(self, name: str, body: Callable[..., Any], key: str, has_out: bool) -> None:
+        self.declared, self.positional, self.keywords, self.required = declarations(body, key, NAMESPACE)
         if has_out:
-            lines = _writing_out(body, key, call, positional, keywords)
-        look = looking_at_arguments(body, key, offer, required[1:])
-        lines = f"{look}{blaming_arguments(body, key, NAMESPACE, lines, offer)}"
-    return f"def {name}({'NATIVE, ' if native else ''}{declaration}):\n{renaming_lines}{lines}"
+            add_out(self.declared)
+        names = with_numpy_names(self.declared, f"function_{key}", name)
+        self.numpy_name_lines = names.lines if names else []
+        self.catches_names = names is not None and names.catches_all
+        self.declared = names.declared if names else self.declared
+        self.call = f"body_{key}({passed_on(self.positional, self.keywords)})"
+        self.packed = packed(self.positional, self.keywords)
+        self.arguments = all_arguments(body)
+        self.check = check_source(body, key)
+        NAMESPACE[f"types_{key}"] = types_of(body)
 
 
-def _writing_out(body: Callable[..., Any], key: str, call: str, positional: Sequence[str], keywords: Sequence[str]) -> str:
-    """The lines that return the result of `call`, or write it into `out`."""
-    modules = [module for module in body.__module__.split(".") if module in ("fft", "linalg")]
-    name = "_".join([*modules, body.__name__])
-    takes_dtype = "dtype" in keywords and Out.SETS_DTYPE in NAMESPACE[f"out_{key}"]
-    return (
-        f"    if out is None:\n        return {call}\n"
-        f"    check_out({name!r}, out_{key}, out, ({''.join(p.lstrip('*') + ', ' for p in positional)}))\n"
-        + ("    dtype = dtype or out.dtype\n" if takes_dtype else "")
-        + f"    return write_result({name!r}, out_{key}, {call}, out)\n"
+def _overridable_source(name: str, body: Callable[..., Any], key: str, has_out: bool, native: bool) -> str:
+    parts = _Parts(name, body, key, has_out)
+    exact_types = exact_type_conditions(body)
+    conditions = [*([] if parts.required else ["DIRECT"]), *direct_conditions(body, parts.required), *exact_types]
+    conditions += ["out is None"] * has_out + ["not numpy_names"] * parts.catches_names
+    return fill(
+        OVERRIDABLE,
+        name=name,
+        parameters=", ".join(["NATIVE"] * native + parts.declared),
+        is_direct=" and ".join(conditions),
+        call=parts.call,
+        arguments=parts.arguments,
+        offer=f"offer_{key}({parts.packed}, {'out' if has_out else None})",
+        check=parts.check,
+        exceptions=parts.numpy_name_lines,
+        check_types=[parts.check] if exact_types else [],
     )
 
 
-def _offering_method(name: str, function: Callable[..., Any], positional: Sequence[str], keywords: Sequence[str]) -> str:
-    """The statement that offers a call to overrides as that of a method, if the function is one; else `raise`."""
-    is_method = inspect.unwrap(getattr(Tensor, name, function)) is inspect.unwrap(function)
-    return f"return offer_method({name!r}, {packed(positional, keywords)})" if is_method and hasattr(Tensor, name) else "raise"
+def _method_source(name: str, body: Callable[..., Any], key: str, has_out: bool) -> str:
+    parts = _Parts(name, body, key, has_out)
+    is_method = hasattr(Tensor, name) and inspect.unwrap(getattr(Tensor, name)) is inspect.unwrap(body)
+    offer = [f"if may_override({parts.arguments}):", f"    return offer_method({name!r}, {parts.packed})"] if is_method else []
+    conditions = " and ".join([*direct_conditions(body, parts.required[1:]), *exact_type_conditions(body)])
+    checks = [*offer, parts.check, *number_lines(body)]
+    return fill(
+        METHOD,
+        name=name,
+        parameters=", ".join(parts.declared),
+        exceptions=parts.numpy_name_lines,
+        prepare=[f"if not ({conditions}):", *(f"    {line}" for line in checks)] if conditions else [],
+        compute=_lines_with_out(body, key, parts) if has_out else [f"return {parts.call}"],
+        offer=offer,
+        check=parts.check,
+    )
 
 
-def _indented(text: str) -> str:
-    return "".join(f"    {line}\n" for line in text.splitlines())
+def _lines_with_out(body: Callable[..., Any], key: str, parts: _Parts) -> list[str]:
+    """The lines that return the result of a call, or write it into `out`."""
+    modules = [module for module in body.__module__.split(".") if module in ("fft", "linalg")]
+    name = "_".join([*modules, body.__name__])
+    takes_dtype = "dtype" in parts.keywords and Out.SETS_DTYPE in NAMESPACE[f"out_{key}"]
+    inputs = "".join(f"{positional.lstrip('*')}, " for positional in parts.positional)
+    return [
+        "if out is None:",
+        f"    return {parts.call}",
+        f"check_out({name!r}, out_{key}, out, ({inputs}))",
+        *(["dtype = dtype or out.dtype"] if takes_dtype else []),
+        f"return write_result({name!r}, out_{key}, {parts.call}, out)",
+    ]
 
 
 def write_result(name: str, rules: Out, result: Any, out: Any) -> Any:

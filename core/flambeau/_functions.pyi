@@ -7,10 +7,10 @@ from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any
 
-from ._tensor import Tensor
+from .engine.tensors.tensor import Tensor
+from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 from .storage import TypedStorage
-from .values.dtypes import dtype as _dtype
 
 __all__ = [  # noqa: RUF022
     "_grouped_mm", "_sample_dirichlet", "_scaled_mm", "_standard_gamma", "abs", "abs_", "absolute", "acos", "acos_",

@@ -7,10 +7,10 @@ from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any
 
-from ._tensor import Tensor
+from .engine.tensors.tensor import Tensor
+from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 from .storage import TypedStorage, UntypedStorage
-from .values.dtypes import dtype as _dtype
 
 class Members:
     @property

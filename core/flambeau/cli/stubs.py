@@ -36,10 +36,10 @@ from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any
 
-from ._tensor import Tensor
+from .engine.tensors.tensor import Tensor
+from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 '''
-_DTYPE = "from .values.dtypes import dtype as _dtype\n"
 _SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
 _KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
 _EXCUSED = {"__eq__": "override", "__ne__": "override"}  # those of `object` return a bool
@@ -119,7 +119,7 @@ def _attached() -> dict[str, Any]:
 
 def members() -> str:
     """The text of `_members.pyi`."""
-    lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage", _DTYPE + "\nclass Members:"]
+    lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage\n", "class Members:"]
     for name, value in _attached().items():
         if isinstance(value, property) and value.fget:
             lines += ["    @property", f"    def {name}(self) -> {_returns(value.fget)}: ..."]
@@ -140,7 +140,7 @@ def functions() -> str:
     """The text of `_functions.pyi`."""
     functions = sorted(name for name in PUBLIC if not keyword.iskeyword(name))
     tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(STORAGE_CLASSES)
-    lines = [_HEADER + "from .storage import TypedStorage", _DTYPE]
+    lines = [_HEADER + "from .storage import TypedStorage\n"]
     lines += ["__all__ = [  # noqa: RUF022", _names([*functions, *tensors, *storages]), "]  # fmt: skip\n"]
     lines += [_declaration(name, PUBLIC[name], method=False) for name in functions]
     lines += [f"class {name}(Tensor): ..." for name in tensors]

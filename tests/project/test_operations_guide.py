@@ -1,20 +1,18 @@
-"""The steps of "Adding one" in docs/operations.md, taken in a copy of the project."""
+"""The steps of "Adding one" in docs/operations.md, taken in a copy of the project.  `tests/guides` runs its tox commands."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import guides
 import pytest
 
-ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-STEPS = re.findall(r"^In `([^`]+)`:\n\n```python\n(.*?)```", GUIDE, re.DOTALL | re.MULTILINE)
-FOLDERS = ["core", "backends", "nnlib"]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+GUIDE = (guides.ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+STEPS = guides.steps(GUIDE)
+COMMANDS = [command for command in guides.commands(GUIDE, "**6. The commands.**") if not command.startswith("tox")]
 
 PROGRAM = """
 import doctest
@@ -25,6 +23,7 @@ from flambeau.conformance.samples import families
 layer = torch.nn.Squareplus(b=1.0)
 x = torch.randn(5, requires_grad=True)
 layer(x).sum().backward()
+assert torch.allclose(layer(x), (x + (x * x + 1).sqrt()) / 2)
 assert torch.allclose(x.grad, (x / (x * x + 1).sqrt() + 1).detach() / 2)
 assert "b=1.0" in repr(layer)
 
@@ -39,21 +38,29 @@ for shown in (torch.nn.functional.squareplus, torch.nn.Squareplus):
 """
 
 
-@pytest.fixture
-def copy_of_the_project(tmp_path: Path) -> Path:
-    for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which steps 1 to 5 have been taken."""
+    folder = guides.copy_project(tmp_path_factory.mktemp("project"))
     for path, block in STEPS:
-        with open(tmp_path / path, "a", encoding="utf-8") as file:
-            file.write(f"\n\n{block}")
-    return tmp_path
+        guides.add_block(folder / path, block)
+    return folder
 
 
-def test_adding_one(copy_of_the_project: Path) -> None:
+def test_the_operation_works(project: Path) -> None:
     assert len(STEPS) == 7
-    path = os.pathsep.join(str(copy_of_the_project / folder) for folder in FOLDERS)
-    environment = {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "numpy"}
-    command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=copy_of_the_project)
-    assert done.returncode == 0, done.stderr
-    assert not done.stdout, done.stdout  # examples that fail are printed
+    (project / "program.py").write_text(PROGRAM, encoding="utf-8")
+    printed = guides.run("python program.py", project)
+    assert not printed, printed  # examples that fail are printed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_runs_as_printed(command: str, project: Path) -> None:
+    printed = guides.run(command, project)
+    if "cli.stubs" in command:
+        guides.run("python -m flambeau.cli.stubs --check", project)
+    elif "pytest" in command:
+        assert re.search(r"\d+ passed", printed), printed
+    else:
+        rows = dict(re.findall(r"^\| (`\w+`): [^|]*\| (\d+) \|", GUIDE, re.MULTILINE))
+        assert f" | {int(rows['`activations`']) + 1} | " in printed

@@ -1,0 +1,33 @@
+"""The tox commands of docs/operations.md, typed as they are printed, in a copy of the project: `tox -e guides`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import guides
+import pytest
+
+pytestmark = pytest.mark.timeout(1800)
+
+GUIDE = (guides.ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+COMMANDS = [command for command in guides.commands(GUIDE, "**6. The commands.**") if command.startswith("tox")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with the guide's operation, and with imports sorted as an editor does."""
+    folder = guides.copy_project(tmp_path_factory.mktemp("project"))
+    for path, block in guides.steps(GUIDE):
+        guides.add_block(folder / path, block)
+    guides.run("ruff check --quiet --fix --select I001 . && ruff format --quiet .", folder)
+    return folder
+
+
+def test_there_are_commands() -> None:
+    assert any(command.startswith("tox -e strict") for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_runs_as_printed(command: str, project: Path) -> None:
+    printed = guides.run(command, project, built=True)
+    assert "congratulations :)" in printed and "SKIPPED" not in printed, printed

@@ -1,0 +1,62 @@
+"""Follow a guide in a copy of the project: write its blocks into files, and run its commands as they are printed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+COPIED = ["core", "backends", "nnlib", "vision", "plugins", "tests", "docs", "pyproject.toml", "tox.ini", "README.md", "LICENSE"]
+PACKAGES = ["core", "backends", "nnlib", "vision"]
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info", "build", "dist", ".tox", ".hypothesis", ".venv")
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy what builds, tests and checks the project, without Git's and other tools' files."""
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=LEFT_OUT)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def steps(guide: str) -> list[tuple[str, str]]:
+    """The blocks of a guide that go into files, as pairs of path and text."""
+    return re.findall(r"^In `([^`]+)`:\n\n```python\n(.*?)```", guide, re.DOTALL | re.MULTILINE)
+
+
+def commands(guide: str, heading: str) -> list[str]:
+    """The commands in the first block of text after a heading, without the comments at the ends of lines."""
+    block = re.search(r"```text\n(.*?)```", guide[guide.index(heading) :], re.DOTALL)
+    assert block is not None, f"no block of commands after {heading!r}"
+    return [re.sub(r"\s+#.*", "", line) for line in block[1].splitlines()]
+
+
+def add_block(path: Path, block: str) -> None:
+    """Put the imports of a block after those of the file, and the rest at its end."""
+    text = path.read_text(encoding="utf-8")
+    imports = "".join(f"{ast.unparse(node)}\n" for node in ast.parse(block).body if isinstance(node, ast.ImportFrom))
+    lines = text.splitlines(keepends=True)
+    end = max((node.end_lineno or 0 for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)), default=0)
+    rest = re.sub(r"^from .*\n+", "", block, flags=re.MULTILINE)
+    path.write_text("".join([*lines[:end], imports, *lines[end:], "\n\n", rest]), encoding="utf-8")
+
+
+def run(command: str, folder: Path, *, built: bool = False) -> str:
+    """Run a line in a shell; return what it prints.  The packages are those of the folder, unless `tox` builds them."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TOX_", "PYTEST_"))}
+    environment |= {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": "" if built else os.pathsep.join(str(folder / name) for name in PACKAGES),
+        "FLAMBEAU_BACKEND": "numpy",
+        "MPLBACKEND": "Agg",
+    }
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"$ {command}\n{done.stdout[-6000:]}{done.stderr[-3000:]}"
+    return done.stdout

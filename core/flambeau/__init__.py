@@ -75,12 +75,12 @@ from .engine.values.dtypes import (
 from .engine.values.qschemes import *
 from .engine.values.sizes import Size
 from .engine.values.symbols import SymBool, SymFloat, SymInt
+from .layouts import sparse_methods as _sparse_methods
 from .layouts.subclasses import wrappers as _wrappers
 from .layouts.subclasses.parameter import Parameter as _Parameter
 from .layouts.subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
 from .operations.sampling import _sample_dirichlet as _sample_dirichlet
 from .operations.sampling import _standard_gamma as _standard_gamma
-from .operations.symbolic import *
 from .protocols import interchange as _interchange
 from .protocols import pickling as _pickling
 from .protocols.printing import set_printoptions
@@ -88,6 +88,8 @@ from .random import Generator, default_generator, get_rng_state, initial_seed, m
 from .storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, is_storage
 from .transforms import conjugate_views as _conjugate_views
 from .transforms import forward_ad as _forward_ad
+from .transforms import symbolic as _symbolic
+from .transforms.symbolic import *
 from .version import __version__
 
 __all__ = [
@@ -105,7 +107,7 @@ __all__ = [
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
-__all__ += [*settings.__all__, *_memory_format.__all__, *_qschemes.__all__, *operations.symbolic.__all__, "is_storage"]
+__all__ += [*settings.__all__, *_memory_format.__all__, *_qschemes.__all__, *_symbolic.__all__, "is_storage"]
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
@@ -131,9 +133,9 @@ int: dtype = dtypes.int_
 
 # Modules under PyTorch's names, which are imported when they are first used.
 _PACKAGES = {
-    "linalg": "flambeau.operations.linalg",
-    "fft": "flambeau.operations.fft",
-    "special": "flambeau.operations.special",
+    "linalg": "flambeau.operations.linalg.namespace",
+    "fft": "flambeau.operations.fft.namespace",
+    "special": "flambeau.operations.special.namespace",
     "signal": "flambeau.operations.signal",
     "sparse": "flambeau.layouts.sparse",
     "nested": "flambeau.layouts.nested",
@@ -197,7 +199,10 @@ if _TYPE_CHECKING:
     from .cli.launcher import install_as_torch
     from .cuda.generic import AcceleratorError, Event, OutOfMemoryError, Stream, get_device_module
     from .func import vmap
-    from .operations import fft, linalg, signal, special
+    from .operations import signal
+    from .operations.fft import namespace as fft
+    from .operations.linalg import namespace as linalg
+    from .operations.special import namespace as special
     from .serialization import load, save
     from .utils.dlpack import to_dlpack
 
@@ -249,15 +254,15 @@ _LATE = {
 _PARTS["_utils"] = """
     _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
     _check_with"""
-_PARTS["operations.private_functions"] = """
+_PARTS["compat.private_functions"] = """
     _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _convert_indices_from_coo_to_csr
     _convert_indices_from_csr_to_coo _dim_arange _log_softmax _segment_reduce _shape_as_tensor _softmax
     _softmax_backward_data _unique _unique2 _weight_norm"""
-_PARTS["operations.symbolic"] = """
+_PARTS["transforms.symbolic"] = """
     _constrain_as_size _sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan
     _sym_tanh"""
 _PARTS["nested.construction"] = "_nested_view_from_buffer"
-for _name in ("_utils", "operations.private_functions", "operations.symbolic", "nested.construction"):
+for _name in ("_utils", "compat.private_functions", "transforms.symbolic", "nested.construction"):
     _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
 

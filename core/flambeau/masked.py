@@ -20,7 +20,7 @@ from .engine.calls.overriding import DisableTorchFunctionSubclass, is_tensor_met
 from .engine.calls.tables import OPS, PUBLIC
 from .engine.tensors.tensor import Tensor
 from .engine.values import dtypes
-from .operations.creation import as_tensor
+from .operations.creation.from_data import as_tensor
 from .operations.linalg.norms import vector_norm
 
 __all__ = [

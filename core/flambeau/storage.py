@@ -13,8 +13,9 @@ from .engine.devices.mapping import map_file
 from .engine.tensors.storage import StorageBase, how_viewed, memory_root, source_of
 from .engine.tensors.tensor import Tensor, wrap
 from .engine.values import dtypes
-from .operations.creation import arange, empty, tensor
-from .operations.from_data import frombuffer
+from .operations.creation.from_data import frombuffer, tensor
+from .operations.creation.from_shape import empty
+from .operations.creation.ranges import arange
 
 __all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "placed", "storage_of"]
 

@@ -25,7 +25,7 @@ class Page:
         title: its heading.
         about: what stands below it.
         module: the module whose public names it shows.
-        files: only what these files define, by their names without suffix.
+        files: only what these files define, by their names without suffix, and these packages of `operations`.
     """
 
     file: str
@@ -61,40 +61,37 @@ SECTIONS: dict[str, list[Page]] = {
             "creation",
             "Creating tensors",
             "Tensors from data, from sizes, and of random numbers.",
-            files="creation factory from_data sampling miscellaneous windows dlpack random construction",
+            files="creation sampling signal dlpack random construction",
         ),
         Page(
             "pointwise",
             "Element by element",
             "Arithmetic, functions of each element, and comparison.",
-            files="arithmetic pointwise elementary comparison complex formula error_function gamma bessel normal_distribution "
-            "activation precision methods_as_functions conversion",
+            files="arithmetic pointwise comparison complex special activation operations conversion",
         ),
         Page(
             "reductions",
             "Reductions, statistics and sorting",
             "Functions that take many elements to fewer, or put them in order.",
-            files="reductions statistics sorting segments",
+            files="reductions statistics sorting",
         ),
         Page(
             "views",
             "Shapes, views, indexing and joining",
             "Other shapes of the same elements, parts of them, and wholes of parts.",
-            files="views indexing joining scatter blocks memory standard_indexing shuffling view_writes inplace_views resampling "
-            "relocation",
+            files="views indexing joining scatter blocks memory shuffling resampling",
         ),
         Page(
             "matrix",
             "Matrices",
             "Products, solvers and decompositions; most of them stand in `torch.linalg`, too.",
-            files="matrix linear_algebra einsum linear polynomials fourier products distance",
+            files="matrix linalg einsum linear fft products distance",
         ),
         Page(
             "neural",
             "Functions of neural networks in torch",
             "`torch.nn.functional` has them all; these are those that `torch` has, too.",
-            files="softmax convolution normalization pooling adaptive_pooling dropout embedding loss ctc neural padding "
-            "attention "
+            files="softmax convolution normalization pooling dropout embedding loss ctc padding attention "
             "recurrent folding compiled recurrence",
         ),
         Page(
@@ -338,7 +335,7 @@ def _layers(page: Page) -> list[tuple[str, Any]]:
 
 
 def file_of(name: str) -> str:
-    """The name of the file that defines a function of `torch`; empty for what is no function."""
+    """The file, or the package of `operations`, that defines a function of `torch`; empty for what is no function."""
     member, record = getattr(torch, name), OPS.get(name)
     if inspect.isclass(member) or not callable(member) or isinstance(member, (torch.dtype, torch.layout)):
         return ""
@@ -349,6 +346,9 @@ def file_of(name: str) -> str:
     own = ("operations", "sparse", "utils", "nn", "transforms", "random.py")
     if path.stem == "codegen":  # another name of a record
         return next((file_of(other.name) for other in OPS.values() if name in other.aliases), "pointwise")
+    if "operations" in path.parts:
+        family = path.with_suffix("").parts[path.parts.index("operations") + 1]
+        return "operations" if family == "__init__" else family
     return path.stem if path.parent.name in own else ""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.operations import methods_as_functions
+from flambeau.operations import METHODS_AS_FUNCTIONS
 
 FLOATS = [torch.float16, torch.float32, torch.float64]
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -329,7 +329,7 @@ def test_what_no_tensor_is() -> None:
     assert x.to_dense() is x and x.to_dense(torch.float64).dtype == torch.float64
 
 
-@pytest.mark.parametrize("name", sorted(set(methods_as_functions.NAMES) - OF_SEVERAL))
+@pytest.mark.parametrize("name", sorted(set(METHODS_AS_FUNCTIONS) - OF_SEVERAL))
 def test_methods_in_place_as_functions(name: str) -> None:
     """Those that take nothing but the tensor."""
     x, y = torch.tensor([0.6, 0.7]), torch.tensor([0.6, 0.7])

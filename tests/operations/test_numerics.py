@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.operations.indexing import _sum_at
+from flambeau.operations.indexing.subscripts import _sum_at
 
 F = torch.nn.functional
 SINGLE = torch.float32

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 import flambeau as torch
+from flambeau import operations
 from flambeau.conformance import coverage
 from flambeau.conformance.checks import CHECKS, Checker
 from flambeau.conformance.samples import families
 from flambeau.conformance.samples.sample import Sample, find, find_or_none
 from flambeau.engine.calls.tables import PUBLIC
 from flambeau.engine.calls.transform_hooks import LOOPED
-from flambeau.operations import methods_as_functions
+from flambeau.operations import METHODS_AS_FUNCTIONS
 
 SAMPLES = [sample for table in families().values() for sample in table]
 NAMES = {sample.name for sample in SAMPLES}
@@ -66,7 +67,7 @@ def plain(function: Any) -> Any:
 
 def public_operations() -> dict[str, Any]:
     """Every function of `torch` and of its modules, and every method that is not one of these, by name."""
-    functions = PUBLIC.keys() - set(methods_as_functions.NAMES)  # which call methods
+    functions = PUBLIC.keys() - set(METHODS_AS_FUNCTIONS)  # which call methods
     found = {name: getattr(torch, name) for name in functions}
     for path in MODULES:
         module = find(torch, path)
@@ -115,7 +116,7 @@ def test_the_table_of_what_is_covered_is_true() -> None:
 
 def test_the_guide_shows_code_as_it_is() -> None:
     """Its Python blocks, but for those with a prompt and those to be written, are lines of the operations' source."""
-    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(methods_as_functions.__file__).parent.glob("*.py"))
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(operations.__file__).parent.rglob("*.py"))
     guide = GUIDE.read_text(encoding="utf-8").partition("## Adding one")[0]
     blocks = [block for block in re.findall(r"```python\n(.*?)```", guide, re.S) if ">>>" not in block]
     assert len(blocks) > 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.operations import error_function
+from flambeau.operations.special import error_function
 
 from .constants import number
 from .kernels import clip, kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.operations.fourier import FORWARD, INVERSE
+from flambeau.operations.fft import FORWARD, INVERSE
 
 from .kernels import kernel
 

@@ -52,7 +52,7 @@ def geqrf(input: Any) -> Any:
 @kernel
 def linalg_lstsq(A: Any, B: Any, rtol: float, is_vector: bool = False, with_residuals: bool = False) -> Any:
     """By a QR factorization, in a third of the time that singular values take, where those are surely above the tolerance."""
-    from flambeau.linalg.solves import least_squares
+    from flambeau.operations.linalg.solves import least_squares
 
     inverse = _inverse_of_columns(A, rtol) if A.size and A.shape[-2] >= A.shape[-1] else None
     if inverse is None:
@@ -208,7 +208,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
 
 
 def _solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool) -> Any:
-    from flambeau.linalg.factors import solve_triangular_forward
+    from flambeau.operations.linalg.factors import solve_triangular_forward
 
     return solve_triangular_forward(np, A, B, upper, unitriangular)
 

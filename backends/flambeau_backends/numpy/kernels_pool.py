@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.operations import pooling
-from flambeau.operations.adaptive_pooling import adaptive_windows
+from flambeau.operations.pooling import adaptive_windows
 
 from .kernels import KERNELS, kernel
 from .layout import channels_second, has_channels_last, keeps_channels_last

@@ -9,7 +9,7 @@ from typing import Any
 from ..engine.tape.tensor_class import RECORDED as F
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from ..operations.creation import zeros, zeros_like
+from ..operations.creation.from_shape import zeros, zeros_like
 from ..operations.sampling import rand, randn
 from ..transforms import forward_ad
 from ..transforms.batching.vmap import vmap

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine.tape.engine import queue_callback
 from ..engine.tensors.tensor import Tensor
-from ..operations.creation import empty
+from ..operations.creation.from_shape import empty
 
 __all__ = ["Variable", "VariableMeta"]
 

@@ -36,3 +36,14 @@ def _set_volatile(self: Tensor, value: bool) -> None:
 
 
 attach(volatile=property(_is_volatile, _set_volatile))
+
+
+def _reinforce(self: Tensor, reward: Any) -> None:
+    """Removed from PyTorch.  Raises RuntimeError, with what to do instead."""
+    raise RuntimeError(
+        "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
+        "be minus log_prob of the sample times the reward."
+    )
+
+
+attach(reinforce=_reinforce)

@@ -31,7 +31,7 @@ from ..engine.calls.wrappers import open_to_overrides
 from ..engine.devices.warning import warn
 from ..engine.tape.node import shown_as
 from ..layouts.subclasses.parameter import Buffer, Parameter
-from ..operations.relocation import relocate
+from ..operations.memory import relocate
 from . import functions
 from .aten import LOSSES, REDUCTIONS
 from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_count

@@ -36,11 +36,6 @@ from ..operations.activation import (
     threshold,
     threshold_,
 )
-from ..operations.adaptive_pooling import (
-    adaptive_avg_pool,
-    adaptive_max_pool,
-    max_of_windows,
-)
 from ..operations.attention import (
     attends_at_once,
     attention,
@@ -55,10 +50,12 @@ from ..operations.ctc import (
 )
 from ..operations.embedding import (
     check_offsets,
-    embedding_bag,
     embedding_renorm_,
     one_hot,
     padding_row,
+)
+from ..operations.embedding import (
+    embedding_of_bags as embedding_bag,
 )
 from ..operations.folding import (
     fold,
@@ -69,26 +66,29 @@ from ..operations.linear import (
 )
 from ..operations.loss import (
     binary_cross_entropy,
-    binary_cross_entropy_with_logits,
     check_reduction,
     cross_entropy,
     huber_loss,
     mse_loss,
     nll_loss,
     reduced,
+    reduction_of,
     smooth_l1_loss,
     soft_margin_loss,
 )
-from ..operations.neural import (
-    reduction_of,
+from ..operations.loss import (
+    cross_entropy_of_logits as binary_cross_entropy_with_logits,
 )
 from ..operations.padding import (
     pad,
 )
 from ..operations.pooling import (
+    adaptive_avg_pool,
+    adaptive_max_pool,
     avg_pool2d,
     avg_pool3d,
     check_places,
+    max_of_windows,
     max_pool,
     per_dimension,
     window_sizes,
@@ -102,7 +102,7 @@ from ..operations.resampling import (
     resample,
     weighted_pixels,
 )
-from ..operations.views import (
+from ..operations.views.views import (
     tied,
     with_tied_gradient,
 )

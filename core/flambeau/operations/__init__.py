@@ -1,13 +1,21 @@
-"""All operations, by family.  Importing this package fills the tables of `flambeau.engine.calls.tables`."""
+"""All operations: a file or a package for each family, named as in `flambeau.conformance.samples`.
+
+Importing this package fills the tables of `flambeau.engine.calls.tables`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any
+
+from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.tables import PUBLIC
+from ..engine.tensors.tensor import Tensor
 from . import (  # noqa: F401  # each registers its own
     activation,
-    adaptive_pooling,
     arithmetic,
     attention,
-    bessel,
     blocks,
     comparison,
     complex,
@@ -17,45 +25,58 @@ from . import (  # noqa: F401  # each registers its own
     distance,
     dropout,
     einsum,
-    elementary,
     embedding,
-    error_function,
     fake_quantization,
+    fft,
     folding,
-    fourier,
-    gamma,
-    indexing,
-    inplace_views,
     joining,
     linear,
-    linear_algebra,
     loss,
     matrix,
     memory,
-    methods_as_functions,
-    miscellaneous,
-    neural,
-    normal_distribution,
     normalization,
     padding,
     pointwise,
-    polynomials,
     pooling,
     recurrent,
     reductions,
     resampling,
     sampling,
     scatter,
-    segments,
     shuffling,
     softmax,
     sorting,
-    sparse_methods,
     statistics,
-    symbolic,
-    view_writes,
-    views,
-    windows,
 )
+from .creation import from_data, from_shape, ranges  # noqa: F401
+from .indexing import subscripts  # noqa: F401
+from .linalg import torch_names as _linalg  # noqa: F401
+from .signal import torch_names as _signal  # noqa: F401
+from .special import bessel, error_function, gamma, logarithms, polynomials  # noqa: F401
+from .views import in_place, writes  # noqa: F401
 
-methods_as_functions.publish()
+# Methods that are functions of the `torch` namespace as well: `torch.exp_(x)` is `x.exp_()`.
+METHODS_AS_FUNCTIONS = (
+    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "as_strided_",
+    "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "cos_",
+    "cosh_", "deg2rad_", "detach", "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_",
+    "gcd_", "get_device", "i0_", "index_put_", "is_distributed", "is_same_size",
+    "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_",
+    "log_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "resize_as_", "round_", "rsqrt_",
+    "sigmoid_", "sin_", "sinc_", "sinh_", "slice_inverse", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
+)  # fmt: skip
+
+
+def _function(name: str) -> Callable[..., Any]:
+    method = getattr(Tensor, name)
+
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        require_tensors(name, input=input)
+        return method(input, *args, **kwargs)
+
+    update_wrapper(function, method)
+    del function.__wrapped__  # type: ignore[attr-defined]  # set by update_wrapper; its signature says `self`
+    return function
+
+
+PUBLIC.update({name: _function(name) for name in METHODS_AS_FUNCTIONS})

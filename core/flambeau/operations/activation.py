@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.calls.arguments import as_float, as_number
-from ..engine.calls.dispatch import require_dtype, require_flags
+from ..engine.calls.dispatch import refusing, require_dtype, require_flags
 from ..engine.calls.inplace import in_place
 from ..engine.calls.node_names import gathered
-from ..engine.calls.op import composite, op
+from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.wrappers import with_out
@@ -19,10 +19,8 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..engine.values.scalars import converted
 from .conversion import in_format_of
-from .creation import tensor
-from .error_function import erf_forward
-from .formula import formula
-from .pointwise import relu, sigmoid
+from .creation.from_data import tensor
+from .special.error_function import erf_forward
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_",
@@ -56,6 +54,49 @@ def _needs_floats(name: str, input: Tensor) -> None:
 
 def _zero(xp: Any, input: Any) -> Any:
     return xp.zeros((), dtype=input.dtype)
+
+
+def _sigmoid_forward(xp: Any, input: Any) -> Any:
+    if xp.isdtype(input.dtype, "complex floating"):
+        return 1 / (1 + xp.exp(-input))
+    small = xp.exp(-xp.abs(input))  # never overflows, and keeps all digits on both sides
+    return xp.where(input < 0, small, 1.0) / (1 + small)
+
+
+sigmoid = op(
+    "sigmoid", _sigmoid_forward, promote="float_accumulate", inplace=True,
+    doc="`1 / (1 + exp(-x))`.",
+    input=lambda F, g, out: g * F.conj(out * (1 - out)),
+)  # fmt: skip
+
+
+@formula
+def relu_backward(F: Any, g: Any, out: Any) -> Any:
+    return F.masked(g, ~(out <= 0), out)  # as PyTorch's: the gradient of a NaN is passed on
+
+
+relu = op(
+    "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
+    dtypes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),
+    doc="""The rectified linear unit: the element where it is positive, else 0.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.relu(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """,
+    input=lambda F, g, out: relu_backward(F, g, out),
+)  # fmt: skip
+
+
+tanh = op(
+    "tanh", lambda xp, input: xp.tanh(input), promote="float", inplace=True,
+    doc="The hyperbolic tangent.",
+    input=lambda F, g, out: g * F.conj(1 - out * out),
+)  # fmt: skip
 
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
@@ -627,7 +668,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         >>> F.glu(torch.tensor([2.0, 4.0, 0.0, 0.0]))
         tensor([1., 2.])
     """
-    from .views import wrap_dim
+    from .views.views import wrap_dim
 
     if not input.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")

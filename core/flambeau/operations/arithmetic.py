@@ -8,7 +8,7 @@ from typing import Any
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_dtype, require_factor, require_tensors, result_dtype
 from ..engine.calls.node_names import gathered
-from ..engine.calls.op import composite, op
+from ..engine.calls.op import composite, no_slope, op
 from ..engine.calls.operands import can_operate
 from ..engine.calls.overriding import may_override, offer_operator
 from ..engine.calls.record import Out
@@ -17,7 +17,6 @@ from ..engine.devices.warning import warn_of_old
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
-from .formula import no_slope
 
 _add = op(
     "add", lambda xp, input, other: xp.add(input, other),

@@ -10,15 +10,14 @@ from math import inf
 from typing import Any
 
 from ..engine.calls import overriding
-from ..engine.calls.op import op
+from ..engine.calls.op import formula, op
 from ..engine.calls.tables import FUSED
 from ..engine.devices.devices import DispatchKey
 from ..engine.devices.state import state
 from ..engine.tape.grad_mode import _grad
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .creation import full
-from .formula import formula
+from .creation.from_shape import full
 
 __all__ = ["attends_at_once", "attention", "fused_attention", "has_fused_attention"]
 

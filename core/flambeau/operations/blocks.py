@@ -17,11 +17,13 @@ from ..engine.calls.tables import PUBLIC
 from ..engine.devices.warning import warn_once
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
-from .creation import arange, tensor, zeros
-from .factory import _finish
+from .creation.from_data import tensor
+from .creation.from_shape import zeros
+from .creation.options import _finish
+from .creation.ranges import arange
 from .joining import cat, stack
 from .padding import constant_pad
-from .views import as_shape, diagonal, split, wrap_dim
+from .views.views import as_shape, diagonal, split, wrap_dim
 
 
 def _tensors(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
@@ -233,7 +235,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @composite(method=False, grad_fn="StackBackward0")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, in order, a row each."""
-    from .creation import tensor
+    from .creation.from_data import tensor
 
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")

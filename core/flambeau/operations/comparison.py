@@ -56,7 +56,7 @@ def equals_array(input: Tensor, other: Any) -> Any:
     """`input == other` for an array of another library; NumPy leaves only this operator to the other operand."""
     if not hasattr(other, "__array_interface__"):
         return NotImplemented
-    from .creation import as_tensor
+    from .creation.from_data import as_tensor
 
     return eq(input, as_tensor(other, device=input.device))
 
@@ -355,3 +355,30 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close, as in `isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+# --- maximum and minimum, ignoring NaN -------------------------------------------------------------------------------
+
+
+def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
+    def forward(xp: Any, input: Any, other: Any) -> Any:
+        extreme = getattr(xp, preferred)(input, other)
+        return xp.where(input != input, other, xp.where(other != other, input, extreme))
+
+    def takes_input(input: Any, other: Any) -> Any:
+        return (input >= other if name == "fmax" else input <= other) | (other != other)
+
+    return op(
+        name,
+        forward,
+        promote="arithmetic",
+        scalars=False,
+        dtypes="real",
+        check=refuse_complex(name),
+        doc=f"The {other_name} of the two, element by element; where one is NaN, the other.",
+        input=lambda F, g, input, other: F.masked(g, takes_input(input, other)),
+        other=lambda F, g, input, other: F.masked(g, ~takes_input(input, other)),
+    )
+
+
+fmax, fmin = _ignoring_nan("fmax", "maximum", "larger"), _ignoring_nan("fmin", "minimum", "smaller")

@@ -8,11 +8,10 @@ from typing import Any
 
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_tensors, result_dtype
-from ..engine.calls.op import composite, op
+from ..engine.calls.op import composite, no_slope, op
 from ..engine.calls.record import Out
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
-from .formula import no_slope
 
 __all__: list[str] = []
 

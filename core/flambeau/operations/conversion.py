@@ -303,3 +303,11 @@ _copied = op(
     src=lambda F, g: g,
 )  # fmt: skip
 attach(copy_=_copy)
+
+
+def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `Module.load_state_dict` puts in this tensor's place: `other`, or this tensor with its values."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+attach(module_load=_module_load)

@@ -16,7 +16,9 @@ from typing import Any
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import _c_name as c_name
 from ..engine.calls.dispatch import whole_numbers
+from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
+from ..engine.calls.tables import PUBLIC
 from ..engine.devices.warning import warn_once
 from ..engine.tape.grad_mode import _grad
 from ..engine.tensors.tensor import Tensor
@@ -594,3 +596,57 @@ def conv_transpose3d(
         torch.Size([1, 1, 4, 4, 4])
     """
     return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+# --- as functions of `torch` -----------------------------------------------------------------------------------------
+
+
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """A convolution of as many dimensions as `weight` has, or its transpose; the input has a batch dimension.
+
+    Shapes: input `(N, C, *)`, weight `(C_out, C / groups, *)`, or `(C, C_out / groups, *)` if `transposed`.
+
+    >>> import flambeau as torch
+    >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, (1,), (0,), (1,), False, (0,), 1)
+    tensor([[[2., 2.]]])
+    """
+    if isinstance(padding, str):
+        raise TypeError("convolution(): argument 'padding' (position 5) must be tuple of ints, not str")
+    if input.ndim != weight.ndim:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, "
+            f"but got {input.ndim}-dimensional input of size {list(input.shape)} instead"
+        )
+    return convolve(input.ndim - 2, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution over time that comes first, before batch and channels, with `pad` zeros at both ends.
+
+    Shapes: input `(T, N, C)`, weight `(K, C, C_out)`, bias `(C_out,)`; result `(T + 2 * pad - K + 1, N, C_out)`.
+    """
+    if input.ndim != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.ndim != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.ndim != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if bias.shape[0] != weight.shape[2]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    output = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
+    return gathered(output.contiguous(), "ConvTbcBackward0", (input, weight, bias))
+
+
+PUBLIC.update(convolution=convolution, conv_tbc=conv_tbc)

@@ -15,7 +15,7 @@ from ..engine.calls.op import op
 from ..engine.calls.tables import PUBLIC
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .creation import tensor
+from .creation.from_data import tensor
 from .loss import check_reduction
 
 __all__ = ["ctc_loss"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.calls.dispatch import common_shape
+from ..engine.calls.dispatch import common_shape, require_tensors
 from ..engine.calls.op import composite, op
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .creation import arange
+from .creation.ranges import arange
 from .joining import repeated_positions
-from .reductions import _vector_norm as vector_norm
+from .linalg.torch_names import norm
+from .reductions import _vector_norm
 
 __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]
 
@@ -32,7 +33,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
     """
-    return shown_as(vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
+    return shown_as(_vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
 
 
 @composite(method=False)
@@ -57,7 +58,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
-    lengths = [vector_norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
+    lengths = [_vector_norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
@@ -110,7 +111,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     first, second = _pairs(input.shape[0], input.device)
     if p == 2 and input.dtype not in dtypes.HALF:
         return _pair_distances(input, first, second)
-    return vector_norm(input[first] - input[second], p, 1, False)
+    return _vector_norm(input[first] - input[second], p, 1, False)
 
 
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
@@ -121,3 +122,75 @@ def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
     first = repeated_positions(count - 1 - index, count * (count - 1) // 2)
     ends = (index + 1) * (2 * count - 2 - index) // 2  # of the pairs of each row, one after the other
     return first, (count - ends)[first] + arange(first.shape[0], device=device)
+
+
+@composite(grad_fn="DistBackward0")
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference."""
+    require_tensors("dist", input=input, other=other)
+    return norm(input - other, float(p))
+
+
+# --- of all pairs of two sets ----------------------------------------------------------------------------------------
+
+
+def _euclidean_forward(xp: Any, x1: Any, x2: Any) -> Any:
+    """Distances by one product of matrices, which loses digits where points nearly coincide."""
+    squares = xp.sum(x1 * x1, axis=-1, keepdims=True) + xp.matrix_transpose(xp.sum(x2 * x2, axis=-1, keepdims=True))
+    return xp.sqrt(xp.clip(squares - 2 * xp.matmul(x1, xp.matrix_transpose(x2)), 0, None))
+
+
+def _euclidean_grad(F: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
+    same = out == 0
+    ratio = F.masked(g / (out + F.masked(F.ones_of(out), same)), ~same)
+    transposed = F.mH_(ratio)
+    last = len(g.shape) - 1
+    return x1 * F.sum(ratio, (last,), True) - F.mm(ratio, x2), x2 * F.sum(transposed, (last,), True) - F.mm(transposed, x1)
+
+
+_euclidean = op(
+    "euclidean_dist", _euclidean_forward, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
+)  # fmt: skip
+_COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+_FEW = 25  # up to this many points, differences are taken one by one
+
+
+def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    for name, points in (("X1", x1), ("X2", x2)):
+        if points.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {points.ndim}D")
+        if not points.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {points.dtype.legacy_name}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.legacy_name} but found {x2.dtype.legacy_name}")
+    if x1.dtype in dtypes.HALF:
+        raise NotImplementedError(f"\"cdist\" not implemented for '{x1.dtype.legacy_name}'")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+
+
+@composite(method=False, grad_fn="CdistBackward0")
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The p-norm distances between all rows of `x1` and all of `x2`.
+
+    Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points a product of
+    matrices is used, faster and less exact, unless `compute_mode` says otherwise.
+
+    >>> import flambeau as torch
+    >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
+    tensor([[5., 0.]])
+    """
+    from .linalg.checks import broadcast_matrices
+
+    _check_points(x1, x2, p, compute_mode)
+    x1, x2 = broadcast_matrices(x1, x2)
+    n, m = x1.shape[-2], x2.shape[-2]
+    if not x1.numel() or not x2.numel():
+        return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
+    if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _FEW or compute_mode == _COMPUTE_MODES[1]):
+        return _euclidean(x1, x2)
+    return _vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)

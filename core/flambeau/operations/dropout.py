@@ -13,7 +13,7 @@ from ..engine.tape.grad_mode import no_grad
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
 from ..random import raw_generator
-from .creation import empty_like
+from .creation.from_shape import empty_like
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]
 

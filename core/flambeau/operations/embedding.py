@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.calls.arguments import as_float, as_int
+from ..engine.calls.dispatch import require_flags
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import op
 from ..engine.calls.tables import PUBLIC
@@ -12,11 +13,14 @@ from ..engine.calls.transform_hooks import hooks, one_by_one
 from ..engine.tape.grad_mode import is_grad_enabled, no_grad
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .creation import arange, ones_like, tensor, zeros
+from .creation.from_data import tensor
+from .creation.from_shape import ones_like, zeros
+from .creation.ranges import arange
+from .indexing.standard import extremes
+from .joining import cat
 from .sorting import searchsorted
-from .standard_indexing import extremes
 
-__all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
+__all__ = ["embedding", "embedding_of_bags", "embedding_renorm_", "one_hot"]
 
 # --- rows ---------------------------------------------------------------------------------------------------------
 
@@ -123,7 +127,7 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
 # --- bags ---------------------------------------------------------------------------------------------------------
 
 
-def embedding_bag(
+def embedding_of_bags(
     weight: Tensor,
     indices: Tensor,
     offsets: Tensor,
@@ -293,3 +297,66 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
 
 PUBLIC["embedding"] = embedding
 PUBLIC["embedding_renorm_"] = embedding_renorm_
+
+
+# --- as a function of `torch`, where a mode is a number --------------------------------------------------------------
+
+_BAG_MODES = ("sum", "mean", "max")
+
+
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sum (mode 0), mean (1) or maximum (2) of the rows of each bag, whose indices begin at its offset.
+
+    Returns it with three tensors that PyTorch's backward asks for: the bag of each index and the size of each bag (for sums,
+    which need neither, none and zeros), and the indices of the maxima (for means, the sizes once more).
+    """
+    require_flags("embedding_bag", scale_grad_by_freq=scale_grad_by_freq, sparse=sparse, include_last_offset=include_last_offset)
+    if mode not in (0, 1, 2):
+        raise RuntimeError("`mode` must be sum, mean, or max.")
+    if per_sample_weights is not None and mode:
+        raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
+    if offsets.dtype.category > dtypes.INTEGER:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'offsets' to have one of the following scalar types: Long, Int; but "
+            f"got torch.{offsets.dtype.legacy_name}Tensor instead (while checking arguments for embedding_bag)"
+        )
+    if offsets.numel():
+        check_offsets(offsets, indices.shape[0])
+    padding = padding_row(padding_idx, weight.shape[0])
+    output = embedding_of_bags(
+        weight, indices, offsets, _BAG_MODES[mode], per_sample_weights, include_last_offset, padding, scale_grad_by_freq
+    )
+    dtype = dtypes.promote_types(indices.dtype, offsets.dtype)
+    bags, count = bag_numbers(offsets, indices.shape[0], include_last_offset)
+    if not mode:
+        none = zeros(count if output.requires_grad else offsets.shape[0], dtype=dtype, device=weight.device)
+        return output, none.new_empty(0) if padding is None else bags.to(dtype), none, none.clone()
+    counted = bags if padding is None else bags.masked_fill(indices == padding, count)
+    sizes = zeros(count + 1, dtype=dtype, device=weight.device)
+    sizes = sizes.index_add(0, counted, bags.new_ones(bags.shape, dtype=dtype))[:count]
+    largest = sizes.clone() if mode == 1 else _indices_of_maxima(weight, indices, counted, output).to(dtype)
+    return output, bags.to(dtype), sizes, largest
+
+
+def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Tensor) -> Tensor:
+    """For each bag and column the index of the row where the maximum comes first; 0 where there is none."""
+    count, length = maxima.shape[0], indices.shape[0]
+    rows, maxima = weight.detach()[indices], maxima.detach()
+    expected = cat([maxima, maxima.new_zeros(1, maxima.shape[1])])[bags]
+    places = arange(length, device=indices.device).unsqueeze(1).masked_fill(rows != expected, length)
+    first = places.new_full((count + 1, maxima.shape[1]), length)
+    first = first.scatter_reduce(0, bags.unsqueeze(1).expand(places.shape), places, "amin")[:count]
+    return cat([indices.long(), places.new_zeros(1)])[first]
+
+
+PUBLIC.update(embedding_bag=embedding_bag)

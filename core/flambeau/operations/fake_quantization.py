@@ -8,8 +8,8 @@ from ..engine.calls.op import composite, op
 from ..engine.tape.grad_mode import no_grad
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .from_data import tensor
-from .views import wrap_dim
+from .creation.from_data import tensor
+from .views.views import wrap_dim
 
 __all__: list[str] = []
 

@@ -26,7 +26,7 @@ from ..engine.calls.tables import PUBLIC
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .from_data import tensor
+from .creation.from_data import tensor
 from .linalg.norms import vector_norm
 from .matrix import mm
 

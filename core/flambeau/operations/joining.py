@@ -14,7 +14,7 @@ from ..engine.calls.transform_hooks import one_by_one
 from ..engine.tensors.memory_format import contiguous_format
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
-from .views import as_shape, reshaped_copy, sizes_given, wrap_dim
+from .views.views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 
 def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
@@ -201,7 +201,7 @@ def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each slice of `dim` (each element, without one) repeated, all equally often or as `repeats` lists."""
-    from .creation import arange
+    from .creation.ranges import arange
 
     alone = input is None or repeats is None  # only the repeats are given: then positions are repeated
     repeats = input if repeats is None else repeats
@@ -234,7 +234,7 @@ repeated_positions = op(
 @one_by_one
 def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
     """Each position as often as `repeats` says."""
-    from .creation import full
+    from .creation.from_shape import full
 
     if isinstance(repeats, Tensor) and not repeats._key.backend.has_data:
         if output_size is None:

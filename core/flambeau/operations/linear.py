@@ -15,7 +15,7 @@ from ..engine.tape.engine import key_of_edge, shape_of
 from ..engine.tape.node import Node, shown_as
 from ..engine.tensors.tensor import Tensor
 from .matrix import matmul
-from .views import t
+from .views.views import t
 
 __all__ = ["bilinear", "linear"]
 

@@ -9,19 +9,20 @@ from typing import Any
 from ..engine.calls.arguments import as_float, as_int
 from ..engine.calls.dispatch import common_shape, require_constant
 from ..engine.calls.node_names import become, gathered, step
-from ..engine.calls.op import op
+from ..engine.calls.op import formula, op
 from ..engine.calls.overriding import wanted
+from ..engine.calls.tables import PUBLIC
 from ..engine.tape.engine import key_of_edge, shape_of
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor, alias
 from ..engine.values import dtypes
-from .formula import formula
+from .indexing.standard import extremes, has_data
 from .softmax import log_softmax, log_softmax_backward
-from .standard_indexing import extremes, has_data
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "check_reduction", "cross_entropy", "huber_loss", "mse_loss",
-    "nll_loss", "reduced", "smooth_l1_loss", "soft_margin_loss",
+    "binary_cross_entropy", "check_reduction", "cross_entropy", "cross_entropy_of_logits", "huber_loss", "mse_loss", "nll_loss",
+    "reduced",
+    "smooth_l1_loss", "soft_margin_loss",
 ]  # fmt: skip
 
 
@@ -241,7 +242,7 @@ def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | N
             raise RuntimeError(f"weights of shape {list(tensor.shape)} do not broadcast to the target's, {list(target.shape)}")
 
 
-def binary_cross_entropy_with_logits(
+def cross_entropy_of_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
     """The cross entropy of `sigmoid(input)` and true probabilities, without overflow."""
@@ -505,3 +506,27 @@ def _smoothed_cross_entropy(
     elif reduction == "sum":
         flat = flat.sum()
     return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]  # `weight` is Any
+
+
+# --- as functions of `torch`, where a reduction is a number ----------------------------------------------------------
+
+
+def reduction_of(number: int) -> str:
+    """The word for a reduction: "mean" for 1, "sum" for 2, and "none" for any other number, as in PyTorch."""
+    return {1: "mean", 2: "sum"}.get(number, "none")
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
+) -> Tensor:
+    """The cross entropy of `sigmoid(input)` and `target`; `reduction`: 0 for all losses, 1 for mean, 2 for sum."""
+    word = reduction_of(as_int("binary_cross_entropy_with_logits", "reduction", reduction))
+    if target.shape != input.shape:
+        common = common_shape(target.shape, input.shape)
+        if target.shape != common:
+            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(common)}")
+        input = input.expand(common)
+    return cross_entropy_of_logits(input, target, weight, pos_weight, word)
+
+
+PUBLIC.update(binary_cross_entropy_with_logits=binary_cross_entropy_with_logits)

@@ -20,7 +20,7 @@ from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from ..engine.values.scalars import converted
 from .joining import cat, stack
-from .views import reshaped_copy
+from .views.views import reshaped_copy
 
 # `F.mm` serves plain and batched products alike; the public functions broadcast batches first.
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..engine.calls.arguments import as_float
 from ..engine.calls.dispatch import require_constant, require_dtype
 from ..engine.calls.node_names import gathered
-from ..engine.calls.op import op
+from ..engine.calls.op import formula, op
 from ..engine.calls.overriding import wanted
 from ..engine.calls.tables import PUBLIC
 from ..engine.devices.devices import DispatchKey
@@ -23,7 +23,6 @@ from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor, alias, wrap
 from ..engine.values import dtypes
 from .conversion import in_format_of
-from .formula import formula
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 

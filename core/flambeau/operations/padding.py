@@ -13,7 +13,7 @@ from ..engine.calls.tables import PUBLIC
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
 from ..engine.values.scalars import converted
-from .views import with_tied_gradient
+from .views.views import with_tied_gradient
 
 __all__ = ["constant_pad", "pad"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.calls import overriding
-from ..engine.calls.op import op
+from ..engine.calls.op import formula, op
 from ..engine.tape.grad_mode import _grad
 from ..engine.tensors.tensor import Tensor
-from .formula import formula
 
 __all__ = ["elman_layer", "gru_layer", "lstm_layer"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine.calls.arguments import Dims, Number
-from ..engine.calls.dispatch import refusing
-from ..engine.calls.op import composite, op
+from ..engine.calls.dispatch import refusing, require_dtype, whole_numbers
+from ..engine.calls.op import composite, formula, no_slope, op
 from ..engine.calls.record import Out
 from ..engine.calls.results import result_type
 from ..engine.calls.tables import OPS
@@ -16,9 +16,9 @@ from ..engine.devices.warning import warn
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .formula import formula, no_slope
-from .standard_indexing import getitem
-from .views import wrap_dim
+from .indexing.standard import getitem
+from .joining import cat
+from .views.views import wrap_dim
 
 
 def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -571,3 +571,42 @@ _vector_norm = op(
     grad_fn="LinalgVectorNormBackward0",
     input=_norm_grad,
 )  # fmt: skip
+
+
+# --- hashes ----------------------------------------------------------------------------------------------------------
+
+
+@composite(out=Out.OWN_DTYPE)
+def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """A uint64 hash of all elements, or of those along `dim`: the exclusive or of their bits, as 64-bit numbers.
+
+    >>> import flambeau as torch
+    >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
+    tensor([3, 7], dtype=torch.uint64)
+    """
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
+    require_dtype("xor_sum_cpu", input, "real")
+    chosen: Sequence[int] = whole_numbers("dim", () if dim is None else dim) or range(input.ndim)
+    if not input.ndim:
+        chosen, input = [wrap_dim(d, 0) for d in chosen][:0], input.clone()
+    dims = sorted(wrap_dim(d, input.ndim) for d in chosen)
+    if not input.numel():
+        raise RuntimeError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+            "dim with the 'dim' argument."
+        )
+    place, has = input.device, input._key.backend.dtypes
+    if dtypes.float64 not in has or dtypes.uint64 not in has:
+        input = input.cpu()
+    wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)
+    kept_dims = [d for d in range(input.ndim) if d not in dims]
+    shape = [input.shape[d] for d in kept_dims]
+    flat = wide.detach().permute(kept_dims + dims).reshape(*shape, math.prod(input.shape[d] for d in dims))
+    bits = flat.contiguous().view(dtypes.uint64)
+    while bits.shape[-1] > 1:
+        half = bits.shape[-1] // 2
+        folded = bits[..., :half] ^ bits[..., half : 2 * half]
+        bits = cat([folded, bits[..., 2 * half :]], -1)
+    bits = bits.reshape([1 if d in dims else length for d, length in enumerate(input.shape)] if keepdim else shape)
+    return bits if dtypes.uint64 not in has else bits.to(place)

@@ -9,28 +9,23 @@ from typing import Any
 
 from ..engine.calls.arguments import Number, as_float, as_int, as_python, check, types_of
 from ..engine.calls.dispatch import require_dtype
-from ..engine.calls.inplace import is_plain
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
-from ..engine.calls.operands import constant, filler
-from ..engine.calls.overriding import handle_torch_function, may_override, offer_method, relevant
+from ..engine.calls.overriding import handle_torch_function, may_override, relevant
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.devices import DispatchKey, dispatch_key
-from ..engine.tape.fast_path import FAST
-from ..engine.tape.node import shown_as
 from ..engine.tape.transforming import open_batches
 from ..engine.tensors.memory_format import memory_order
-from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.tensors.tensor import Tensor, wrap
 from ..engine.values import dtypes
 from ..engine.values.dtypes import dtype as Dtype
 from ..engine.values.promotion import DTYPES
 from ..random import Generator, raw_generator
-from .conversion import write_over
-from .creation import _checked_shape, _publish, empty_like
-from .factory import _dtype_of, _finish, _key
-from .views import tied
+from .creation.from_shape import _checked_shape, _publish, empty_like
+from .creation.options import _dtype_of, _finish, _key
+from .views.views import tied
 
 _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
@@ -490,53 +485,3 @@ _fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal
 
 
 # --- constants ----------------------------------------------------------------------------------------------------
-
-
-def _overwrite(self: Tensor, value: Tensor) -> Tensor:
-    """Overwrite the elements with values that do not depend on them: the history of the tensor ends here."""
-    return self.copy_(value)
-
-
-def _filled(self: Tensor, value: Any) -> bool:
-    """Write a number to every element by the backend's kernel; whether that was possible."""
-    kernel = self._key.backend.inplace_kernels.get("copy")
-    try:
-        done = kernel is not None and kernel(self._array, constant(value, self._key)._array)
-    except OverflowError:
-        return False
-    if done:
-        self._bump_version()
-    return bool(done)
-
-
-def _fill_(self: Tensor, value: Any) -> Tensor:
-    """Set every element to `value`, a number or a 0-d tensor."""
-    if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
-        return self
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-        return write_over(self, value, "FillBackward3")
-    if may_override((value,)):
-        return offer_method("fill_", (self, value), {})  # type: ignore[no-any-return]  # an override may return anything
-    return write_over(self, filler(value, self._key, alone=self.numel() == 1), "FillBackward2")
-
-
-@composite(method=False)
-def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
-    result = input.clone().fill_(value)
-    return shown_as(result, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
-
-
-def _zero_(self: Tensor) -> Tensor:
-    """Set every element to 0."""
-    kernel = self._key.backend.inplace_kernels.get("zero")
-    if kernel is None or type(self) not in FAST or not is_plain(self):
-        return write_over(self, self.new_zeros(()), "ZeroBackward0")
-    kernel(self._array)
-    self._bump_version()
-    return self
-
-
-attach(_overwrite=_overwrite, fill_=_fill_, zero_=_zero_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +17,13 @@ from ..engine.devices.warning import warn_once
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
-from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
-from .joining import cat
-from .standard_indexing import getitem, overwrite
-from .views import diagonal, wrap_dim
+from .comparison import where
+from .creation.ranges import arange
+from .embedding import _embedding, _sum_rows
+from .indexing.standard import getitem, overwrite
+from .indexing.subscripts import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
+from .joining import cat, repeated_positions
+from .views.views import diagonal, wrap_dim
 
 # --- scatter ------------------------------------------------------------------------------------------------------
 
@@ -253,7 +257,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    from .indexing import NeedsLevels, _raw_index
+    from .indexing.subscripts import NeedsLevels, _raw_index
 
     try:
         if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no need to look at what is there
@@ -296,7 +300,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 @composite(inplace=True)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """`input` with `values` at `input[indices]`; with `accumulate`, added to what is there."""
-    from .indexing import NeedsLevels, _raw_index
+    from .indexing.subscripts import NeedsLevels, _raw_index
 
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
@@ -318,7 +322,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:
-    from .indexing import _index_backward_forward
+    from .indexing.subscripts import _index_backward_forward
 
     return input + _index_backward_forward(xp, values, input.shape, index)
 
@@ -428,7 +432,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 @composite(inplace=True, grad_fn="MaskedScatterBackward0")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`input` with the elements of `source`, in order, where `mask` holds."""
-    from .views import broadcast_tensors
+    from .views.views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.legacy_name}")
@@ -490,3 +494,151 @@ def as_strided_scatter(
 ) -> Tensor:
     """A copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
     return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")
+
+
+# --- reductions of consecutive segments ------------------------------------------------------------------------------
+
+
+def _largest_rows_forward(xp: Any, input: Any, segments: Any, /, count: int) -> Any:
+    """The greatest elements of the rows of each segment; minus infinity where it has none."""
+    members = xp.expand_dims(xp.arange(count), axis=1) == segments
+    lowest = xp.asarray(-math.inf, dtype=input.dtype)
+    return xp.max(xp.where(xp.expand_dims(members, axis=-1), xp.expand_dims(input, axis=0), lowest), axis=1)
+
+
+def _among_largest(F: Any, g: Any, input: Any, out: Any, segments: Any, count: int) -> Any:
+    """The gradient shared evenly among the elements that equal the greatest."""
+    largest = F.embedding(out, segments, -1, False)
+    equal = F.masked(F.ones_of(input), (input == largest) | ((input != input) & (largest != largest)))
+    share = F.embedding(F.sum_rows(equal, segments, count), segments, -1, False)
+    return equal * F.embedding(g, segments, -1, False) / share
+
+
+_largest_rows = op(
+    "largest_rows", _largest_rows_forward, keeps_dtype=("segments",), public=False, method=False, out=False,
+    input=_among_largest,
+)  # fmt: skip
+
+
+def _product_of_rows(input: Tensor, segments: Tensor, sizes: Tensor) -> Tensor:
+    """The products of the rows of each segment, by way of a table of rows that is padded with ones."""
+    longest = int(_extremes(sizes)[1]) if sizes._key.backend.has_data else 1
+    begins = sizes.cumsum(0) - sizes
+    places = begins.unsqueeze(1) + arange(longest, device=sizes.device)
+    places = where(arange(longest, device=sizes.device) < sizes.unsqueeze(1), places, input.shape[0])
+    table: Tensor = _embedding(cat([input, input.new_ones(1, input.shape[1])]), places, -1, False)
+    return table.prod(1)
+
+
+@composite(method=False, grad_fn="SegmentReduceBackward0")
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Tensor:
+    """The "sum", "mean", "max", "min" or "prod" of each of the segments into which `lengths` or `offsets` divide a dimension.
+
+    Args:
+        data: a floating-point tensor.
+        reduce: what is made of a segment; "amax" and "amin" are other names of "max" and "min".  Elements that equal the
+            maximum or minimum share its gradient.
+        lengths: how many elements each segment has, an integer tensor of shape `(*data.shape[:axis], segments)`.
+        indices: not supported; as in PyTorch.
+        offsets: in place of lengths, where each segment begins, and in the end where the last one ends.
+        axis: the dimension, the last of `lengths`.
+        unsafe: whether `lengths` may leave out the end of the dimension.
+        initial: what each reduction begins with; otherwise, empty segments are 0, NaN, minus infinity, infinity and 1.
+
+    Shape:
+        - Output: `(*data.shape[:axis], segments, *data.shape[axis + 1:])`.
+
+    Raises:
+        RuntimeError: there are neither lengths nor offsets, or they do not fit the data.
+        NotImplementedError: the data are not floating-point.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), "sum", lengths=torch.tensor([2, 1]))
+        tensor([3., 4.])
+    """
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
+    if reduce not in ("sum", "mean", "max", "min", "prod"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    axis = wrap_dim(axis, data.ndim)
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    sizes = _sizes(data, lengths, offsets, axis, unsafe)
+    require_dtype("_segment_reduce_cpu", data, "floating")
+    flat = data.reshape(math.prod(data.shape[: axis + 1]), math.prod(data.shape[axis + 1 :]))
+    every = sizes.reshape(-1)
+    segments = repeated_positions(every, flat.shape[0])
+    values = _reduced(flat.float() if data.dtype in dtypes.HALF else flat, segments, every, reduce, initial)
+    values = values.reshape(*sizes.shape, flat.shape[1]).narrow(axis, 1, sizes.shape[-1] - 2)
+    return values.reshape(*data.shape[:axis], sizes.shape[-1] - 2, *data.shape[axis + 1 :]).to(data.dtype).contiguous()
+
+
+def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
+    """The lengths of all segments, with what is left out before and after them: `(*data.shape[:axis], 1 + segments + 1)`."""
+    name, given = ("offsets", offsets) if lengths is None else ("lengths", lengths)
+    if given is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    if given.dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{given.dtype.legacy_name}'")
+    if data.ndim < given.ndim:
+        raise RuntimeError(f"segment_reduce(): {name} have {given.ndim} dimensions, but data only {data.ndim}")
+    if axis != given.ndim - 1:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
+    if given.shape[:-1] != data.shape[:axis]:
+        raise RuntimeError(
+            f"segment_reduce(): Expected {name} of shape {[*data.shape[:axis], 'segments']} but got {list(given.shape)}"
+        )
+    length = data.shape[axis]
+    if lengths is None:
+        before, inside, end = given[..., :1], given.diff(dim=-1), given[..., -1:]
+    else:
+        before, inside, end = given.new_zeros(*given.shape[:-1], 1), given, given.sum(-1, keepdim=True)
+    if _extremes(inside)[0] < 0:
+        raise RuntimeError(
+            "lengths contains negative value!" if name == "lengths" else "segment_reduce(): Expected offsets in ascending order."
+        )
+    shortest, longest = _extremes(end)
+    if lengths is not None and not unsafe and end.numel() and (shortest < length or longest > length):
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+        )
+    sizes = cat([before, inside, length - end], -1).long()
+    if _extremes(sizes)[0] < 0:
+        raise RuntimeError(f"segment_reduce(): {name} describe segments outside of a dimension of {length} elements")
+    return sizes
+
+
+def _extremes(numbers: Tensor) -> tuple[Any, Any]:
+    """The smallest and the greatest, of all members of a batch; 0 if there are none."""
+    return numbers._key.backend.extremes(numbers._array) if numbers.numel() else (0, 0)
+
+
+def _reduced(rows: Tensor, segments: Tensor, sizes: Tensor, reduce: str, initial: Any) -> Tensor:
+    """The reduction of the rows of each segment."""
+    count = sizes.shape[0]
+    if reduce == "max":
+        largest: Tensor = _largest_rows(rows, segments, count)
+        return largest if initial is None else largest.clamp_min(initial)
+    if reduce == "min":
+        smallest: Tensor = -_largest_rows(-rows, segments, count)
+        return smallest if initial is None else smallest.clamp_max(initial)
+    if reduce == "prod":
+        product = _product_of_rows(rows, segments, sizes)
+        return product if initial is None else product * initial
+    total: Tensor = _sum_rows(rows, segments, count)
+    total = total if initial is None else total + initial
+    if reduce == "sum":
+        return total
+    sizes = sizes.unsqueeze(1)
+    mean: Tensor = where(sizes > 0, total / sizes.clamp_min(1), math.nan if initial is None else initial)
+    return mean

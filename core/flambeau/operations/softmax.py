@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.calls.node_names import gathered
-from ..engine.calls.op import composite, op
+from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .formula import formula
-from .views import wrap_dim
+from .views.views import wrap_dim
 
 __all__ = ["log_softmax", "softmax"]
 

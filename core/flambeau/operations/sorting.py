@@ -15,7 +15,7 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .padding import constant_pad
 from .reductions import one_of, select_backward
-from .views import wrap_dim
+from .views.views import wrap_dim
 
 
 def _sort_forward(xp: Any, input: Any, /, dim: int, descending: bool) -> Any:
@@ -213,7 +213,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def _counting(length: int, like: Tensor) -> Tensor:
-    from .creation import arange
+    from .creation.ranges import arange
 
     return arange(length, device=like.device)
 
@@ -289,7 +289,7 @@ def searchsorted(
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
-    from .creation import tensor
+    from .creation.from_data import tensor
 
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -444,7 +444,7 @@ def isin(
     invert: bool = False,
 ) -> Tensor:
     """Where an element is among `test_elements`; `element` and `test_element` name single numbers."""
-    from .creation import as_tensor
+    from .creation.from_data import as_tensor
 
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements

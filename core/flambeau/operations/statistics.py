@@ -6,21 +6,20 @@ import math
 from typing import Any
 
 from ..engine.calls.arguments import Dims, Number, as_python
-from ..engine.calls.dispatch import require_data, require_dtype, require_tensors
+from ..engine.calls.dispatch import require_data, require_dtype
 from ..engine.calls.named_results import make
 from ..engine.calls.op import composite, op
 from ..engine.calls.record import Out
-from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import one_by_one
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..engine.values.scalars import converted, too_large
 from .blocks import unravel_index
-from .elementary import logaddexp_forward
-from .indexing import _sum_at
+from .indexing.subscripts import _sum_at
 from .joining import cat, stack
-from .reductions import _vector_norm, amax, amin, axis_of, reduced_dims, spread
-from .views import wrap_dim
+from .pointwise import logaddexp_forward
+from .reductions import amax, amin, axis_of, reduced_dims, spread
+from .views.views import wrap_dim
 
 # --- skipping NaN -------------------------------------------------------------------------------------------------
 
@@ -105,7 +104,7 @@ def argwhere(input: Tensor) -> Tensor:
 @composite(out=Out.OWN_DTYPE)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`size` rows of `nonzero`, filled up with `fill_value`."""
-    from .creation import arange
+    from .creation.ranges import arange
 
     holds = (input != 0).reshape(-1)
     first = holds.logical_not().int().argsort(stable=True)[:size]
@@ -206,7 +205,7 @@ def _wrong_weight(shape: Any, weight: Tensor) -> RuntimeError:
 
 
 def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, density: bool) -> tuple[Tensor, Any]:
-    from .creation import linspace
+    from .creation.ranges import linspace
 
     if points.dtype not in (dtypes.float32, dtypes.float64):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{points.dtype.legacy_name}'")
@@ -260,7 +259,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Tensor:
-    from .creation import as_tensor
+    from .creation.from_data import as_tensor
 
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
@@ -379,98 +378,6 @@ def corrcoef(input: Tensor) -> Tensor:
     return (c / deviation.unsqueeze(1) / deviation).clamp(-1, 1) if not c.is_complex() else c / deviation.unsqueeze(1) / deviation
 
 
-# --- norms and distances ------------------------------------------------------------------------------------------
-
-
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
-def norm(
-    input: Tensor,
-    p: Number | str | None = "fro",
-    dim: Dims | None = None,
-    keepdim: bool = False,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """A vector norm of all elements or over `dim`; "fro" is the 2-norm, "nuc" the sum of singular values."""
-    if dtype is not None:
-        input = input.to(dtype)
-    if p == "nuc":
-        from .linalg import matrix_norm
-
-        pair = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-        return matrix_norm(input, "nuc", tuple(pair), keepdim)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    order = 2.0 if p is None or p == "fro" else float(p)
-    if input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.legacy_name}"
-        )
-    dims = None if dim is None else tuple(wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
-    return _vector_norm(input, order, dims, keepdim)
-
-
-@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1")
-def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """The 2-norm over `dim`: one dimension, two, or all if there are none in it.
-
-    >>> import flambeau as torch
-    >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
-    tensor(5.)
-    """
-    dims = (dim,) if not isinstance(dim, (tuple, list)) else tuple(dim)
-    if len(dims) > 2:
-        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
-    return norm(input, 2, dims or None, keepdim)
-
-
-def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The sum of the singular values of the matrices in the last two dimensions, or in `dim`.
-
-    Args:
-        input: the matrices.
-        args, kwargs: `keepdim`, or `dim` and `keepdim`.
-        out: where the result is written.
-
-    >>> import flambeau as torch
-    >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
-    tensor(3.)
-    """
-    from .linalg import matrix_norm
-
-    options = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
-    if len(options) < len(args) + len(kwargs) or options.keys() - {"dim", "keepdim"}:
-        raise TypeError("nuclear_norm() received an invalid combination of arguments: dim and keepdim are expected")
-    dim = options.get("dim", (-2, -1))
-    dims = dim if isinstance(dim, (tuple, list)) else (dim, dim)
-    return matrix_norm(input, "nuc", dims, options.get("keepdim", False), out=out)  # type: ignore[call-arg]  # published with `out`
-
-
-PUBLIC["nuclear_norm"] = nuclear_norm
-
-
-@composite(grad_fn="DistBackward0")
-def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of the difference."""
-    require_tensors("dist", input=input, other=other)
-    return norm(input - other, float(p))
-
-
-@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0")
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Each slice along `dim` scaled down to a p-norm of at most `maxnorm`."""
-    if input.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    dim = wrap_dim(dim, input.ndim)
-    dims = tuple(d for d in range(input.ndim) if d != dim)
-    size = norm(input, p, dims, True)
-    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # a norm of NaN is not larger, either
-    return input * factor
-
-
 # --- differences and areas ----------------------------------------------------------------------------------------
 
 
@@ -557,7 +464,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edg
 
 
 def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
-    from .creation import arange
+    from .creation.ranges import arange
     from .joining import cat
 
     n = input.shape[dim]

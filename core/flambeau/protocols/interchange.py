@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values.dlpack import DLDeviceType
-from ..operations.creation import from_numpy
+from ..operations.creation.from_data import from_numpy
 
 __all__: list[str] = []
 
@@ -21,3 +21,22 @@ def _dlpack_device(self: Tensor) -> tuple[int, int]:
 
 
 attach(__array_wrap__=_array_wrap, __dlpack_device__=_dlpack_device)
+
+
+def _cuda_array_interface(self: Tensor) -> Any:
+    """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
+    if not self.is_cuda:
+        kind = self.type()
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {kind} If CUDA data is required use "
+            "tensor.cuda() to copy tensor to device memory."
+        )
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+            "var.detach() to get Variable that doesn't require grad."
+        )
+    return self._array.__cuda_array_interface__
+
+
+attach(__cuda_array_interface__=property(_cuda_array_interface))

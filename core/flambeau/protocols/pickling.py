@@ -14,7 +14,8 @@ from ..engine.tensors.storage import StorageBase
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from ..layouts.subclasses.parameter import Parameter
-from ..operations.creation import empty, empty_strided, frombuffer
+from ..operations.creation.from_data import frombuffer
+from ..operations.creation.from_shape import empty, empty_strided
 from ..storage import TypedStorage, UntypedStorage, placed
 from ..transforms.conjugate_views import show
 

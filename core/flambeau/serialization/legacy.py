@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from ..engine.values import dtypes
-from ..operations.creation import empty
+from ..operations.creation.from_shape import empty
 from ..protocols.pickling import on_storage, storage_over
 from ..storage import TypedStorage, UntypedStorage
 from .archive import swap_bytes

@@ -28,7 +28,7 @@ from ..engine.tape.node import Output
 from ..engine.tape.saved import SAVE_HOOKS, saved_outputs, unpack_tensor
 from ..engine.tape.tensor_class import RECORDED
 from ..engine.tensors.tensor import Tensor, wrap
-from ..operations.view_writes import seen_of
+from ..operations.views.writes import seen_of
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine.tensors.tensor import Tensor
 from ..engine.values.dlpack import DLDeviceType
-from ..operations.creation import from_dlpack
+from ..operations.creation.from_data import from_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

@@ -34,10 +34,10 @@ from .record import OPTIONS, Operation, Out
 from .results import several, view_of
 from .signatures import REQUIRED, call_with_torch_names
 from .sources import function_source, record_source, sequence_fast_path_source, signature, source
-from .tables import OPS, PUBLIC
+from .tables import FORMULAS, OPS, PUBLIC
 from .wrappers import add_out_argument, as_method
 
-__all__ = ["at_once", "composite", "op", "source"]
+__all__ = ["at_once", "composite", "formula", "no_slope", "op", "source"]
 
 
 @overload
@@ -293,3 +293,29 @@ NAMESPACE.update(
     may_override=overriding.may_override, offer_method=overriding.offer_method, offer_operator=overriding.offer_operator,
     DIRECT=overriding.DIRECT, are_direct=overriding.are_direct,
 )  # fmt: skip
+
+
+# --- derivative rules as formulas -------------------------------------------------------------------------------------
+
+
+def formula(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `F` for derivative rules to call, which a backend may replace by a kernel of the same name.
+
+    A rule runs on raw arrays in a plain backward, where the kernel serves, and on Tensors in a differentiable one, where
+    the formula does, recorded operation by operation.  The kernel takes the same arguments without `F`, and so does
+    `F`'s attribute of that name, which is the shorter way to it.
+    """
+    name = function.__name__
+    FORMULAS[name] = function
+    setattr(RECORDED, name, functools.partial(function, RECORDED))
+
+    @functools.wraps(function)
+    def compute(F: Any, *args: Any) -> Any:
+        return getattr(F, name)(*args)
+
+    return compute
+
+
+def no_slope(F: Any, g: Any) -> Any:
+    """The derivative rule of a piecewise constant function: zero, also where the gradient of its result is not finite."""
+    return F.tied(F.zeros_of(g, tuple(g.shape)), g)

@@ -566,3 +566,11 @@ def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether `func` is a method of Tensor, or the `__get__` of a property of it."""
     return _plain_name(func) == "__get__" or getattr(Tensor, _plain_name(func), None) is func
+
+
+def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """There is no level of dispatch below `__torch_function__` to override: the operation is just called."""
+    return func(*args, **(kwargs or {}))
+
+
+attach(__torch_dispatch__=staticmethod(_torch_dispatch))

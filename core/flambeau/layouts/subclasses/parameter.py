@@ -7,7 +7,7 @@ from typing import Any
 from ...engine.calls.overriding import _disabled_torch_function_impl
 from ...engine.tensors.tensor import Tensor
 from ...engine.values.dtypes import FLOATING
-from ...operations.creation import empty
+from ...operations.creation.from_shape import empty
 
 __all__ = ["Buffer", "Parameter"]
 

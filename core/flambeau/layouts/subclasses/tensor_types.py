@@ -19,8 +19,8 @@ from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype
 from ...engine.values.sizes import Size
 from ...operations.conversion import to_key
-from ...operations.creation import empty
-from ...operations.from_data import from_data
+from ...operations.creation.from_data import from_data
+from ...operations.creation.from_shape import empty
 from ...storage import TypedStorage, UntypedStorage
 
 __all__ = ["TENSOR_TYPES", "construct", "construct_as", "set_default_tensor_type", "tensor_type"]

@@ -24,7 +24,7 @@ from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.storage import Storage
 from ...engine.tensors.tensor import Tensor, attach, new
 from ...engine.values import dtypes
-from ...operations.from_data import as_tensor
+from ...operations.creation.from_data import as_tensor
 
 __all__ = ["WrapperKey"]
 

@@ -12,7 +12,7 @@ from ...engine.calls.wrappers import with_out
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ..reductions import _vector_norm, amax, amin
-from ..views import wrap_dim
+from ..views.views import wrap_dim
 from .checks import check_floating, check_matrix, promote_square
 from .decompositions import eigvalsh, svdvals
 from .solves import inv_ex, tolerance

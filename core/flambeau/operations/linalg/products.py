@@ -16,8 +16,8 @@ from ...engine.calls.wrappers import with_out
 from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from .. import views
-from ..standard_indexing import highest
+from ..indexing.standard import highest
+from ..views import views
 from .checks import check_floating, check_square
 from .solves import inv
 

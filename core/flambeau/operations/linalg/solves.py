@@ -14,7 +14,7 @@ from ...engine.calls.record import Out
 from ...engine.calls.wrappers import with_out
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from ..standard_indexing import any_element
+from ..indexing.standard import any_element
 from .checks import (
     LinAlgError,
     anywhere,

@@ -16,8 +16,9 @@ from typing import Any
 
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from ..creation import arange, ones
-from ..factory import _finish, _with_dtype
+from ..creation.from_shape import ones
+from ..creation.options import _finish, _with_dtype
+from ..creation.ranges import arange
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",

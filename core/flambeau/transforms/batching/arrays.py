@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, ClassVar
 
-from ...operations.standard_indexing import nonzero
+from ...operations.indexing.standard import nonzero
 
 __all__ = ["BatchedArray", "Namespace", "namespace"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...operations.standard_indexing import getitem, nonzero
+from ...operations.indexing.standard import getitem, nonzero
 from .arrays import BatchedArray
 
 __all__ = ["get", "put"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..engine.calls.op import op
-from ..engine.calls.record import Out
-from .precision import in_double
-from .standard_indexing import highest
+from ...engine.calls.op import op
+from ...engine.calls.record import Out
+from ..indexing.standard import highest
+from .double_precision import in_double
 
 __all__ = ["POLYNOMIALS"]
 

@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.calls.arguments import Dims, as_python
-from ..engine.calls.record import Out
-from ..engine.calls.wrappers import open_to_overrides, with_out
-from ..engine.tensors.tensor import Tensor
-from ..engine.values import dtypes
-from . import creation, factory
-from .fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
-from .joining import roll
+from ...engine.calls.arguments import Dims, as_python
+from ...engine.calls.record import Out
+from ...engine.calls.wrappers import open_to_overrides, with_out
+from ...engine.tensors.tensor import Tensor
+from ...engine.values import dtypes
+from ..creation import from_shape as creation
+from ..creation import options as factory
+from ..creation import ranges
+from ..joining import roll
+from . import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
 
 __all__ = [
     "Tensor", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -221,13 +223,13 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    positions = creation.arange(n, dtype=dtypes.float64, device="cpu")
+    positions = ranges.arange(n, dtype=dtypes.float64, device="cpu")
     return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)
 
 
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of `rfft`."""
-    return _frequencies(creation.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
+    return _frequencies(ranges.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
 
 
 def _frequencies(
@@ -245,7 +247,7 @@ def _frequencies(
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
     if out is not None:
-        creation.warn_of_length(out, cycles.numel())
+        ranges.warn_of_length(out, cycles.numel())
     frequencies = creation.empty(cycles.shape, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
     return factory._finish(frequencies, requires_grad, out)
 

@@ -1,106 +1,127 @@
-"""Discrete Fourier transforms, and the short-time one.
-
-Three records implement them all: complex to complex, real to complex, complex to real.  `scale` says how a transform of
-`n` elements is normalised: not (0), by `1 / sqrt(n)` (1), or by `1 / n` (2).
-"""
+"""The windows of the `torch` namespace: those of `torch.signal.windows`, periodic unless asked otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ..engine.calls.op import composite, op
-from ..engine.devices.warning import warn_once
-from ..engine.tensors.tensor import Tensor
-from ..engine.values import dtypes
-from .views import wrap_dim
-
-__all__ = [
-    "FORWARD", "INVERSE", "complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized",
-]  # fmt: skip
-
-FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # `norm` by `scale`
+from ...engine.calls.op import composite
+from ...engine.calls.tables import PUBLIC
+from ...engine.devices.warning import warn_once
+from ...engine.tensors.tensor import Tensor
+from ...engine.values import dtypes
+from ..creation.options import _finish, _with_dtype
+from ..fft import complex_to_complex, complex_to_real, real_to_complex, sized
+from . import windows as shapes
 
 
-def scale_of(norm: str | None, forward: bool) -> int:
-    """How a transform in this direction is normalised under `norm`."""
-    names = FORWARD if forward else INVERSE
-    norm = "backward" if norm is None else norm
-    if norm not in names:
-        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
-    return names.index(norm)
+def _window(
+    name: str,
+    shape: Callable[..., Tensor],
+    window_length: int,
+    periodic: bool,
+    parameters: dict[str, Any],
+    dtype: Any,
+    device: Any,
+    pin_memory: bool | None,
+    requires_grad: bool | None,
+) -> Tensor:
+    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+    if window_length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+    computing, place = _with_dtype(dtypes.float64, device)
+    window = shape(window_length, sym=not periodic, dtype=dtypes.float64, device=computing, **parameters)
+    return _finish(window.to(dtype).to(place), requires_grad, pin_memory=pin_memory)
 
 
-def _c2c(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, forward: bool) -> Any:
-    if forward:
-        return xp.fft.fftn(input, axes=dims, norm=FORWARD[scale])
-    return xp.fft.ifftn(input, axes=dims, norm=INVERSE[scale])
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
+    """The Hann window: `(1 - cos(2 pi n / N)) / 2`.
+
+    >>> import flambeau as torch
+    >>> torch.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    return _window("hann_window", shapes.hann, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
-def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -> Any:
-    sizes = (*(input.shape[d] for d in dims[:-1]), size)
-    return xp.fft.irfftn(input, s=sizes, axes=dims, norm=INVERSE[scale])
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
+    """The Hamming window: `alpha - beta cos(2 pi n / N)`."""
+    weights = {"a": [alpha, beta]}
+    shape = shapes.general_cosine
+    return _window("hamming_window", shape, window_length, periodic, weights, dtype, device, pin_memory, requires_grad)
 
 
-def _c2r_grad(F: Any, g: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
-    """Each element but those of frequency 0 and, for an even size, the highest stands for its mirror image too."""
-    return F.doubled_inside(F.fft_r2c(g, dims, scale), dims[-1], size - size // 2)
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
+    """The Blackman window."""
+    return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
-def _doubled_inside(xp: Any, input: Any, /, dim: int, stop: int) -> Any:
-    frequency = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - 1 - dim))
-    return xp.where((frequency > 0) & (frequency < stop), 2 * input, input)
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
+    """The Bartlett window: a triangle."""
+    return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
-def _r2c(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, onesided: bool = True) -> Any:
-    if onesided:
-        return xp.fft.rfftn(input, axes=dims, norm=FORWARD[scale])
-    return xp.fft.fftn(xp.astype(input, xp.result_type(input.dtype, xp.complex64)), axes=dims, norm=FORWARD[scale])
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
+    """The Kaiser window; `beta` trades the width of its spectrum's peak for the height of the sidelobes."""
+    shape = shapes.kaiser
+    return _window("kaiser_window", shape, window_length, periodic, {"beta": beta}, dtype, device, pin_memory, requires_grad)
 
 
-def _r2c_grad(F: Any, g: Any, input_shape: Any, dims: tuple[int, ...], scale: int) -> Any:
-    return F.real(F.fft_c2c(F.pad_to(g, tuple(input_shape)), dims, scale, False))
+for _function in (hann_window, hamming_window, blackman_window, bartlett_window, kaiser_window):
+    PUBLIC[_function.__name__] = _function
 
 
-complex_to_complex = op(
-    "fft_c2c", _c2c, requires="fft", public=False, method=False, out=False,
-    input=lambda F, g, dims, scale, forward: F.fft_c2c(g, dims, scale, not forward),
-)  # fmt: skip
-real_to_complex = op(
-    "fft_r2c", _r2c, promote="complex", requires="fft", public=False, method=False, out=False,
-    input=_r2c_grad,
-)  # fmt: skip
-complex_to_real = op(
-    "fft_c2r", _c2r, promote="real", requires="fft", public=False, method=False, out=False,
-    input=_c2r_grad,
-)  # fmt: skip
-op(
-    "doubled_inside",
-    _doubled_inside,
-    public=False,
-    method=False,
-    out=False,
-    input=lambda F, g, dim, stop: F.doubled_inside(g, dim, stop),
-)
-
-
-def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
-    """The tensor cut, or extended with zeros, to these sizes; -1 keeps one."""
-    from ..engine.calls.tables import OPS
-
-    shape = list(input.shape)
-    for dim, size in zip(dims, sizes, strict=True):
-        if size != -1:
-            shape[dim] = size
-        if shape[dim] < 1:
-            raise RuntimeError(f"Invalid number of data points ({shape[dim]}) specified")
-    if shape == list(input.shape):
-        return input
-    cut = input[tuple(slice(0, n) for n in shape)]
-    return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))
-
-
-# --- the short-time transform -------------------------------------------------------------------------------------
+# --- the short-time Fourier transform --------------------------------------------------------------------------------
 
 
 def _described(name: str, input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None) -> str:
@@ -124,7 +145,7 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
         raise RuntimeError(f"{_described(name, input, n_fft, hop, length, window)} : {problem}")
     if window is None and length == n_fft:
         return None
-    from .padding import pad
+    from ..padding import pad
 
     window = input.new_ones(length, dtype=input.dtype.to_real()) if window is None else window
     left = (n_fft - length) // 2
@@ -133,7 +154,7 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
 
 def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
     """Where the elements of each frame are in the signal: a row for each frame."""
-    from .creation import arange
+    from ..creation.ranges import arange
 
     starts: Tensor = arange(count, device=like.device)[:, None] * hop
     return starts + arange(n_fft, device=like.device)
@@ -166,7 +187,7 @@ def stft(
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
     """
-    from .padding import pad
+    from ..padding import pad
 
     _warn_without_window(window, "which is known to cause spectral leakage. Others, as torch.hann_window, are recommended")
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -222,7 +243,7 @@ def _warn_without_window(window: Tensor | None, why: str) -> None:
 
 
 def _pairs(input: Tensor) -> Tensor:
-    from .complex import view_as_real
+    from ..complex import view_as_real
 
     return view_as_real(input)
 
@@ -307,21 +328,3 @@ def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bo
     if length is not None and signal.shape[1] < length:
         signal = sized(signal, (1,), (length,))
     return signal if batched else signal.squeeze(0)
-
-
-def normalized_dims(input: Tensor, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The dimensions to transform, and the sizes to bring them to (-1: as they are)."""
-    if dim is not None:
-        dims = tuple(wrap_dim(d, input.ndim) for d in dim)
-        if len(set(dims)) != len(dims):
-            raise RuntimeError("FFT dims must be unique")
-    if s is not None:
-        if dim is not None and len(s) != len(dims):
-            raise RuntimeError("When given, dim and shape arguments must have the same length")
-        if len(s) > input.ndim:
-            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
-        if dim is None:
-            dims = tuple(range(input.ndim - len(s), input.ndim))
-        return dims, tuple(s)
-    dims = tuple(range(input.ndim)) if dim is None else dims
-    return dims, (-1,) * len(dims)

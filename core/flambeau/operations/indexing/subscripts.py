@@ -5,28 +5,28 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
-from ..engine.calls import overriding
-from ..engine.calls.dispatch import common_shape, require_data
-from ..engine.calls.op import composite, op
-from ..engine.calls.operands import filler
-from ..engine.calls.overriding import DIRECT
-from ..engine.calls.record import Out
-from ..engine.calls.tables import OPS
-from ..engine.calls.transform_hooks import hooks
-from ..engine.devices.devices import DispatchKey, dispatch_key
-from ..engine.devices.state import state
-from ..engine.devices.warning import warn_once
-from ..engine.tape.fast_path import FAST
-from ..engine.tape.grad_mode import is_grad_enabled
-from ..engine.tape.node import shown_as
-from ..engine.tape.tensor_class import RECORDED
-from ..engine.tape.transforming import VMAP_WRITES_TO_ALL
-from ..engine.tensors.tensor import Tensor, attach, wrap
-from ..engine.values import dtypes
-from ..engine.values.scalars import converted
-from .standard_indexing import getitem, put
-from .standard_indexing import nonzero as coordinates
-from .views import wrap_dim
+from ...engine.calls import overriding
+from ...engine.calls.dispatch import common_shape, require_data
+from ...engine.calls.op import composite, op
+from ...engine.calls.operands import filler
+from ...engine.calls.overriding import DIRECT
+from ...engine.calls.record import Out
+from ...engine.calls.tables import OPS
+from ...engine.calls.transform_hooks import hooks
+from ...engine.devices.devices import DispatchKey, dispatch_key
+from ...engine.devices.state import state
+from ...engine.devices.warning import warn_once
+from ...engine.tape.fast_path import FAST
+from ...engine.tape.grad_mode import is_grad_enabled
+from ...engine.tape.node import shown_as
+from ...engine.tape.tensor_class import RECORDED
+from ...engine.tape.transforming import VMAP_WRITES_TO_ALL
+from ...engine.tensors.tensor import Tensor, attach, wrap
+from ...engine.values import dtypes
+from ...engine.values.scalars import converted
+from ..views.views import wrap_dim
+from .standard import getitem, put
+from .standard import nonzero as coordinates
 
 # --- basic indexing: views ----------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             advanced, consumed = advanced or is_advanced, consumed + used
             operation = "getitem_select"
         elif isinstance(entry, _SEQUENCES) or (hasattr(entry, "__array__") and getattr(entry, "ndim", 0) > 0):
-            from .creation import as_tensor
+            from ..creation.from_data import as_tensor
 
             item = _as_index(entry, tensor.device) if len(entry) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
             raw.append(_tensor_item(item, tensor, consumed, force=True)[0])
@@ -182,7 +182,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
 
 
 def _as_index(items: Any, place: Any) -> Tensor:
-    from .creation import as_tensor
+    from ..creation.from_data import as_tensor
 
     try:
         return as_tensor(items, device=place)
@@ -197,7 +197,7 @@ def _dims_used(item: Any) -> int:
     if item is None or isinstance(item, bool):
         return 0
     if isinstance(item, _SEQUENCES):
-        from .creation import as_tensor
+        from ..creation.from_data import as_tensor
 
         item = as_tensor(item)
     is_mask = getattr(item, "dtype", None) in (dtypes.bool_, dtypes.uint8) or str(getattr(item, "dtype", "")) == "bool"
@@ -334,8 +334,8 @@ def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple
 
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
-    from ..engine.calls.inplace import assign, check_batch, check_writable, give_history, may_overlap, snapshot
-    from ..engine.tape.grad_mode import is_grad_enabled
+    from ...engine.calls.inplace import assign, check_batch, check_writable, give_history, may_overlap, snapshot
+    from ...engine.tape.grad_mode import is_grad_enabled
 
     if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
         relevant = overriding.relevant((self, index, value))
@@ -351,7 +351,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, (bool, int, float, complex)):
         value = filler(value, key.materialized, alone=True)
     elif not isinstance(value, Tensor):
-        from .creation import tensor
+        from ..creation.from_data import tensor
 
         value = tensor(value, dtype=key.dtype, device=key.device)
     elif value._key is not key or type(key) is not DispatchKey:
@@ -674,7 +674,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, in one dimension."""
-    from .views import broadcast_tensors
+    from ..views.views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
@@ -693,10 +693,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         indices = [wrap(key.backend.astype(array, key.raw_dtype), key) for array in arrays]
     if as_tuple:
         return tuple(indices) if input.ndim else (wrap(key.backend.xp.zeros(int(bool(input)), dtype=key.raw_dtype), key),)
-    from .joining import stack
+    from ..joining import stack
 
     if not input.ndim:
-        from .creation import empty
+        from ..creation.from_shape import empty
 
         return empty((int(bool(input)), 0), dtype=dtypes.int64, device=input.device)
     return stack(indices).t()

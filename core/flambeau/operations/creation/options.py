@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ..engine.devices.devices import DispatchKey, dispatch_key
-from ..engine.devices.devices import device as Device
-from ..engine.tape.grad_mode import _grad, is_inference_mode_enabled
-from ..engine.tensors.storage import InferenceStorage
-from ..engine.tensors.tensor import Tensor
-from ..engine.values import dtypes
-from ..engine.values.dtypes import dtype as Dtype
+from ...engine.devices.devices import DispatchKey, dispatch_key
+from ...engine.devices.devices import device as Device
+from ...engine.tape.grad_mode import _grad, is_inference_mode_enabled
+from ...engine.tensors.storage import InferenceStorage
+from ...engine.tensors.tensor import Tensor
+from ...engine.values import dtypes
+from ...engine.values.dtypes import dtype as Dtype
 
 __all__: list[str] = []
 

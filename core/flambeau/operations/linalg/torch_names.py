@@ -9,16 +9,20 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.calls.dispatch import require_dtype, require_tensors
-from ..engine.calls.named_results import make
-from ..engine.calls.op import composite, op
-from ..engine.calls.record import Out
-from ..engine.devices.warning import warn_once
-from ..engine.tensors.memory_format import contiguous_format
-from ..engine.tensors.tensor import Tensor
-from ..engine.values import dtypes
-from .matrix import _mm
-from .reductions import _vector_norm
+from ...engine.calls.arguments import Dims, Number
+from ...engine.calls.dispatch import require_dtype, require_tensors
+from ...engine.calls.named_results import make
+from ...engine.calls.node_names import gathered
+from ...engine.calls.op import composite
+from ...engine.calls.record import Out
+from ...engine.calls.tables import PUBLIC
+from ...engine.devices.warning import warn_once
+from ...engine.tensors.memory_format import contiguous_format
+from ...engine.tensors.tensor import Tensor
+from ...engine.values import dtypes
+from ..matrix import _mm
+from ..reductions import _vector_norm
+from ..views.views import wrap_dim
 
 __all__: list[str] = []
 
@@ -56,7 +60,7 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
     first, second = ([axes] if isinstance(axes, int) else list(axes) for axes in dims)
     if len(first) != len(second):
         raise RuntimeError("both dimension lists should have same length")
-    from .views import wrap_dim
+    from ..views.views import wrap_dim
 
     return [wrap_dim(d, a.ndim) for d in first], [wrap_dim(d, b.ndim) for d in second]
 
@@ -127,7 +131,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED)
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
-    from .linalg import multi_dot
+    from .namespace import multi_dot
 
     _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
     factors = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
@@ -151,7 +155,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
     """
-    from .linalg import cross as product
+    from .namespace import cross as product
 
     if dim is None:
         warn_once(
@@ -168,76 +172,14 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 # --- distances ----------------------------------------------------------------------------------------------------
 
 
-def _euclidean_forward(xp: Any, x1: Any, x2: Any) -> Any:
-    """Distances by one product of matrices, which loses digits where points nearly coincide."""
-    squares = xp.sum(x1 * x1, axis=-1, keepdims=True) + xp.matrix_transpose(xp.sum(x2 * x2, axis=-1, keepdims=True))
-    return xp.sqrt(xp.clip(squares - 2 * xp.matmul(x1, xp.matrix_transpose(x2)), 0, None))
-
-
-def _euclidean_grad(F: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
-    same = out == 0
-    ratio = F.masked(g / (out + F.masked(F.ones_of(out), same)), ~same)
-    transposed = F.mH_(ratio)
-    last = len(g.shape) - 1
-    return x1 * F.sum(ratio, (last,), True) - F.mm(ratio, x2), x2 * F.sum(transposed, (last,), True) - F.mm(transposed, x1)
-
-
-_euclidean = op(
-    "euclidean_dist", _euclidean_forward, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
-)  # fmt: skip
-_COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-_FEW = 25  # up to this many points, differences are taken one by one
-
-
-def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
-    if compute_mode not in _COMPUTE_MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    for name, points in (("X1", x1), ("X2", x2)):
-        if points.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {points.ndim}D")
-        if not points.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {points.dtype.legacy_name}")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if x1.dtype is not x2.dtype:
-        raise RuntimeError(f"expected scalar type {x1.dtype.legacy_name} but found {x2.dtype.legacy_name}")
-    if x1.dtype in dtypes.HALF:
-        raise NotImplementedError(f"\"cdist\" not implemented for '{x1.dtype.legacy_name}'")
-    if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
-
-
-@composite(method=False, grad_fn="CdistBackward0")
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The p-norm distances between all rows of `x1` and all of `x2`.
-
-    Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points a product of
-    matrices is used, faster and less exact, unless `compute_mode` says otherwise.
-
-    >>> import flambeau as torch
-    >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
-    tensor([[5., 0.]])
-    """
-    from .linalg.checks import broadcast_matrices
-
-    _check_points(x1, x2, p, compute_mode)
-    x1, x2 = broadcast_matrices(x1, x2)
-    n, m = x1.shape[-2], x2.shape[-2]
-    if not x1.numel() or not x2.numel():
-        return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
-    if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _FEW or compute_mode == _COMPUTE_MODES[1]):
-        return _euclidean(x1, x2)
-    return _vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)
-
-
 # --- factorizations -----------------------------------------------------------------------------------------------
 
 
 @composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskyBackward0")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor: `torch.linalg.cholesky`."""
-    from .linalg.checks import check_square
-    from .linalg.decompositions import cholesky_of, refuse_indefinite
+    from .checks import check_square
+    from .decompositions import cholesky_of, refuse_indefinite
 
     _deprecate("cholesky(A)", "cholesky(A)")
     check_square("cholesky", input)
@@ -256,7 +198,7 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
 @composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution of `A X = input`, where `input2` is the Cholesky factor of `A`."""
-    from .linalg.factors import cholesky_solve
+    from .factors import cholesky_solve
 
     _check_system(input, input2, "u")
     _refuse_dtype("cholesky_solve_cpu", input)
@@ -284,8 +226,8 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
 @composite(out=Out.UNCHECKED, grad_fn="CholeskyInverseBackward0")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
-    from .linalg.checks import check_square
-    from .linalg.solves import refuse_singular
+    from .checks import check_square
+    from .solves import refuse_singular
 
     check_square("cholesky_inverse", input)
     _refuse_dtype("cholesky_inverse_out_cpu", input)
@@ -300,7 +242,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 @composite(out=Out.OWN_DTYPE)
 def qr(input: Tensor, some: bool = True) -> Any:
     """`torch.linalg.qr`, reduced if `some`, else complete."""
-    from . import linalg
+    from . import namespace as linalg
 
     _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
     return _QR(linalg.qr(input, "reduced" if some else "complete"))
@@ -309,7 +251,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 @composite(out=Out.OWN_DTYPE)
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Singular values as `(U, S, V)`: the factors of `U diag(S) V^H`, with zeros for U and V unless `compute_uv`."""
-    from . import linalg
+    from . import namespace as linalg
 
     if input.ndim < 2:
         raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead")
@@ -328,7 +270,7 @@ def geqrf(input: Tensor) -> Any:
 
     `torch.linalg.householder_product` makes Q of them.
     """
-    from .linalg.decompositions import geqrf
+    from .decompositions import geqrf
 
     return geqrf(input)
 
@@ -336,7 +278,7 @@ def geqrf(input: Tensor) -> Any:
 @composite(out=Out.UNCHECKED)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """`torch.linalg.householder_product`."""
-    from .linalg import householder_product
+    from .namespace import householder_product
 
     return householder_product(input, input2)
 
@@ -347,8 +289,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
     That is `Q input3` or `input3 Q`; with `transpose`, `Q^H` takes the place of Q.
     """
-    from .linalg.checks import check_floating
-    from .linalg.decompositions import reflect
+    from .checks import check_floating
+    from .decompositions import reflect
 
     tau, other = input2, input3
     for name, matrix in (("input", input), ("other", other)):
@@ -384,14 +326,14 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 @composite
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
     """`(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, they are named and `info` is with them."""
-    from . import linalg
+    from . import namespace as linalg
 
     _deprecate("lu(A)", "lu_factor(A)")
     factors = linalg.lu_factor_ex(A, pivot=pivot)
     result = tuple(factors) if get_infos else tuple(factors[:2])
     if out is None:
         return _LUWithInfo(result) if get_infos else result
-    from ..engine.calls import outputs
+    from ...engine.calls import outputs
 
     outputs.write("lu", Out(0), out, result)
     return out
@@ -400,7 +342,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of `A X = input` from the LU factorization of `A`."""
-    from . import linalg
+    from . import namespace as linalg
 
     _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
     return linalg.lu_solve(LU_data, LU_pivots, input)
@@ -409,8 +351,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 @composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """`P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty ones for what is not asked for."""
-    from .linalg.checks import anywhere
-    from .linalg.factors import unpacked
+    from .checks import anywhere
+    from .factors import unpacked
 
     if LU_data.ndim < 2:
         raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead")
@@ -433,7 +375,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 @composite(out=Out.OWN_DTYPE, grad_fn="TriangularSolveBackward0")
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, with a copy of `A`."""
-    from .linalg import solve_triangular
+    from .namespace import solve_triangular
 
     _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
     for name, matrix in (("b", input), ("A", A)):
@@ -455,7 +397,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def inverse(input: Tensor) -> Tensor:
     """The inverses of square matrices: `torch.linalg.inv`."""
-    from .linalg import inv
+    from .namespace import inv
 
     return inv(input)
 
@@ -463,7 +405,7 @@ def inverse(input: Tensor) -> Tensor:
 @composite
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse: `torch.linalg.pinv`, with another default."""
-    from .linalg import pinv
+    from .namespace import pinv
 
     return pinv(input, rcond)
 
@@ -471,7 +413,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @composite
 def det(input: Tensor) -> Tensor:
     """The determinants of square matrices: `torch.linalg.det`."""
-    from . import linalg
+    from . import namespace as linalg
 
     return linalg.det(input)
 
@@ -479,8 +421,8 @@ def det(input: Tensor) -> Tensor:
 @composite
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants: NaN for negative ones, `-inf` for 0."""
-    from . import linalg
-    from .linalg.checks import promote_square
+    from . import namespace as linalg
+    from .checks import promote_square
 
     promote_square("logdet", input)
     sign: Tensor
@@ -494,7 +436,7 @@ def logdet(input: Tensor) -> Tensor:
 @composite(out=Out.OWN_DTYPE)
 def slogdet(input: Tensor) -> Any:
     """The sign and the logarithm of the absolute value of the determinants: `torch.linalg.slogdet`."""
-    from . import linalg
+    from . import namespace as linalg
 
     return _SLogDet(linalg.slogdet(input))
 
@@ -502,7 +444,7 @@ def slogdet(input: Tensor) -> Any:
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices: `torch.linalg.matrix_power`."""
-    from . import linalg
+    from . import namespace as linalg
 
     return linalg.matrix_power(input, n)
 
@@ -510,7 +452,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 @composite
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices: `torch.linalg.matrix_exp`."""
-    from . import linalg
+    from . import namespace as linalg
 
     return linalg.matrix_exp(input)
 
@@ -520,8 +462,8 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Orthonormal columns that nearly span the range of `A`: Halko, Martinsson, Tropp (2009), algorithm 4.4."""
-    from .linalg import qr
-    from .sampling import randn
+    from ..sampling import randn
+    from .namespace import qr
 
     dtype = A.dtype if A.is_complex() or A.dtype in (dtypes.float16, dtypes.float64) else dtypes.float32
     Q: Tensor = qr(A @ randn(A.shape[-1], q, dtype=dtype, device=A.device)).Q
@@ -535,7 +477,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """About the `q` largest singular values of `A` (of `A - M`) with their vectors, as `(U, S, V)`, found from a
     random start.
     """
-    from .linalg import svd
+    from .namespace import svd
 
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M.expand(A.shape)
@@ -583,8 +525,8 @@ def lobpcg(
     Matrices are dense here, so they are found at once, by `torch.linalg.eigh`, to full accuracy: a start `X`, a
     preconditioner, limits on iterations and a tracker make no difference, except that `X` gives `k` its default.
     """
-    from . import linalg
-    from .linalg.checks import check_square
+    from . import namespace as linalg
+    from .checks import check_square
 
     check_square("lobpcg", A)
     k = (1 if X is None else X.shape[-1]) if k is None else k
@@ -613,7 +555,7 @@ def lobpcg(
 @composite(out=True)
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
     """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; legacy, now `linalg.eigh`."""
-    from . import linalg
+    from . import namespace as linalg
 
     half = "U" if upper else "L"
     if eigenvectors:
@@ -628,7 +570,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     Legacy, now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
     add up to the residual.
     """
-    from . import linalg
+    from . import namespace as linalg
 
     rows, columns = A.shape
     if rows < columns:
@@ -636,7 +578,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     Q, R = linalg.qr(A, "complete")
     projected = Q.mH @ input
     solved = linalg.solve_triangular(R[:columns], projected[:columns], upper=True)
-    from .joining import cat
+    from ..joining import cat
 
     return cat([solved, projected[columns:]]), geqrf(A.detach()).a
 
@@ -680,3 +622,104 @@ def _removed(name: str) -> None:
 
 for _name in _HINTS:
     _removed(_name)
+
+
+# --- norms -----------------------------------------------------------------------------------------------------------
+
+
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+def norm(
+    input: Tensor,
+    p: Number | str | None = "fro",
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """A vector norm of all elements or over `dim`; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if p == "nuc":
+        from .namespace import matrix_norm
+
+        pair = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return matrix_norm(input, "nuc", tuple(pair), keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    order = 2.0 if p is None or p == "fro" else float(p)
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.legacy_name}"
+        )
+    dims = None if dim is None else tuple(wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    return _vector_norm(input, order, dims, keepdim)
+
+
+@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1")
+def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """The 2-norm over `dim`: one dimension, two, or all if there are none in it.
+
+    >>> import flambeau as torch
+    >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
+    dims = (dim,) if not isinstance(dim, (tuple, list)) else tuple(dim)
+    if len(dims) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
+    return norm(input, 2, dims or None, keepdim)
+
+
+def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The sum of the singular values of the matrices in the last two dimensions, or in `dim`.
+
+    Args:
+        input: the matrices.
+        args, kwargs: `keepdim`, or `dim` and `keepdim`.
+        out: where the result is written.
+
+    >>> import flambeau as torch
+    >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
+    tensor(3.)
+    """
+    from .namespace import matrix_norm
+
+    options = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
+    if len(options) < len(args) + len(kwargs) or options.keys() - {"dim", "keepdim"}:
+        raise TypeError("nuclear_norm() received an invalid combination of arguments: dim and keepdim are expected")
+    dim = options.get("dim", (-2, -1))
+    dims = dim if isinstance(dim, (tuple, list)) else (dim, dim)
+    return matrix_norm(input, "nuc", dims, options.get("keepdim", False), out=out)  # type: ignore[call-arg]  # published with `out`
+
+
+@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Each slice along `dim` scaled down to a p-norm of at most `maxnorm`."""
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    dim = wrap_dim(dim, input.ndim)
+    dims = tuple(d for d in range(input.ndim) if d != dim)
+    size = norm(input, p, dims, True)
+    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # a norm of NaN is not larger, either
+    return input * factor
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm `pow` of each slice of `v` along `dim`, in a shape that broadcasts against `v`; of it all for dim -1.
+
+    >>> import flambeau as torch
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
+    """
+    if dim == -1:
+        return gathered(norm(v, pow), "NormBackward0", (v,))
+    if not 0 <= dim < v.ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-v.ndim}, {v.ndim - 1}], but got {dim})")
+    dims = [d for d in range(v.ndim) if d != dim]
+    return gathered(norm(v, pow, dims, True), "ViewBackward0", (v,))
+
+
+PUBLIC.update(norm_except_dim=norm_except_dim, nuclear_norm=nuclear_norm)

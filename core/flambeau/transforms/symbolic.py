@@ -202,7 +202,7 @@ def sym_fresh_size(expr: Any) -> Any:
         >>> torch.sym_fresh_size(3)
         3
     """
-    from .creation import tensor
+    from ..operations.creation.from_data import tensor
 
     return tensor(expr).item()
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..engine.calls.inplace import in_place
-from ..engine.calls.op import composite, op
-from ..engine.calls.record import Out
-from ..engine.tensors.tensor import Tensor, attach
-from ..engine.values import dtypes
+from ...engine.calls.inplace import in_place
+from ...engine.calls.op import composite, op
+from ...engine.calls.record import Out
+from ...engine.tensors.tensor import Tensor, attach
+from ...engine.values import dtypes
+from .double_precision import chebyshev, in_double, quadrature
 from .error_function import polynomial
-from .precision import chebyshev, in_double, quadrature
 
 __all__ = ["digamma", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma", "zeta"]
 

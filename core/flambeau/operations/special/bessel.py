@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..engine.calls.op import op
-from ..engine.calls.record import Out
-from ..engine.tensors.tensor import Tensor
-from .precision import chebyshev, in_double, product_and_rest
-from .standard_indexing import any_element, mapped
+from ...engine.calls.op import op
+from ...engine.calls.record import Out
+from ...engine.tensors.tensor import Tensor
+from ..indexing.standard import any_element, mapped
+from .double_precision import chebyshev, in_double, product_and_rest
 
 __all__: list[str] = []
 

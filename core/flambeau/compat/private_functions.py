@@ -10,11 +10,12 @@ from ..engine.calls.tables import PUBLIC
 from ..engine.tape.grad_mode import no_grad
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
-from .creation import arange, tensor
-from .joining import stack
-from .neural import norm_except_dim
-from .segments import segment_reduce
-from .sorting import searchsorted
+from ..operations.creation.from_data import tensor
+from ..operations.creation.ranges import arange
+from ..operations.joining import stack
+from ..operations.linalg.torch_names import norm_except_dim
+from ..operations.scatter import segment_reduce
+from ..operations.sorting import searchsorted
 
 __all__: list[str] = []
 

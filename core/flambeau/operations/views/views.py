@@ -7,19 +7,19 @@ from math import prod
 from operator import index as whole
 from typing import Any
 
-from ..engine.calls.arguments import Dims, as_int
-from ..engine.calls.op import composite, op
-from ..engine.calls.overriding import offered_as
-from ..engine.calls.record import Out
-from ..engine.calls.signatures import missing
-from ..engine.calls.transform_hooks import hooks
-from ..engine.devices.devices import DispatchKey
-from ..engine.devices.warning import warn_once
-from ..engine.tape.fast_path import FAST
-from ..engine.tape.node import shown_as
-from ..engine.tensors.tensor import Tensor, attach
-from ..engine.values import dtypes
-from .standard_indexing import getitem, put
+from ...engine.calls.arguments import Dims, as_int
+from ...engine.calls.op import composite, op
+from ...engine.calls.overriding import offered_as
+from ...engine.calls.record import Out
+from ...engine.calls.signatures import missing
+from ...engine.calls.transform_hooks import hooks
+from ...engine.devices.devices import DispatchKey
+from ...engine.devices.warning import warn_once
+from ...engine.tape.fast_path import FAST
+from ...engine.tape.node import shown_as
+from ...engine.tensors.tensor import Tensor, attach
+from ...engine.values import dtypes
+from ..indexing.standard import getitem, put
 
 __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
@@ -179,9 +179,9 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
         raise TypeError("view() received an invalid combination of arguments: neither a size nor a dtype is given")
     if input._key.wraps:
         return hooks.ask_class("view", (input, dtype), {})  # type: ignore[no-any-return]  # what a class returns
-    from ..engine.calls.results import view_of
-    from ..engine.calls.tables import OPS
-    from ..engine.devices.devices import dispatch_key
+    from ...engine.calls.results import view_of
+    from ...engine.calls.tables import OPS
+    from ...engine.devices.devices import dispatch_key
 
     if input._key.materialized is not input._key:
         kind = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
@@ -284,7 +284,7 @@ attach(broadcast_to=_broadcast_to_method)
 @composite(method=False)
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, expanded to their common shape."""
-    from ..engine.calls.dispatch import common_shape
+    from ...engine.calls.dispatch import common_shape
 
     shape = common_shape(*(tensor.shape for tensor in tensors))
     return tuple(tensor if tensor._array.shape == shape else _expand_method(tensor, shape) for tensor in tensors)
@@ -774,8 +774,8 @@ attach(unfold=_unfold_method)
 @composite
 def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
     """Sum to a shape that can be broadcast to this one."""
-    from ..engine.calls.dispatch import common_shape
-    from ..engine.tape.engine import sum_to_size as summed
+    from ...engine.calls.dispatch import common_shape
+    from ...engine.tape.engine import sum_to_size as summed
 
     shape = sizes_given(size, rest)
     try:

@@ -7,16 +7,17 @@ from array import array as c_array
 from functools import reduce
 from typing import Any
 
-from ..backend import Backend
-from ..engine.devices.devices import DispatchKey, canonical, dispatch_key
-from ..engine.devices.devices import device as Device
-from ..engine.devices.warning import warn, warn_once
-from ..engine.tensors.storage import StorageBase
-from ..engine.tensors.tensor import Tensor, wrap
-from ..engine.values import dtypes
-from ..engine.values.dtypes import dtype as Dtype
-from ..engine.values.scalars import converted, is_library_scalar
-from .factory import _as_device, _finish, _key
+from ...backend import Backend
+from ...engine.calls.tables import PUBLIC
+from ...engine.devices.devices import DispatchKey, canonical, dispatch_key
+from ...engine.devices.devices import device as Device
+from ...engine.devices.warning import warn, warn_once
+from ...engine.tensors.storage import StorageBase
+from ...engine.tensors.tensor import Tensor, wrap
+from ...engine.values import dtypes
+from ...engine.values.dtypes import dtype as Dtype
+from ...engine.values.scalars import converted, is_library_scalar
+from .options import _as_device, _finish, _key
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
 
@@ -49,7 +50,7 @@ def tensor(
 
 
 def _converted(value: Tensor, key: DispatchKey, copy: bool) -> Tensor:
-    from .conversion import to_key
+    from ..conversion import to_key
 
     return to_key(value, key, copy)
 
@@ -210,7 +211,7 @@ def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
 
 def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
     """The backend for another library's array, the array as one of that backend, and its dtype."""
-    from .. import backend as backends
+    from ... import backend as backends
 
     backend = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
     array = backend.asarray(data)
@@ -409,8 +410,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
-    from .. import backend as backends
-    from ..engine.values.dlpack import Capsule
+    from ... import backend as backends
+    from ...engine.values.dlpack import Capsule
 
     if isinstance(ext_tensor, Tensor):
         if ext_tensor._requires_grad:
@@ -441,7 +442,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
-    from .. import backend as backends
+    from ... import backend as backends
 
     key = dispatch_key(dtype, Device("cpu"))
     try:
@@ -475,3 +476,8 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     backend = backends.for_device_type("cpu")
     array = backend.frombuffer(buffer, key.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
     return _finish(wrap(backend.window(array) if view.readonly else array, key), requires_grad)
+
+
+PUBLIC.update(
+    tensor=tensor, as_tensor=as_tensor, asarray=asarray, from_numpy=from_numpy, from_dlpack=from_dlpack, frombuffer=frombuffer,
+)  # fmt: skip

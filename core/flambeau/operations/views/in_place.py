@@ -6,21 +6,20 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..backend import contiguous_strides
-from ..engine.calls.arguments import as_int
-from ..engine.calls.dispatch import _c_name as c_name
-from ..engine.calls.dispatch import require_tensors
-from ..engine.calls.inplace import check_writable
-from ..engine.calls.signatures import REQUIRED
-from ..engine.calls.transform_hooks import hooks
-from ..engine.calls.wrappers import as_method
-from ..engine.devices.state import state
-from ..engine.devices.warning import warn_once
-from ..engine.tape.grad_mode import is_grad_enabled
-from ..engine.tape.node import Error, shown_as
-from ..engine.tensors.tensor import Tensor, alias, attach
-from .memory import Place, as_strided
-from .relocation import relocate, resized
+from ...backend import contiguous_strides
+from ...engine.calls.arguments import as_int
+from ...engine.calls.dispatch import _c_name as c_name
+from ...engine.calls.dispatch import require_tensors
+from ...engine.calls.inplace import check_writable
+from ...engine.calls.signatures import REQUIRED
+from ...engine.calls.transform_hooks import hooks
+from ...engine.calls.wrappers import as_method
+from ...engine.devices.state import state
+from ...engine.devices.warning import warn_once
+from ...engine.tape.grad_mode import is_grad_enabled
+from ...engine.tape.node import Error, shown_as
+from ...engine.tensors.tensor import Tensor, alias, attach
+from ..memory import Place, as_strided, relocate, resized
 from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
 
 __all__: list[str] = []
@@ -149,7 +148,7 @@ def _set_(
 
 def _memory_for(self: Tensor, source: Any) -> Tensor:
     """The source of `set_` as a tensor, after checks of its dtype and device."""
-    from ..storage import TypedStorage, UntypedStorage
+    from ...storage import TypedStorage, UntypedStorage
 
     if isinstance(source, (TypedStorage, UntypedStorage)):
         own = getattr(source, "dtype", self.dtype)
@@ -203,7 +202,7 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     if shortage <= 0 and type(self._array) is backend.array_type:
         self._array = backend.as_strided(flat, *place)
     elif backend.mutable:
-        from .relocation import reach
+        from ..memory import reach
 
         del flat  # a reference that would make a tensor that is alone in its memory look shared
         reach(self, place)

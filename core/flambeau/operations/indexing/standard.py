@@ -216,7 +216,7 @@ def _places(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
 
 
 def _broadcast(shapes: list[Any]) -> tuple[int, ...]:
-    from ..engine.calls.dispatch import common_shape
+    from ...engine.calls.dispatch import common_shape
 
     try:
         return tuple(common_shape(*shapes)) if shapes else ()

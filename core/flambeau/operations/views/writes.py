@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..engine.calls.op import op
-from ..engine.calls.tables import OPS
-from ..engine.tape.tensor_class import RECORDED
-from ..engine.tensors.storage import Storage
-from .memory import Place, replaced_forward
-from .standard_indexing import overwrite
+from ...engine.calls.op import op
+from ...engine.calls.tables import OPS
+from ...engine.tape.tensor_class import RECORDED
+from ...engine.tensors.storage import Storage
+from ..indexing.standard import overwrite
+from ..memory import Place, replaced_forward
 
 __all__ = ["put_view", "seen_of", "view_scatter"]
 

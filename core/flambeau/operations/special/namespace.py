@@ -9,12 +9,13 @@ tensor([24.])
 
 from __future__ import annotations
 
-from .. import operations  # noqa: F401  (fills the table that the names below come from)
-from ..engine.calls.op import op
-from ..engine.calls.tables import PUBLIC
-from ..engine.calls.wrappers import open_to_overrides
-from ..engine.tensors.tensor import Tensor
-from ..engine.values import dtypes
+from ... import operations  # noqa: F401  (fills the table that the names below come from)
+from ...engine.calls.op import op
+from ...engine.calls.tables import PUBLIC
+from ...engine.calls.wrappers import open_to_overrides
+from ...engine.tensors.tensor import Tensor
+from ...engine.values import dtypes
+from ..pointwise import sinc
 from .bessel import airy as airy_ai
 from .bessel import i0, i0e, i1, i1e
 from .bessel import j0 as bessel_j0
@@ -28,11 +29,10 @@ from .bessel import scaled_k1 as scaled_modified_bessel_k1
 from .bessel import spherical as spherical_bessel_j0
 from .bessel import y0 as bessel_y0
 from .bessel import y1 as bessel_y1
-from .elementary import logit, sinc, xlog1py, xlogy
-from .error_function import erf, erfc
+from .error_function import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .gamma import digamma, gammainc, gammaincc, mvlgamma, polygamma, zeta
 from .gamma import lgamma as gammaln
-from .normal_distribution import erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .logarithms import logit, xlog1py, xlogy
 from .polynomials import POLYNOMIALS
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""Tensors from shapes, ranges of numbers and data."""

@@ -1,0 +1,493 @@
+"""Tensors from a shape, and filling tensors with one number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from itertools import pairwise
+from typing import Any
+
+from ...engine.calls import overriding
+from ...engine.calls.arguments import Number
+from ...engine.calls.inplace import is_plain
+from ...engine.calls.op import composite
+from ...engine.calls.operands import constant, filler
+from ...engine.calls.overriding import may_override, offer_method
+from ...engine.calls.tables import PUBLIC
+from ...engine.calls.transform_hooks import hooks
+from ...engine.calls.wrappers import as_method
+from ...engine.devices.devices import DispatchKey, dispatch_key
+from ...engine.devices.mapping import map_file
+from ...engine.tape.fast_path import FAST
+from ...engine.tape.node import shown_as
+from ...engine.tensors.memory_format import memory_order, strided
+from ...engine.tensors.tensor import Tensor, attach, wrap
+from ...engine.values import dtypes
+from ...engine.values.dtypes import dtype as Dtype
+from ...engine.values.scalars import converted, is_library_scalar
+from ..conversion import write_over
+from ..views.views import as_shape
+from .from_data import NUMBERS, frombuffer, tensor
+from .options import _as_device, _dtype_of, _finish, _key, plain_shape
+
+__all__ = [
+    "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_file", "full", "full_like", "ones", "ones_like",
+    "scalar_tensor", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+# --- from a shape -------------------------------------------------------------------------------------------------
+
+
+def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+    """A factory `name(*size)` with PyTorch's options."""
+
+    def factory(
+        *size: Any,
+        out: Tensor | None = None,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        pin_memory: bool | None = False,
+        memory_format: Any = None,
+        names: Any = None,
+    ) -> Tensor:
+        key = _key(dtype, device, _dtype_of(out))
+        shape = _checked_shape(name, size)
+        if layout is not None and layout is not strided:
+            if name not in ("zeros", "empty"):
+                raise RuntimeError(f"{name}(): not implemented for layout {layout}; to_sparse() makes a dense tensor sparse")
+            return hooks.sparse("empty")(shape, layout, key).requires_grad_(bool(requires_grad))  # type: ignore[no-any-return]  # a tensor
+        array = make(key, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, key, make)
+        result = wrap(array, key)
+        return _finish(result, requires_grad, out, pin_memory)
+
+    return _publish(name, doc, factory, lambda key, shape: wrap(make(key, shape), key))
+
+
+def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    if not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    shape = plain_shape(size)
+    if shape is not None:
+        return shape
+    try:
+        shape = as_shape(size)
+    except TypeError as error:
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints: {error}") from error
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    return shape
+
+
+def _publish(
+    name: str,
+    doc: str,
+    factory: Callable[..., Tensor],
+    of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor] | None = None,
+) -> Callable[..., Tensor]:
+    """The public function of a factory.
+
+    Args:
+        name, doc: what it is called, and its documentation.
+        factory: the function, with all options.
+        of_defaults: of a factory of `*size`: what it makes of a dispatch key and a shape where no option is given.
+    """
+    factory.__name__ = factory.__qualname__ = name
+    factory.__doc__ = doc
+    PUBLIC[name] = factory if of_defaults is None else _offered_to_modes(name, factory, of_defaults)
+    return PUBLIC[name]
+
+
+def _offered_to_modes(
+    name: str, factory: Callable[..., Any], of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor]
+) -> Callable[..., Any]:
+    """A factory of `*size`, made open to overrides by a TorchFunctionMode, though it has no tensor arguments."""
+
+    @wraps(factory)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if FAST and args and not kwargs:
+            shape = plain_shape(args)
+            if shape is not None:
+                return of_defaults(dispatch_key(dtypes.get_default_dtype()), shape)
+        if not FAST and overriding.wanted((), name=name):
+            return overriding.handle_torch_function(create, (), *args, **kwargs)
+        if kwargs and "size" in kwargs:
+            args = (*args, kwargs.pop("size"))
+        try:
+            return factory(*args, **kwargs) if kwargs else factory(*args)
+        except Exception:
+            if overriding.may_override([*args, *kwargs.values()]):
+                return overriding.handle_torch_function(create, overriding.relevant([*args, *kwargs.values()]), *args, **kwargs)
+            raise
+
+    create.__dict__["__body__"] = factory
+    return create
+
+
+def _xp_filled(function: str) -> Callable[[DispatchKey, tuple[int, ...]], Any]:
+    return lambda key, shape: getattr(key.backend.on(key.device.index), function)(shape, dtype=key.raw_dtype)
+
+
+zeros = _filled("zeros", "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
+ones = _filled("ones", "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_filled("ones"))
+empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
+
+
+def _options(like: Tensor, dtype: Dtype | None, device: Any) -> DispatchKey:
+    if dtype is not None and type(dtype) is not Dtype:
+        dtype = dtypes.meant(dtype)
+    return dispatch_key(dtype or like.dtype, _as_device(device) or like.device)
+
+
+def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+    def factory(
+        input: Tensor,
+        *,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        memory_format: Any = None,
+        pin_memory: bool | None = False,
+    ) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        if input._key.wraps:
+            options = {"dtype": dtype, "device": device, "memory_format": memory_format}
+            return hooks.ask_class(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
+        key = _options(input, dtype, device)
+        array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
+        return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
+
+    return _publish(name, doc, factory)
+
+
+def _in_order(
+    order: tuple[int, ...], shape: tuple[int, ...], key: DispatchKey, make: Callable[[DispatchKey, tuple[int, ...]], Any]
+) -> Any:
+    """The array that `make` gives for this shape, with its dimensions laid out in memory in this order."""
+    if all(before < after for before, after in pairwise(order)):
+        return make(key, shape)
+    back = tuple(sorted(order, key=order.__getitem__))
+    return key.backend.xp.permute_dims(make(key, tuple([shape[d] for d in order])), back)
+
+
+zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of `input`.", _xp_filled("zeros"))
+ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of `input`.", _xp_filled("ones"))
+empty_like = _like(
+    "empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of `input`.", _xp_filled("empty")
+)
+
+
+def _plain(value: Any) -> Any:
+    """A Python number from a tensor of one element or another library's scalar."""
+    if type(value) in NUMBERS:
+        return value
+    return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
+
+
+def _dtype_for(value: Any) -> Dtype:
+    """The dtype of a tensor, or the one that a number gets."""
+    return value.dtype if isinstance(value, Tensor) else dtypes.promotion_of_scalar(type(value))
+
+
+def full(
+    size: Sequence[int],
+    fill_value: Number,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+    names: Any = None,
+) -> Tensor:
+    """A tensor with every element `fill_value`; its dtype follows that of the value.
+
+    >>> import flambeau as torch
+    >>> torch.full((2,), 7), torch.full((), 1.5)
+    (tensor([7, 7]), tensor(1.5000))
+    """
+    if layout is not None and layout is not strided:
+        raise RuntimeError(f"full(...) is not implemented for sparse layout, but got {layout}")
+    value = _plain(fill_value)
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
+    typed = value if isinstance(fill_value, Tensor) else fill_value  # a NumPy bool gives floats
+    key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(typed)))
+    shape = _checked_shape("full", (size,))
+    number, index = converted(value, key.dtype, alone=not shape), key.device.index
+    if shape:
+        array = key.backend.on(index).full(shape, number, dtype=key.raw_dtype)
+    else:
+        array = key.backend.asarray(number, key.raw_dtype, index=index or 0)
+    return _finish(wrap(array, key), requires_grad, out, pin_memory)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Number,
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    memory_format: Any = None,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """`fill_value` everywhere, in the shape, dtype, device and memory order of `input`."""
+    key = _options(input, dtype, device)
+    array = _in_order(
+        memory_order(input, memory_format),
+        input._array.shape,
+        key,
+        lambda key, shape: full(shape, fill_value, dtype=key.dtype, device=key.device)._array,
+    )
+    return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
+
+
+def scalar_tensor(
+    s: Number,
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """A number as a 0-d tensor, of the default dtype.
+
+    >>> import flambeau as torch
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
+    """
+    value = s if isinstance(s, Tensor) and s.ndim else _plain(s)
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    key = _key(dtype, device)
+    return full((), value, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """Uninitialised elements with the strides given."""
+    size, stride = as_shape((size,)), as_shape((stride,))
+    extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    flat = empty(extent, dtype=dtype, device=device)
+    return _finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """Ones on the diagonal of an `(n, m)` matrix of zeros."""
+    key = _key(dtype, device, _dtype_of(out))
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
+    result = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
+    return _finish(result, requires_grad, out, pin_memory)
+
+
+PUBLIC.update(full=full, full_like=full_like, scalar_tensor=scalar_tensor, empty_strided=empty_strided, eye=eye)
+
+
+# --- new_*: as an existing tensor ---------------------------------------------------------------------------------
+
+
+def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
+    def method(
+        self: Tensor,
+        size: Any,
+        *rest: Any,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        pin_memory: bool | None = False,
+    ) -> Tensor:
+        key = _options(self, dtype, device)
+        return factory(size, *rest, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+    method.__name__ = method.__qualname__ = f"new_{name}"
+    method.__doc__ = f"`torch.{name}(*size)` with this tensor's dtype and device."
+    setattr(Tensor, f"new_{name}", method)
+
+
+for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
+    _new_filled(_name, _factory)
+
+
+def _new_full(
+    self: Tensor,
+    size: Sequence[int],
+    fill_value: Number,
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """`torch.full(size, fill_value)` with this tensor's dtype and device."""
+    key = _options(self, dtype, device)
+    return full(size, fill_value, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`torch.tensor(data)` with this tensor's dtype and device."""
+    key = _options(self, dtype, device)
+    return tensor(data, dtype=key.dtype, device=key.device, requires_grad=requires_grad)
+
+
+def _new_empty_strided(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """`torch.empty_strided(size, stride)` with this tensor's dtype and device."""
+    key = _options(self, dtype, device)
+    return empty_strided(size, stride, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+attach(new_full=as_method(_new_full), new_tensor=_new_tensor, new_empty_strided=as_method(_new_empty_strided))
+
+
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of `physical_layout`.
+
+    >>> import flambeau as torch
+    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+    (3, 1, 6)
+    """
+    size, physical_layout = as_shape((size,)), as_shape((physical_layout,))
+    if len(physical_layout) != len(size):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    order = list(physical_layout)
+    for position, dim in enumerate(order):
+        if not 0 <= dim < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at index "
+                f"{position}). NB: negative dims not currently supported"
+            )
+    if len(set(order)) < len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    tensor = empty([size[d] for d in order], dtype=dtype, device=device, pin_memory=pin_memory)
+    return tensor.permute(sorted(range(len(order)), key=order.__getitem__)).requires_grad_(bool(requires_grad))
+
+
+# --- filling ---------------------------------------------------------------------------------------------------------
+
+
+def _overwrite(self: Tensor, value: Tensor) -> Tensor:
+    """Overwrite the elements with values that do not depend on them: the history of the tensor ends here."""
+    return self.copy_(value)
+
+
+def _filled(self: Tensor, value: Any) -> bool:
+    """Write a number to every element by the backend's kernel; whether that was possible."""
+    kernel = self._key.backend.inplace_kernels.get("copy")
+    try:
+        done = kernel is not None and kernel(self._array, constant(value, self._key)._array)
+    except OverflowError:
+        return False
+    if done:
+        self._bump_version()
+    return bool(done)
+
+
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to `value`, a number or a 0-d tensor."""
+    if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
+        return self
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+        return write_over(self, value, "FillBackward3")
+    if may_override((value,)):
+        return offer_method("fill_", (self, value), {})  # type: ignore[no-any-return]  # an override may return anything
+    return write_over(self, filler(value, self._key, alone=self.numel() == 1), "FillBackward2")
+
+
+@composite(method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
+    result = input.clone().fill_(value)
+    return shown_as(result, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
+
+
+def _zero_(self: Tensor) -> Tensor:
+    """Set every element to 0."""
+    kernel = self._key.backend.inplace_kernels.get("zero")
+    if kernel is None or type(self) not in FAST or not is_plain(self):
+        return write_over(self, self.new_zeros(()), "ZeroBackward0")
+    kernel(self._array)
+    self._bump_version()
+    return self
+
+
+attach(_overwrite=_overwrite, fill_=_fill_, zero_=_zero_)
+
+
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of `size` elements in the memory-mapped file; with `shared`, writes reach the file, which is created if necessary.
+
+    Raises:
+        RuntimeError: the file cannot be opened, or is too small.
+    """
+    dtype = dtype or dtypes.get_default_dtype()
+    mapped = map_file(filename, shared, size * dtype.itemsize)
+    if mapped is None:
+        return empty(0, dtype=dtype, requires_grad=requires_grad)
+    return frombuffer(mapped, dtype=dtype, count=size, requires_grad=requires_grad)
+
+
+PUBLIC.update(empty_permuted=empty_permuted, from_file=from_file)

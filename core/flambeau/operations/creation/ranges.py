@@ -1,0 +1,330 @@
+"""Tensors of evenly spaced numbers: `arange`, `linspace`, `logspace`."""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import math
+from typing import Any
+
+from ...engine.calls.arguments import Number, as_int
+from ...engine.calls.dispatch import _c_name as c_name
+from ...engine.calls.tables import PUBLIC
+from ...engine.devices.devices import DispatchKey, dispatch_key
+from ...engine.devices.warning import warn
+from ...engine.tensors.tensor import Tensor, wrap
+from ...engine.values import dtypes
+from ...engine.values.dtypes import dtype as Dtype
+from ...engine.values.scalars import converted, single
+from .from_data import tensor
+from .from_shape import _dtype_for, _plain
+from .options import _dtype_of, _finish, _key, _with_dtype
+
+_FEW = 16  # numbers up to which Python computes them sooner than an array library
+_REAL = frozenset({int, float})
+
+
+def _range_dtype(*bounds: Any) -> Dtype:
+    for bound in bounds:
+        if not isinstance(bound, int) and _dtype_for(bound).category > dtypes.INTEGER:
+            return dtypes.get_default_dtype()
+    return dtypes.int64
+
+
+def arange(
+    start: Number | None = None,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """The numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are.
+
+    >>> import flambeau as torch
+    >>> torch.arange(3), torch.arange(0, 1, 0.5)
+    (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
+    """
+    if end is None:
+        if start is None:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
+        start, end = 0, start
+    elif start is None:
+        start = 0
+    default = _range_dtype(start, end, step)
+    if not type(start) is type(end) is type(step) is int:
+        start, end, step = map(_plain, (start, end, step))
+    key = _key(dtype, device, _dtype_of(out) or default)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if key.dtype is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
+        if not step:
+            raise ValueError("step must be nonzero")
+    length = max(0, math.ceil((end - start) / step))
+    if out is not None:
+        warn_of_length(out, length)
+    return _progression(key, start, step, length, out, requires_grad, pin_memory)
+
+
+def warn_of_length(out: Tensor, length: int) -> None:
+    """`arange`'s warning about an `out` that is not empty and has another number of elements."""
+    if out.numel() not in (0, length):
+        warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+            f"match the computed number of elements {length}. Note that this may occur as a result of rounding error. "
+            f"The out tensor will be resized to a tensor of shape ({length},).",
+        )
+
+
+def range(
+    start: Number,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+) -> Tensor:
+    """The numbers from `start` to `end`, both included.  Deprecated in favour of `arange`."""
+    warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+    )
+    start, end = (0, start) if end is None else (start, end)
+    key = _key(dtype, device, _dtype_of(out))
+    if not step:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    return _progression(key, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
+
+
+def _progression(
+    key: DispatchKey,
+    start: Any,
+    step: Any,
+    length: int,
+    out: Tensor | None,
+    requires_grad: bool | None,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    if key.dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    backend, index = key.backend, key.device.index or 0
+    with backend.guard(index):
+        if key.dtype.category <= dtypes.INTEGER:
+            array = backend.on(index).arange(length, dtype=backend.dtypes[dtypes.int64])
+            if start or step != 1:
+                array = array * int(step) + int(start)
+        else:
+            wide = backend.dtypes.get(dtypes.float64, key.raw_dtype)
+            array = backend.on(index).arange(length, dtype=wide) * step + start
+        dtype = array.dtype
+        result = wrap(array if dtype is key.raw_dtype or dtype == key.raw_dtype else backend.astype(array, key.raw_dtype), key)
+    return _finish_1d(result, requires_grad, out, pin_memory)
+
+
+def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
+    """`_finish` of a one-dimensional result: an `out` with as many elements keeps its shape."""
+    if out is not None and out.numel() == result.numel():
+        result = result.reshape(out.shape)
+    return _finish(result, requires_grad, out, pin_memory)
+
+
+def _ends(
+    name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
+) -> tuple[Any, Any, DispatchKey]:
+    """Start and end as numbers of the result's dtype, which is complex if one of them is, and the result's dispatch key.
+
+    Raises:
+        RuntimeError: the dtype given is not complex, and one of the two is.
+    """
+    default = None
+    if type(start) not in _REAL or type(end) not in _REAL:
+        start, end = _plain(start), _plain(end)
+        if isinstance(end - start, complex):  # or a TypeError, where one is no number
+            default = dtypes.get_default_dtype().to_complex()
+            if dtype is not None and not dtypes.meant(dtype).is_complex:
+                raise RuntimeError(
+                    f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
+                    f"{dtypes.meant(dtype).legacy_name}"
+                )
+    key = _key(dtype, device, _dtype_of(out) or default)
+    number_dtype = key.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
+    return converted(start, number_dtype), converted(end, number_dtype), key
+
+
+def linspace(
+    start: Tensor | Number,
+    end: Tensor | Number,
+    steps: int = 100,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, evenly spaced."""
+    steps = as_int("linspace", "steps", steps)
+    start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if key.dtype is not dtypes.float32:
+        _refuse_dtype("linspace_cpu", key.dtype, steps)
+    if key.dtype.is_complex:  # evenly spaced in each part, with the rounding of real numbers
+        parts = (linspace(part(start), part(end), steps, dtype=key.dtype.to_real(), device=key.device) for part in (_real, _imag))
+        return _finish_1d(PUBLIC["complex"](*parts), requires_grad, out, pin_memory)
+    index = key.device.index or 0
+    if key.dtype is dtypes.float32 and 0 < steps <= _FEW:
+        array = key.backend.on(index).asarray(_few_evenly_spaced(start, end, steps), dtype=key.raw_dtype)
+    else:
+        with key.backend.guard(index):
+            array = _evenly_spaced(start, end, steps, key)
+    return _finish_1d(wrap(array, key), requires_grad, out, pin_memory)
+
+
+def _real(value: Any) -> float:
+    return complex(value).real
+
+
+def _imag(value: Any) -> float:
+    return complex(value).imag
+
+
+def _singles(start: Any, end: Any, gaps: int) -> tuple[float, float, float]:
+    """The ends and the step, rounded as in PyTorch, which then multiplies and adds without rounding between."""
+    start, end = single(start), single(end)
+    return start, end, single(single(end - start) / gaps)
+
+
+def _few_evenly_spaced(start: Any, end: Any, steps: int) -> list[float]:
+    """The numbers of `linspace`: the first half is counted from the start and the second half from the end, as in PyTorch."""
+    if steps == 1:  # which may be infinite
+        return [start]
+    half, gaps = steps // 2, steps - 1
+    start, end, step = _singles(start, end, gaps)
+    numbers = []
+    for position in builtins.range(half):
+        numbers.append(start + step * position)
+    for from_end in builtins.range(gaps - half, -1, -1):
+        numbers.append(end - step * from_end)
+    return numbers
+
+
+def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
+    """The array of these numbers; without steps, an empty one."""
+    backend, dtype = key.backend, key.dtype
+    xp = backend.on(key.device.index or 0)
+    if steps < 2:
+        return xp.full((steps,), start if steps else 0, dtype=key.raw_dtype)
+    gaps = steps - 1
+    step = (end - start) / gaps
+    if dtype is dtypes.float32:
+        start, end, step = _singles(start, end, gaps)
+    halves = _positions(xp, steps, backend.dtypes.get(dtypes.float64, key.raw_dtype))
+    if dtype in dtypes.HALF:  # rounded after each operation
+        start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
+        halves = [backend.astype(array, key.raw_dtype) for array in halves]
+        step = (end - start) / xp.asarray(gaps, dtype=key.raw_dtype)
+    add = _multiplied_and_added if dtype is dtypes.float64 or dtype.category <= dtypes.INTEGER else _added
+    return backend.astype(xp.concat([add(start, step, halves[0]), add(end, -step, halves[1])]), key.raw_dtype)
+
+
+def _positions(xp: Any, steps: int, dtype: Any) -> list[Any]:
+    """The places of the first half, counted from the start, and of the second, from the end."""
+    position, half = xp.arange(steps, dtype=dtype), steps // 2
+    return [position[:half], steps - 1 - position[half:]]
+
+
+def _added(start: Any, step: Any, position: Any) -> Any:
+    return start + step * position
+
+
+def _multiplied_and_added(start: float, step: float, position: Any) -> Any:
+    """`start + step * position` rounded once, as by the instruction that PyTorch uses: with the rounding errors of the product
+    (Dekker 1971), exact for positions below 2**26, and of the sum (Knuth 1969)."""
+    if not math.isfinite(step):
+        return _added(start, step, position)
+    mantissa, exponent = math.frexp(step)
+    high = math.ldexp(round(mantissa * 2.0**26), exponent - 26)
+    product = step * position
+    product_error = (high * position - product) + (step - high) * position
+    total = product + start
+    added = total - product
+    return total + ((product - (total - added)) + (start - added) + product_error)
+
+
+def _refuse_dtype(kernel: str, dtype: Dtype, steps: int) -> None:
+    if (dtype is dtypes.bool_ and steps > 1) or dtype in dtypes.FLOAT8 or dtype is dtypes.complex32:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy_name}'")
+
+
+def logspace(
+    start: Tensor | Number,
+    end: Tensor | Number,
+    steps: int = 100,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """`base` to the powers of `linspace`."""
+    steps, first = as_int("logspace", "steps", steps), _plain(start)
+    start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    _refuse_dtype("logspace_cpu", key.dtype, steps)
+    if steps == 1:  # one number is computed in doubles, of a start that may have a fraction where the result has none
+        exponents = tensor([first], dtype=dtypes.complex128 if key.dtype.is_complex else dtypes.float64, device="cpu")
+    else:
+        exponents = _exponents(start, end, steps, key)
+    result = _complex_powers(base, exponents) if key.dtype.is_complex else float(base) ** exponents
+    if key.dtype in dtypes.HALF:  # rounded twice
+        result = result.to(dtypes.float32)
+    return _finish_1d(result.to(key.dtype).to(key.device), requires_grad, out, pin_memory)
+
+
+def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
+    """The exponents of `logspace`, rounded where PyTorch does: those of real results are doubles between ends whose difference
+    has the precision of the result; those of complex ones have it all along, and their step is a product with a reciprocal."""
+    dtype = key.dtype if key.dtype.is_complex else dtypes.float64
+    place = dispatch_key(dtype, _with_dtype(dtype, key.device)[0])
+
+    def rounded(value: Any) -> Any:
+        return value if key.dtype.category <= dtypes.INTEGER else tensor(value, dtype=key.dtype, device="cpu").item()
+
+    start, end = (rounded(value) if steps else 0 for value in (start, end))
+    gaps = max(steps - 1, 1)
+    step = rounded(rounded(end - start) * rounded(1 / gaps)) if dtype.is_complex else rounded(end - start) / gaps
+    with place.backend.guard(place.device.index or 0):
+        xp = place.backend.on(place.device.index or 0)
+        from_start, from_end = _positions(xp, steps, place.raw_dtype)
+        return wrap(xp.concat([_added(start, step, from_start), _added(end, -step, from_end)]), place)
+
+
+def _complex_powers(base: float, exponents: Tensor) -> Tensor:
+    """Exponentials of products, as C computes powers; the base has the precision of the exponents."""
+    number = tensor(base, dtype=exponents.dtype, device="cpu").item()
+    return (exponents * (cmath.log(number) if number else complex(-math.inf))).exp()
+
+
+PUBLIC.update(arange=arange, linspace=linspace, logspace=logspace, range=range)

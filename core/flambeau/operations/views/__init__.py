@@ -1,0 +1,1 @@
+"""Views of the same memory, and in-place operations on and through them."""

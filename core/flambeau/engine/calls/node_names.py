@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..devices.state import state
 from ..tape.node import Node, Output, shown_as
@@ -19,7 +19,9 @@ from ..tensors.tensor import Tensor, wrap
 if TYPE_CHECKING:
     from ..devices.devices import DispatchKey
 
-__all__ = ["become", "gathered", "naming", "step"]
+__all__ = ["become", "gathered", "step", "with_grad_fn"]
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 Rule = Callable[..., Any]  # `(node, F, g, unpack)` to the gradients for the node's edges
 
@@ -132,27 +134,30 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function whose results have a node called `name`, unless it returns its first argument."""
+def with_grad_fn(name: str) -> Callable[[C], C]:
+    """Return a decorator that names the node of a function's results, unless the function returns its first argument."""
 
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        if type(result) is Tensor and result._node is None and result._view is None:
+    def decorate(function: C) -> C:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            if type(result) is Tensor and result._node is None and result._view is None:
+                return result
+            several = isinstance(result, tuple)
+            for output in result if several else (result,):
+                if getattr(output, "_view", None) is not None:  # the result of an override has none
+                    forget_view(output, _flat((*args, *kwargs.values())))
+            recorded = [output for output in result if getattr(output, "_node", None) is not None] if several else [result]
+            if len(recorded) > 1:  # they may share nodes
+                for output in recorded:
+                    shown_as(output, name)
+            elif recorded and not (args and recorded[0] is args[0]):
+                gathered(recorded[0], name, _tensors_in((*args, *kwargs.values())))
             return result
-        several = isinstance(result, tuple)
-        for output in result if several else (result,):
-            if getattr(output, "_view", None) is not None:  # the result of an override has none
-                forget_view(output, _flat((*args, *kwargs.values())))
-        recorded = [output for output in result if getattr(output, "_node", None) is not None] if several else [result]
-        if len(recorded) > 1:  # they may share nodes
-            for output in recorded:
-                shown_as(output, name)
-        elif recorded and not (args and recorded[0] is args[0]):
-            gathered(recorded[0], name, _tensors_in((*args, *kwargs.values())))
-        return result
 
-    return call
+        return call  # type: ignore[return-value]  # it has the signature of `function`
+
+    return decorate
 
 
 @functools.cache

@@ -27,7 +27,7 @@ from . import arguments, facts, overriding, resolve  # noqa: F401 (`resolve` reg
 from .codegen import NAMESPACE, lazy_function
 from .dispatch import dispatch, explain, tuple_of_tensors
 from .inplace import in_place, kernel_caller
-from .node_names import naming
+from .node_names import with_grad_fn
 from .nodes import attach_outputs, observe_record, save, save_output
 from .operands import as_operand, can_operate, no_tensor, original
 from .record import OPTIONS, Operation, Out
@@ -165,7 +165,7 @@ def _publish_composite(
     function: Any, inplace: bool, method: bool, out: bool | Out, aliases: Sequence[str], public: bool, grad_fn: str | None
 ) -> Any:
     if grad_fn is not None:
-        function = naming(function, grad_fn)
+        function = with_grad_fn(grad_fn)(function)
     name = _name_of(function)
     published = add_out_argument(function, out if isinstance(out, Out) else Out(0)) if out else function
     _publish(name, published, public=public, method=method, aliases=aliases)

@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ...engine.tape.node import shown_as
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.tensors.tensor import Tensor
 from . import invariants
 from .layouts import empty_coo
@@ -33,12 +33,13 @@ def _indices(given: Any, device: Any, keep_int32: bool = False) -> Tensor:
     return indices.to(device=device, dtype=torch.int64)
 
 
-def _finished(result: Any, requires_grad: bool, values: Tensor, name: str) -> Any:
+def _finished(result: Any, requires_grad: bool) -> Any:
     if not requires_grad:
-        return shown_as(result, name) if result._node is not None else result
+        return result
     return result.detach().requires_grad_() if result._node is not None else result.requires_grad_()
 
 
+@with_grad_fn("SparseCooTensorWithDimsAndTensorsBackward0")
 def sparse_coo_tensor(
     indices: Any = None,
     values: Any = None,
@@ -99,7 +100,7 @@ def sparse_coo_tensor(
     if invariants.wanted(check_invariants):
         invariants.check_coo(indices, values, size, is_coalesced is True)
     result = build("sparse_coo", [indices], values, size, coalesced=bool(is_coalesced) or indices.shape[1] == 0)
-    return _finished(result, requires_grad, values, "SparseCooTensorWithDimsAndTensorsBackward0")
+    return _finished(result, requires_grad)
 
 
 def _check_coo(indices: Tensor, values: Tensor) -> None:
@@ -121,6 +122,7 @@ def _check_not_negative(indices: Tensor) -> None:
                 raise RuntimeError(f"found negative index {least} for dim {dim}")
 
 
+@with_grad_fn("SparseCompressedTensorBackward0")
 def sparse_compressed_tensor(
     compressed_indices: Any,
     plain_indices: Any,
@@ -168,7 +170,7 @@ def sparse_compressed_tensor(
     if invariants.wanted(check_invariants):
         invariants.check_compressed(name, compressed, plain, values, size)
     result = build(name, [compressed, plain], values, size)
-    return _finished(result, requires_grad, values, "SparseCompressedTensorBackward0")
+    return _finished(result, requires_grad)
 
 
 def _least_size(name: str, compressed: Tensor, plain: Tensor, values: Tensor) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.devices.sparse_arrays import SparseArray
 from ...engine.tensors.tensor import Tensor, alias
 from ...engine.values.scalars import is_library_scalar
@@ -48,10 +48,10 @@ def _of_values(name: str, coalesces: bool) -> None:
 
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:
         source = coalesced(input) if coalesces and input._array.layout == "sparse_coo" else input
-        return gathered(like(source._array, getattr(torch, name)(values_of(source), *args, **kwargs)), node, (input,))
+        return like(source._array, getattr(torch, name)(values_of(source), *args, **kwargs))
 
     function.__name__ = name
-    implements(name)(function)
+    implements(name, grad_fn=node)(function)
 
 
 for _name in _COALESCED:
@@ -60,12 +60,12 @@ for _name in _ENTRY_BY_ENTRY:
     _of_values(_name, False)
 
 
-@implements("conj", "conj_physical")
+@implements("conj", "conj_physical", grad_fn="ConjBackward0")
 def _conj(input: Any) -> Any:
     """Computed at once: there are no conjugate views of sparse tensors."""
     if not input.is_complex():
         return input
-    return gathered(like(input._array, torch.conj_physical(values_of(input))), "ConjBackward0", (input,))
+    return like(input._array, torch.conj_physical(values_of(input)))
 
 
 @implements("resolve_conj", "resolve_neg")
@@ -73,7 +73,7 @@ def _resolved(input: Any) -> Any:
     return input
 
 
-@implements("pow", "__pow__")
+@implements("pow", "__pow__", grad_fn="PowBackward0")
 def _pow(self: Any, exponent: Any) -> Any:
     if (isinstance(exponent, Tensor) and exponent.ndim) or not isinstance(self, SparseTensor):
         raise RuntimeError("pow(): only a sparse tensor to the power of a number is supported")
@@ -81,7 +81,7 @@ def _pow(self: Any, exponent: Any) -> Any:
     if number == 0:
         raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
     source = coalesced(self) if self._array.layout == "sparse_coo" else self
-    return gathered(like(source._array, values_of(source) ** number), "PowBackward0", (self,))
+    return like(source._array, values_of(source) ** number)
 
 
 # --- addition -----------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) or is_library_scalar(value)
 
 
-@implements("add", "__add__", "__iadd__")
+@implements("add", "__add__", "__iadd__", grad_fn="AddBackward0")
 def _add(input: Any, other: Any, alpha: Any = 1) -> Any:
     if not isinstance(input, SparseTensor):
         return _dense_plus_sparse(input, other, alpha)
@@ -103,11 +103,11 @@ def _add(input: Any, other: Any, alpha: Any = 1) -> Any:
             and result._array.parts[0].shape[0]
             and not same_places(result._array, input._array)
         ):
-            result = gathered(coalesced(result), "AddBackward0", (input, other))
+            result = coalesced(result)
             result._array.coalesced = flag
         return result
     if input._array.layout != "sparse_coo" and isinstance(other, Tensor) and other.shape == input.shape:
-        return gathered(to_dense(input, masked=None) + other * alpha, "AddBackward0", (input, other))
+        return to_dense(input, masked=None) + other * alpha
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
 
@@ -120,7 +120,7 @@ def _dense_plus_sparse(input: Any, other: SparseTensor, alpha: Any) -> Tensor:
             f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
         )
     dense = to_dense(other, masked=None)
-    return gathered(input + (dense if alpha == 1 else dense * alpha), "AddBackward0", (input, other))
+    return input + (dense if alpha == 1 else dense * alpha)  # type: ignore[no-any-return]  # of a tensor
 
 
 def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
@@ -130,7 +130,7 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if same_places(first._array, second._array):
         result = like(first._array, values_of(first) + scaled)
         result._array.coalesced = first._array.coalesced and second._array.coalesced
-        return gathered(result, "AddBackward0", (first, second))
+        return result
     layout = first._array.layout
     if batch := batch_of(first._array):
         others = matrices(like(second._array, scaled))
@@ -141,7 +141,7 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
         raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
     else:
         total = _joined(first, like(second._array, scaled))
-    return gathered(total, "AddBackward0", (first, second))
+    return total
 
 
 def _joined(first: SparseTensor, second: SparseTensor) -> SparseTensor:
@@ -174,10 +174,9 @@ def _radd(self: Any, other: Any) -> Any:
     return _add(other, self)
 
 
-@implements("sub", "subtract", "__sub__", "__isub__")
+@implements("sub", "subtract", "__sub__", "__isub__", grad_fn="SubBackward0")
 def _sub(input: Any, other: Any, alpha: Any = 1) -> Any:
-    result = _add(input, other, alpha=-alpha)
-    return gathered(result, "SubBackward0", (input, other))
+    return _add(input, other, alpha=-alpha)
 
 
 @implements("__rsub__", "rsub")
@@ -233,17 +232,15 @@ def _picked(input: Tensor, places: SparseArray) -> Tensor:
     return gather(input.expand(places.shape), places)
 
 
-@implements("mul", "multiply", "__mul__", "__rmul__", "__imul__")
+@implements("mul", "multiply", "__mul__", "__rmul__", "__imul__", grad_fn="MulBackward0")
 def _mul(input: Any, other: Any) -> Any:
     if not isinstance(input, SparseTensor):
         input, other = other, input
     if _is_number(other) or (isinstance(other, Tensor) and not isinstance(other, SparseTensor) and other.ndim == 0):
-        result = like(input._array, values_of(input) * other)
-    elif not isinstance(other, SparseTensor):
-        result = like(input._array, values_of(input) * _picked(other, input._array))
-    else:
-        result = _product(input, other)
-    return gathered(result, "MulBackward0", (input, other if isinstance(other, Tensor) else None))
+        return like(input._array, values_of(input) * other)
+    if not isinstance(other, SparseTensor):
+        return like(input._array, values_of(input) * _picked(other, input._array))
+    return _product(input, other)
 
 
 def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
@@ -283,14 +280,13 @@ def _divided(name: str) -> Callable[..., Any]:
             )
         rounds = name == "floor_divide" or kwargs.get("rounding_mode") is not None
         source = coalesced(input) if rounds and input._array.layout == "sparse_coo" else input
-        result = like(source._array, getattr(torch, name)(values_of(source), other, **kwargs))
-        return gathered(result, "DivBackward0", (input, other if isinstance(other, Tensor) else None))
+        return like(source._array, getattr(torch, name)(values_of(source), other, **kwargs))
 
     return function
 
 
-implements("div", "divide", "true_divide", "__truediv__", "__div__", "__itruediv__")(_divided("div"))
-implements("floor_divide", "__floordiv__")(_divided("floor_divide"))
+implements("div", "divide", "true_divide", "__truediv__", "__div__", "__itruediv__", grad_fn="DivBackward0")(_divided("div"))
+implements("floor_divide", "__floordiv__", grad_fn="DivBackward0")(_divided("floor_divide"))
 
 
 # --- copies and casts ---------------------------------------------------------------------------------------------
@@ -301,10 +297,15 @@ def _detach(self: Any) -> Any:
     return alias(self, SparseTensor)
 
 
-@implements()
+@implements(grad_fn="CloneBackward0")
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy."""
-    return gathered(like(input._array, values_of(input).clone()), "CloneBackward0", (input,))
+    return like(input._array, values_of(input).clone())
+
+
+@with_grad_fn("ToCopyBackward0")
+def _copied(self: SparseTensor, values: Tensor) -> SparseTensor:
+    return like(self._array, values)
 
 
 @implements("to")
@@ -319,7 +320,7 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     if moved is values or (moved._array is values._array and not kwargs.get("copy")):
         result: Any = self
     elif moved.device == self.device:
-        result = gathered(like(self._array, moved), "ToCopyBackward0", (self,))
+        result = _copied(self, moved)
     else:
         parts = [part.to(moved.device) for part in _index_parts(self)]
         result = build(self._array.layout, parts, moved, self.shape, self._array.coalesced)

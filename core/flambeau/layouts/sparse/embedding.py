@@ -7,7 +7,7 @@ from typing import Any
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.tape.node import shown_as
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.tensors.tensor import Tensor
 from .tensors import build
 
@@ -34,9 +34,10 @@ class _Rows(Function):
         return build("sparse_coo", [rows.unsqueeze(0)], values, ctx.shape, coalesced=False), None, None, None
 
 
+@with_grad_fn("EmbeddingBackward0")
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
     """The rows of `weight` at `indices`, with a sparse gradient."""
-    return shown_as(_Rows.apply(weight, indices, padding_idx, by_frequency), "EmbeddingBackward0")
+    return _Rows.apply(weight, indices, padding_idx, by_frequency)  # type: ignore[no-any-return]  # of any function
 
 
 class _Gather(Function):
@@ -55,6 +56,7 @@ class _Gather(Function):
         return build("sparse_coo", [places], gradient.reshape(-1), ctx.shape, coalesced=False), None, None
 
 
+@with_grad_fn("GatherBackward0")
 def gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
     """`torch.gather` with a sparse gradient."""
-    return shown_as(_Gather.apply(input, index, dim), "GatherBackward0")
+    return _Gather.apply(input, index, dim)  # type: ignore[no-any-return]  # of any function

@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.devices.sparse_arrays import SparseArray
 from ...engine.tensors.tensor import Tensor
 from .batches import matrices, stacked
@@ -240,6 +240,10 @@ def from_dense(input: Tensor, dims: int) -> SparseTensor:
     return like(places, gather(input._key.materialize(input), places))
 
 
+_split_dims = with_grad_fn("ToSparseBackward0")(from_dense)
+_in_layout = with_grad_fn("ToSparseBackward1")(convert)
+
+
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
 ) -> Any:
@@ -263,7 +267,7 @@ def to_sparse(
             if sparse_dim != sparse_dims(self):
                 raise RuntimeError(f"to_sparse: conversion from Sparse to Sparse with sparse_dim={sparse_dim} is not supported")
             return to_coo(self)
-        return gathered(from_dense(self, sparse_dim), "ToSparseBackward0", (self,))
+        return _split_dims(self, sparse_dim)
     name = "sparse_coo" if layout is None else str(layout).removeprefix("torch.")
     if name == "strided":
         return to_dense(self) if isinstance(self, SparseTensor) else self
@@ -271,24 +275,21 @@ def to_sparse(
         raise RuntimeError("dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not supported")
     if name == "sparse_coo" and isinstance(self, SparseTensor) and self._array.layout == name:
         return self
-    return gathered(convert(self, name, blocksize, dense_dim), "ToSparseBackward1", (self,))
+    return _in_layout(self, name, blocksize, dense_dim)
 
 
 def _to_layout(name: str, doc: str) -> None:
     blocked = name in ("bsr", "bsc")
 
     def plain(self: Tensor, dense_dim: int | None = None) -> Any:
-        shown = f"ToSparse{name.capitalize()}Backward0"
-        result = convert(self, f"sparse_{name}", None, dense_dim)
-        return result if result is self else gathered(result, shown, (self,))
+        return convert(self, f"sparse_{name}", None, dense_dim)
 
     def in_blocks(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Any:
-        result = convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
-        return gathered(result, f"ToSparse{name.capitalize()}Backward0", (self,))
+        return convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
 
     function = in_blocks if blocked else plain
     function.__name__, function.__doc__ = f"to_sparse_{name}", doc
-    implements(function.__name__)(function)
+    implements(function.__name__, grad_fn=f"ToSparse{name.capitalize()}Backward0")(function)
 
 
 _to_layout("csr", "The tensor in the layout CSR: rows compressed.")
@@ -304,7 +305,7 @@ def to_sparse_coo(self: Tensor) -> Any:
     return to_sparse(self)
 
 
-@implements("to_dense")
+@implements("to_dense", grad_fn="ToDenseBackward0")
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     result = to_dense(self, masked_grad is not False) if isinstance(self, SparseTensor) else self
     return result if dtype is None else result.to(dtype)
@@ -320,11 +321,11 @@ def _require(self: Any, name: str, wanted: str, *layouts: str) -> None:
         raise RuntimeError(f"{name} expected sparse {wanted} tensor layout but got {shown}")
 
 
-@implements()
+@implements(grad_fn="CoalesceBackward0")
 def coalesce(self: Any) -> Any:
     """The tensor with its indices sorted, and the values that stood in one place added."""
     _require(self, "coalesce", "coordinate", "sparse_coo")
-    return self if self._array.coalesced else gathered(coalesced(self), "CoalesceBackward0", (self,))
+    return coalesced(self)
 
 
 @implements()
@@ -355,7 +356,7 @@ def indices(self: Any) -> Tensor:
     return indices_of(self)
 
 
-@implements()
+@implements(grad_fn="ValuesBackward0")
 def values(self: Any) -> Tensor:
     """The specified elements."""
     if not isinstance(self, SparseTensor):
@@ -406,7 +407,7 @@ def dense_dim(self: Any) -> int:
     return self.ndim - sparse_dims(self) - len(batch_of(self._array))
 
 
-@implements()
+@implements(grad_fn="SparseMaskBackward0")
 def sparse_mask(self: Tensor, mask: Any) -> Any:
     """The elements of a tensor in the places of a sparse one, in that one's layout.
 
@@ -424,7 +425,7 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
         )
     if isinstance(self, SparseTensor) and self._array.layout == mask._array.layout == "sparse_coo":
         mask = coalesced(detached(mask))
-    return gathered(like(mask._array, gather(self, mask._array)), "SparseMaskBackward0", (self,))
+    return like(mask._array, gather(self, mask._array))
 
 
 # --- shapes that are given ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.tables import FUSED
 from ...engine.calls.wrappers import open_to_overrides
 from ...engine.devices.devices import DispatchKey
@@ -170,14 +170,18 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     if reduce not in (None, "sum"):
         return _reduced(mat1, mat2, reduce)
     if isinstance(mat2, SparseTensor):
-        result = _sparse_times_sparse(mat1, mat2)
-        if mat1._array.layout != "sparse_coo":
-            result = convert(result, "sparse_csr")
-        return gathered(result, "SparseSparseMatmulBackward0", (mat1, mat2))
+        return _sparse_product(mat1, mat2)
     shown = "SparseAddmmBackward0" if reduce is None else "SparseMmReduceImplBackward0"
     return shown_as(_times(mat1, mat2, masked=True), shown)
 
 
+@with_grad_fn("SparseSparseMatmulBackward0")
+def _sparse_product(mat1: SparseTensor, mat2: SparseTensor) -> SparseTensor:
+    result = _sparse_times_sparse(mat1, mat2)
+    return result if mat1._array.layout == "sparse_coo" else convert(result, "sparse_csr")
+
+
+@with_grad_fn("SparseMmReduceImplBackward0")
 def _reduced(mat1: SparseTensor, mat2: Tensor, reduce: str) -> Tensor:
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("mean", "amax", "amin"):
@@ -187,8 +191,7 @@ def _reduced(mat1: SparseTensor, mat2: Tensor, reduce: str) -> Tensor:
     rows, columns = coordinates(mat1._array)
     terms = mat2[columns] * values_of(mat1).unsqueeze(1)
     empty = terms.new_zeros((mat1.shape[0], mat2.shape[1]))
-    result = empty.scatter_reduce(0, rows.unsqueeze(1).expand_as(terms), terms, reduce, include_self=False)
-    return gathered(result, "SparseMmReduceImplBackward0", (mat1, mat2))
+    return empty.scatter_reduce(0, rows.unsqueeze(1).expand_as(terms), terms, reduce, include_self=False)
 
 
 @implements("mm", "spmm")
@@ -196,20 +199,19 @@ def _mm(input: Any, mat2: Any, *, reduce: str | None = None) -> Any:
     if isinstance(input, SparseTensor) and (isinstance(mat2, SparseTensor) or reduce is not None):
         return mm(input, mat2, reduce)
     _check("mm", input, mat2)
-    if isinstance(input, SparseTensor):
-        return shown_as(_times(input, mat2, masked=False), "MmBackward0")
-    return shown_as(_TimesSparse.apply(input, mat2), "MmBackward0")
+    product = _times(input, mat2, masked=False) if isinstance(input, SparseTensor) else _TimesSparse.apply(input, mat2)
+    return shown_as(product, "MmBackward0")
 
 
-@implements("mv")
+@implements("mv", grad_fn="MvBackward0")
 def _mv(input: Any, vec: Tensor) -> Tensor:
     if not isinstance(input, SparseTensor):
         raise RuntimeError("mv(): a sparse vector is not supported")
     _check("mv", input, vec, ndim=1)
-    return gathered(_times(input, vec.unsqueeze(1), masked=False).squeeze(1), "MvBackward0", (input, vec))
+    return _times(input, vec.unsqueeze(1), masked=False).squeeze(1)
 
 
-@implements("bmm")
+@implements("bmm", grad_fn="BmmBackward0")
 def _bmm(input: Any, mat2: Any) -> Tensor:
     if not isinstance(input, SparseTensor) or isinstance(mat2, SparseTensor) or input._array.layout != "sparse_coo":
         raise RuntimeError("bmm(): only a COO tensor times a dense one is supported")
@@ -219,8 +221,7 @@ def _bmm(input: Any, mat2: Any) -> Tensor:
     batch, rows, columns = indices_of(input).unbind(0)
     places = torch.stack([batch * height + rows, batch * width + columns])
     flat = build("sparse_coo", [places], values_of(input), (count * height, count * width), input._array.coalesced)
-    result = _times(flat, mat2.reshape(count * width, -1), masked=True)
-    return gathered(result.reshape(count, height, -1), "BmmBackward0", (input, mat2))
+    return _times(flat, mat2.reshape(count * width, -1), masked=True).reshape(count, height, -1)
 
 
 @implements("matmul", "__matmul__")
@@ -252,6 +253,7 @@ def _scaled_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return product if beta == 0 else (input if beta == 1 else input * beta) + product
 
 
+@with_grad_fn("SparseAddmmBackward0")
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * mat + alpha * mat1 @ mat2` of a sparse `mat1`, whose gradient is sparse, too, in its places.
 
@@ -260,19 +262,17 @@ def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
     tensor([[2., 2.],
             [2., 2.]])
     """
-    result = _scaled_sum(mat, mm(mat1, mat2), beta, alpha)
-    return gathered(result, "SparseAddmmBackward0", (mat, mat1, mat2))
+    return _scaled_sum(mat, mm(mat1, mat2), beta, alpha)
 
 
-@implements("addmm")
+@implements("addmm", grad_fn="AddmmBackward0")
 def _addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    result = _scaled_sum(input, _mm(mat1, mat2), beta, alpha)
-    return gathered(result, "AddmmBackward0", (input, mat1, mat2))
+    return _scaled_sum(input, _mm(mat1, mat2), beta, alpha)
 
 
-@implements("addmv")
+@implements("addmv", grad_fn="AddmvBackward0")
 def _addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return gathered(_scaled_sum(input, _mv(mat, vec), beta, alpha), "AddmvBackward0", (input, mat, vec))
+    return _scaled_sum(input, _mv(mat, vec), beta, alpha)
 
 
 def spmm(input: Any, mat2: Any) -> Any:
@@ -331,7 +331,7 @@ def hspmm(mat1: Any, mat2: Tensor) -> Any:
     return build("sparse_coo", [rows.unsqueeze(0)], product[rows], product.shape, coalesced=False)
 
 
-@implements()
+@implements(grad_fn="SparseSampledAddmmBackward0")
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
     """`beta * input + alpha * mat1 @ mat2` in the places of a sparse `input` only, in its layout (a compressed one).
 
@@ -351,8 +351,7 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
         product = gather(mat1 @ mat2, input._array) * alpha
     else:
         product = values_of(_sampled(mat1, mat2, input)) * alpha
-    result = like(input._array, product if beta == 0 else values_of(input) * beta + product)
-    return gathered(result, "SparseSampledAddmmBackward0", (input, mat1, mat2))
+    return like(input._array, product if beta == 0 else values_of(input) * beta + product)
 
 
 @implements()

@@ -8,8 +8,7 @@ from typing import Any
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.calls.node_names import gathered
-from ...engine.tape.node import shown_as
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.tensors.tensor import Tensor, wrap
 from .layouts import coalesced, convert, indices_of, linear, merged, sparse_dims, sum_groups, to_coo
 from .tensors import SparseTensor, build, implements, like, values_of
@@ -58,9 +57,10 @@ def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -
         input = input.to(dtype)
     if dim is None or dim == ():
         return values_of(input).sum()
-    return gathered(_sum_along(input, _wrapped(dim, input.ndim)), "SparseSumBackward0", (input,))
+    return _sum_along(input, _wrapped(dim, input.ndim))
 
 
+@with_grad_fn("SparseSumBackward0")
 def _sum_along(input: SparseTensor, dims: list[int]) -> Any:
     sparse = sparse_dims(input)
     kept = [each for each in range(sparse) if each not in dims]
@@ -84,8 +84,17 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     dtype = dtype or wider
     source = input if dtype is None else input.to(dtype)
     if dim is None or dim == () or dim == []:
-        return shown_as(_SumOfAll.apply(source), "SumBackward0") if source.requires_grad else values_of(source).sum()
-    dims = _wrapped(dim, input.ndim)
+        return _sum_of_all(source)
+    return _sum_of_dims(source, _wrapped(dim, input.ndim), keepdim)
+
+
+@with_grad_fn("SumBackward0")
+def _sum_of_all(input: SparseTensor) -> Tensor:
+    return _SumOfAll.apply(input) if input.requires_grad else values_of(input).sum()
+
+
+@with_grad_fn("SumBackward1")
+def _sum_of_dims(source: SparseTensor, dims: list[int], keepdim: bool) -> Any:
     layout = source._array.layout
     if layout != "sparse_coo" and not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
@@ -94,7 +103,7 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
         result = _with_dims(result, dims, sparse_dims(to_coo(source)))
         if layout != "sparse_coo":
             result = convert(result.coalesce(), layout)
-    return gathered(result, "SumBackward1", (input,))
+    return result
 
 
 def _with_dims(result: Any, dims: list[int], sparse: int) -> Any:
@@ -148,8 +157,7 @@ def _normalized(name: str, input: Any, dim: int, dtype: Any) -> Any:
         values = getattr(torch, name)(values, dim - sparse + 1)
     elif len(values):
         values = _within_groups(values, _groups(source, dim), name == "log_softmax")
-    shown = "SparseLogSoftmaxBackward0" if name == "log_softmax" else "SparseSoftmaxBackward0"
-    return gathered(like(source._array, values), shown, (input,))
+    return like(source._array, values)
 
 
 def _groups(input: SparseTensor, dim: int) -> Tensor:
@@ -169,6 +177,7 @@ def _within_groups(values: Tensor, group: Tensor, logarithm: bool) -> Tensor:
     return shifted - sums.log() if logarithm else exponentials / sums
 
 
+@with_grad_fn("SparseSoftmaxBackward0")
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """`softmax` along a dimension of a COO tensor, of the specified elements only: the others count as minus infinity.
 
@@ -180,6 +189,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     return _normalized("softmax", input, dim, dtype)
 
 
+@with_grad_fn("SparseLogSoftmaxBackward0")
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The logarithm of `softmax` along a dimension of a COO tensor, of the specified elements only."""
     return _normalized("log_softmax", input, dim, dtype)

@@ -7,7 +7,6 @@ from typing import Any
 
 import flambeau as torch
 
-from ...engine.calls.node_names import gathered
 from ...engine.tensors.tensor import Tensor
 from .layouts import coalesced, indices_of, sparse_dims, to_coo
 from .reductions import _wrapped
@@ -21,24 +20,24 @@ _TURNED = {"sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr":
 # --- order of dimensions ------------------------------------------------------------------------------------------
 
 
-@implements("transpose", "swapaxes", "swapdims")
+@implements("transpose", "swapaxes", "swapdims", grad_fn="TransposeBackward0")
 def _transpose(input: Any, dim0: int, dim1: int) -> Any:
     first, second = (_wrapped(each, input.ndim)[0] for each in (dim0, dim1))
     order = list(range(input.ndim))
     order[first], order[second] = order[second], order[first]
-    return gathered(_permuted(input, order), "TransposeBackward0", (input,))
+    return _permuted(input, order)
 
 
-@implements("t")
+@implements("t", grad_fn="TBackward0")
 def _t(input: Any) -> Any:
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {input.ndim} dimensions")
-    return input if input.ndim < 2 else gathered(_permuted(input, [1, 0]), "TBackward0", (input,))
+    return input if input.ndim < 2 else _permuted(input, [1, 0])
 
 
-@implements("T")
+@implements("T", grad_fn="PermuteBackward0")
 def _turned(self: Any) -> Any:
-    return gathered(_permuted(self, list(range(self.ndim))[::-1]), "PermuteBackward0", (self,))
+    return _permuted(self, list(range(self.ndim))[::-1])
 
 
 @implements("mT")
@@ -66,7 +65,7 @@ def _adjoint(input: Any) -> Any:
     return _matrix_transpose(input, "adjoint()").conj()
 
 
-@implements("permute")
+@implements("permute", grad_fn="PermuteBackward0")
 def _permute(input: Any, *dims: Any) -> Any:
     order = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     if len(order) != input.ndim:
@@ -74,7 +73,7 @@ def _permute(input: Any, *dims: Any) -> Any:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
             f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
         )
-    return gathered(_permuted(input, _wrapped(order, input.ndim)), "PermuteBackward0", (input,))
+    return _permuted(input, _wrapped(order, input.ndim))
 
 
 def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
@@ -109,20 +108,16 @@ def _transpose_(self: Any, dim0: int = 0, dim1: int = 1) -> Any:
     return become(self, _transpose(self, dim0, dim1))
 
 
-@implements("unsqueeze")
+@implements("unsqueeze", grad_fn="UnsqueezeBackward0")
 def _unsqueeze(input: Any, dim: int) -> Any:
     input = _only_coo("unsqueeze", input)
     (dim,) = _wrapped(dim, input.ndim + 1)
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], 1, *input.shape[dim:]]
     if dim > sparse:
-        return gathered(
-            build("sparse_coo", [indices], values.unsqueeze(dim - sparse + 1), shape, input._array.coalesced),
-            "UnsqueezeBackward0", (input,),
-        )  # fmt: skip
+        return build("sparse_coo", [indices], values.unsqueeze(dim - sparse + 1), shape, input._array.coalesced)
     zeros = indices.new_zeros((1, indices.shape[1]))
-    result = build("sparse_coo", [torch.cat([indices[:dim], zeros, indices[dim:]])], values, shape, input._array.coalesced)
-    return gathered(result, "UnsqueezeBackward0", (input,))
+    return build("sparse_coo", [torch.cat([indices[:dim], zeros, indices[dim:]])], values, shape, input._array.coalesced)
 
 
 def _only_coo(name: str, input: Any) -> Any:
@@ -148,7 +143,7 @@ _no("contiguous", "unsupported memory format option Contiguous")
 # --- parts --------------------------------------------------------------------------------------------------------
 
 
-@implements("select")
+@implements("select", grad_fn="SelectBackward0")
 def _select(input: Any, dim: int, index: int) -> Any:
     (dim,) = _wrapped(dim, input.ndim)
     size = input.shape[dim]
@@ -156,12 +151,10 @@ def _select(input: Any, dim: int, index: int) -> Any:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
     batch = len(batch_of(input._array))
     if dim < batch:
-        chosen = _of_batch(input, dim, index % size)
-    elif batch:
+        return _of_batch(input, dim, index % size)
+    if batch:
         raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
-    else:
-        chosen = _selected(coalesced(to_coo(input)), dim, index % size)
-    return gathered(chosen, "SelectBackward0", (input,))
+    return _selected(coalesced(to_coo(input)), dim, index % size)
 
 
 def _of_batch(input: SparseTensor, dim: int, index: int) -> Any:
@@ -230,7 +223,7 @@ def _narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     return build("sparse_coo", [moved], values[inside], shape, coalesced=False)
 
 
-@implements("index_select")
+@implements("index_select", grad_fn="IndexSelectBackward0")
 def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     if not isinstance(input, SparseTensor):
         raise RuntimeError("index_select(): the index must be dense")
@@ -243,8 +236,7 @@ def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], len(index), *input.shape[dim + 1 :]]
     if dim >= sparse:
-        result = build("sparse_coo", [indices], values.index_select(dim - sparse + 1, index), shape, input._array.coalesced)
-        return gathered(result, "IndexSelectBackward0", (input,))
+        return build("sparse_coo", [indices], values.index_select(dim - sparse + 1, index), shape, input._array.coalesced)
     order = torch.argsort(index, stable=True)
     ordered, wanted = index[order], indices[dim]
     starts = torch.searchsorted(ordered, wanted)
@@ -254,8 +246,7 @@ def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     kept = indices[:, entry]
     places = order[starts[entry] + within]
     moved, by_place = torch.cat([kept[:dim], places.unsqueeze(0), kept[dim + 1 :]]), torch.argsort(places, stable=True)
-    result = build("sparse_coo", [moved[:, by_place]], values[entry[by_place]], shape, coalesced=False)
-    return gathered(result, "IndexSelectBackward0", (input,))
+    return build("sparse_coo", [moved[:, by_place]], values[entry[by_place]], shape, coalesced=False)
 
 
 @implements("unbind")
@@ -271,7 +262,7 @@ def _iter(self: Any) -> Any:
 # --- several ------------------------------------------------------------------------------------------------------
 
 
-@implements("cat", "concat", "concatenate")
+@implements("cat", "concat", "concatenate", grad_fn="CatBackward0")
 def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     if any(getattr(each, "layout", None) is not torch.sparse_coo for each in tensors):
         raise RuntimeError("cat(): tensors in layout torch.sparse_coo can be joined to others of it only")
@@ -303,9 +294,7 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         indices.append(own)
         values.append(held)
         start += each.shape[dim]
-    return gathered(
-        build("sparse_coo", [torch.cat(indices, 1)], torch.cat(values), shape, coalesced=False), "CatBackward0", parts
-    )
+    return build("sparse_coo", [torch.cat(indices, 1)], torch.cat(values), shape, coalesced=False)
 
 
 @implements("stack")

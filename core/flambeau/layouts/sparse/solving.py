@@ -7,7 +7,7 @@ from typing import Any
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.tables import FUSED
 from ...engine.devices.devices import DispatchKey
 from ...engine.tensors.tensor import Tensor, wrap
@@ -52,6 +52,7 @@ def _solution(matrix: SparseTensor, right: Tensor) -> Tensor:
     return torch.linalg.solve(to_dense(matrix), right)
 
 
+@with_grad_fn("LinalgSolveExBackward0")
 def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
     """The solution `x` of `input @ x = other` for a square sparse matrix.
 
@@ -76,7 +77,7 @@ def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
     if other.ndim not in (1, 2) or other.shape[0] != input.shape[0]:
         raise RuntimeError(f"spsolve: a right side of shape {list(other.shape)} does not fit a matrix of {list(input.shape)}")
     source = coalesced(input) if input._array.layout == "sparse_coo" else input
-    return gathered(_Solve.apply(source, other), "LinalgSolveExBackward0", (input, other))
+    return _Solve.apply(source, other)
 
 
 def solve(input: Any, other: Tensor) -> Tensor:

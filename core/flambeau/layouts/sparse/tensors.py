@@ -8,10 +8,10 @@ from typing import Any, ClassVar, TypeVar
 import flambeau as torch
 
 from ...autograd.function import Function
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.devices.aliases import resolve
 from ...engine.devices.sparse_arrays import SparseArray
-from ...engine.tape.node import shown_as
 from ...engine.tensors.tensor import Tensor, wrap
 
 __all__ = [
@@ -47,10 +47,15 @@ IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}  # by the name of the functi
 C = TypeVar("C", bound=Callable[..., Any])
 
 
-def implements(*names: str) -> Callable[[C], C]:
-    """Let a function be what those of `torch` and the methods of Tensor with these names do for sparse tensors."""
+def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
+    """Let a function be what those of `torch` and the methods of Tensor with these names do for sparse tensors.
+
+    `grad_fn` is the name of its results' nodes.
+    """
 
     def register(function: C) -> C:
+        if grad_fn is not None:
+            function = with_grad_fn(grad_fn)(function)
         IMPLEMENTATIONS.update(dict.fromkeys(names or (function.__name__,), function))
         return function
 
@@ -280,7 +285,7 @@ class _ToDense(Function):
 def values_of(input: SparseTensor) -> Tensor:
     """The specified elements, the first dimension counting them."""
     if input._requires_grad and torch.is_grad_enabled():
-        return shown_as(_Values.apply(input), "ValuesBackward0")
+        return _Values.apply(input)  # type: ignore[no-any-return]  # of any function
     return wrap(input._array.values, input._key)
 
 
@@ -301,7 +306,7 @@ def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[
 def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
     """All elements of a sparse tensor, whose gradient is in the same places, or anywhere, or (None) dense."""
     if input._requires_grad and torch.is_grad_enabled():
-        return shown_as(_ToDense.apply(input, masked), "ToDenseBackward0")
+        return _ToDense.apply(input, masked)  # type: ignore[no-any-return]  # of any function
     return scatter(wrap(input._array.values, input._key), input._array)
 
 

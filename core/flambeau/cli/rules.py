@@ -46,8 +46,9 @@ def _definition(name: str) -> Callable[..., Any]:
 
 
 def _family(name: str) -> str:
-    """The module that defines the function, within `operations`."""
-    return _definition(name).__module__.removeprefix("flambeau.").removeprefix("operations.")
+    """The module that defines the function, within `operations`; "aliases" for further names of a record."""
+    module = _definition(name).__module__
+    return "aliases" if module == "flambeau" else module.removeprefix("flambeau.").removeprefix("operations.")
 
 
 def _with_arguments(name: str) -> str:

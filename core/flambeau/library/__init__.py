@@ -1,5 +1,8 @@
 """Operators that libraries define: `torch.library`.
 
+Entry points: `custom_op` and `Library`, `schema` (signatures in ATen notation) and `ops` (`torch.ops`).  Must stay true: an
+operator goes through autograd, modes, subclasses and `vmap` like an operation of flambeau.
+
 >>> import flambeau as torch
 >>> @torch.library.custom_op("docs::scale", mutates_args=())
 ... def scale(x: torch.Tensor, by: float) -> torch.Tensor:

@@ -1,6 +1,9 @@
 """All operations: a file or a package for each family, named as in `flambeau.conformance.samples`.
 
-Importing this package fills the tables of `flambeau.engine.calls.tables`.
+Importing this package fills the tables of `flambeau.engine.calls.tables`.  Must stay true: an operation is one record (`op`)
+or one composite, with its derivative, dtypes, names and facts next to it; forwards use the array API standard only, and rules
+only `F` and the standard's operators (`docs/derivative_rules.md`).  Forwards, rules and files may change freely, as long as
+the samples pass on NumPy and on array-api-strict.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Saving and loading, in PyTorch's file formats.
 
+Must stay true: PyTorch reads what `save` writes, and `load` reads what PyTorch writes; by default `load` runs no code from a
+file, but constructs only what `pickles` allows; class names in files are PyTorch's (`names`), so that a module may move
+without breaking a file.
+
 - `saving`, `loading`: the functions `save` and `load`;
 - `archive`: the zip format;
 - `legacy`: the formats before it;

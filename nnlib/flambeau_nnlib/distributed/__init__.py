@@ -1,5 +1,9 @@
 """Several processes that compute together, on one machine or several: they find each other, and exchange tensors.
 
+Entry points: `world` (`init_process_group`), `collectives`, `engine` (what carries the bytes), `store` (how processes find
+each other), `tensor` (`DTensor`), `fsdp` and `checkpoint`.  Must stay true: engines see flat, contiguous tensors without
+history; whatever waits raises within seconds if another process has died.
+
 >>> import flambeau as torch
 >>> torch.distributed.is_initialized()
 False

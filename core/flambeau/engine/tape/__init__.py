@@ -1,4 +1,8 @@
 """The recorded graph and its backward: nodes, saved tensors, the engine, grad mode.
 
-Nothing here imports the class of tensors.
+Entry points: `node.Node` (one recorded operation), `engine.run` (a backward pass), `grad_mode` and `fast_path.FAST` (the types
+that take the fast path of a call).  Must stay true: nodes run in decreasing order of `seq`, from a heap and not by recursion;
+a node frees what it saved after it has run, unless the graph is retained; reference counting alone frees a graph.  The tape
+reads slots of tensors (`_node`, `_key`, `_array`), but does not import their class, which `tensor_class` registers.  How nodes
+are stored and gradients are added may change freely.
 """

@@ -1,5 +1,9 @@
 """Batching: `vmap` as a backend.
 
+Must stay true: a batched tensor has the dispatch key of its dtype, device and levels, and its array hides the batch
+dimensions; every forward runs on such arrays, so that an operation needs no batching rule.  Rules are for speed alone, and may
+be added or removed.
+
 - `levels`: the running calls of `vmap`;
 - `arrays`, `indexing`: the array API, and indexing, for arrays with hidden batch dimensions;
 - `keys`: the dispatch keys of batched tensors, and the operations by which tensors enter and leave a batch;

@@ -1,5 +1,10 @@
 """Graphs: a step is recorded at its kernels while it runs, and replayed as generated code.
 
+Entry points: `capture` (record one call of a function) and `Program` (replay it); `flambeau.extension.capture` is their public
+name.  Must stay true: a replay gives the bits of the recorded call, writes to the same tensors, and runs only while its guards
+hold; what cannot be replayed so raises `NotCapturable` or `LookedAtValue`, and the function runs as it is.  The passes and the
+generated source may change freely.
+
 - `recorder`: arrays and numbers that remember which call made them, and the list of calls.
 - `recording`: a stretch of time in which all kernels of a backend go through a recorder.
 - `effects`: what a step did to the tensors that were there before it.

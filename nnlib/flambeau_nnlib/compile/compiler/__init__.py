@@ -1,5 +1,9 @@
 """`torch.compile` and `torch.compiler`.
 
+Must stay true: a compiled function returns the bits that the function returns, in every call.  A call is replayed only while
+everything that it depends on is unchanged (`dependencies`, and the guards of `flambeau.extension.capture`); else it runs as it
+is, and is recorded again.
+
 >>> import flambeau as torch
 >>> double = torch.compile(lambda x: 2 * x)
 >>> double(torch.ones(1)), double(torch.ones(1))

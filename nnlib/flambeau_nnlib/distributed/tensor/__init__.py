@@ -1,5 +1,9 @@
 """Tensors that lie on a mesh of processes: `DTensor` and its placements.
 
+A call chooses placements by its operation (`_strategies`), redistributes its arguments, and computes local parts
+with the operation itself.  Must stay true: an operation without a strategy runs on replicated tensors or raises, but never
+returns another result.
+
 >>> from flambeau.distributed.tensor import Replicate, Shard
 >>> Shard(0), Replicate()
 (Shard(dim=0), Replicate())

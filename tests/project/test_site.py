@@ -38,6 +38,22 @@ def test_files_that_pages_name_exist() -> None:
     assert not missing
 
 
+ROOTS = [ROOT, ROOT / "core" / "flambeau", ROOT / "nnlib" / "flambeau_nnlib"]
+OF_PLUGINS = {"tests/exceptions.txt", "tests/test_conformance.py"}  # in the repository of a plugin
+
+
+def test_paths_in_documents_exist() -> None:
+    folder = "core|backends|nnlib|vision|plugins|tests|benchmarks|examples|engine|operations|transforms|layouts|compat|compile"
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
+    missing = [
+        f"{document.relative_to(ROOT)}: {named}"
+        for document in documents
+        for named in re.findall(rf"(?<![\w/.-])((?:{folder})/[\w./-]*[\w/])(?![\w*])", document.read_text(encoding="utf-8"))
+        if named not in OF_PLUGINS and not any((root / named).exists() for root in ROOTS)
+    ]
+    assert len(documents) > 40 and not missing
+
+
 def test_every_page_is_in_the_navigation() -> None:
     listed = (ROOT / "docs/site/mkdocs.yml").read_text(encoding="utf-8")
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in [*PAGES, *(ROOT / "docs").glob("*.md")]]

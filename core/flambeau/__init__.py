@@ -15,9 +15,8 @@ from typing import Any as _Any
 
 from . import backend, operations, version
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .compat import _tensor as _tensor
+from .compat import table as _table
 from .compat import volatile as _volatile
-from .compat._utils import _assert as _assert
 from .engine.calls import overriding, wrappers
 from .engine.calls import tables as _tables
 from .engine.calls import transform_hooks as _hooks
@@ -79,8 +78,6 @@ from .layouts import sparse_methods as _sparse_methods
 from .layouts.subclasses import wrappers as _wrappers
 from .layouts.subclasses.parameter import Parameter as _Parameter
 from .layouts.subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
-from .operations.sampling import _sample_dirichlet as _sample_dirichlet
-from .operations.sampling import _standard_gamma as _standard_gamma
 from .protocols import interchange as _interchange
 from .protocols import pickling as _pickling
 from .protocols.printing import set_printoptions
@@ -131,7 +128,7 @@ bool: dtype = dtypes.bool_
 float: dtype = dtypes.float_
 int: dtype = dtypes.int_
 
-# Modules under PyTorch's names, which are imported when they are first used.
+# Public modules under PyTorch's names, which are imported when they are first used; the private ones are in `compat/table.py`.
 _PACKAGES = {
     "linalg": "flambeau.operations.linalg.namespace",
     "fft": "flambeau.operations.fft.namespace",
@@ -139,53 +136,45 @@ _PACKAGES = {
     "signal": "flambeau.operations.signal",
     "sparse": "flambeau.layouts.sparse",
     "nested": "flambeau.layouts.nested",
-    "_C": "flambeau.compat._C",
-    "_VF": "flambeau.compat._VF",
-    "_functorch": "flambeau.compat._functorch",
-    "_guards": "flambeau.compat._guards",
-    "_operator": "flambeau.library.operators",
-    "_ops": "flambeau.library.ops",
-    "_schema": "flambeau.library.schema",
-    "_subclasses": "flambeau.compat._subclasses",
-    "_tensor": "flambeau.compat._tensor",
-    "_tensor_str": "flambeau.protocols.printing",
-    "_utils": "flambeau.compat._utils",
-    "_vmap_internals": "flambeau.compat._vmap_internals",
     "nn": "flambeau_nnlib.nn",
     "optim": "flambeau_nnlib.optim",
     "multiprocessing": "flambeau_nnlib.multiprocessing",
     "distributions": "flambeau_nnlib.distributions",
     "distributed": "flambeau_nnlib.distributed",
-    "distributed._tensor": "flambeau_nnlib.distributed.tensor",
     "amp": "flambeau_nnlib.amp",
     "cpu.amp": "flambeau_nnlib.amp.cpu",
     "cuda.amp": "flambeau_nnlib.amp.cuda",
-    "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
     "fx": "flambeau_nnlib.compile.fx",
     "compiler": "flambeau_nnlib.compile.compiler",
-    "_dynamo": "flambeau_nnlib.compat._dynamo",
-    "compat._functorch.vmap": "flambeau.transforms.batching.vmap",
     "jit": "flambeau_nnlib.compile.jit",
-    "_jit_internal": "flambeau_nnlib.compile.jit._internal",
     "export": "flambeau_nnlib.compile.export",
     "onnx": "flambeau_nnlib.compile.onnx",
-    "_higher_order_ops": "flambeau_nnlib.compile.higher_order",
     "ao": "flambeau_nnlib.ao",
-    "quantization": "flambeau_nnlib.ao.quantization",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.compat.legacy",
     "utils.data": "flambeau_nnlib.data",
-    "utils.data._utils": "flambeau_nnlib.data",
-    "utils.data.graph_settings": "flambeau_nnlib.data.datapipes.iter",
     "utils.checkpoint": "flambeau_nnlib.checkpoint",
     "utils.benchmark": "flambeau_nnlib.benchmark",
-    "utils.benchmark.utils": "flambeau_nnlib.benchmark",
     "utils.tensorboard": "flambeau_nnlib.tensorboard",
     "utils.model_zoo": "flambeau_nnlib.compat.model_zoo",
     "utils.ffi": "flambeau_nnlib.compat.ffi",
 }
+_SECOND_NAMES = {
+    "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
+    "quantization": "flambeau_nnlib.ao.quantization",
+    "utils.data.graph_settings": "flambeau_nnlib.data.datapipes.iter",
+    "utils.benchmark.utils": "flambeau_nnlib.benchmark",
+    **_table.SECOND_NAMES,
+}
 for _name, _target in _PACKAGES.items():
     aliases.alias(f"flambeau.{_name}", _target)
+for _name, (_target, _) in _table.MODULES.items():
+    aliases.alias(f"flambeau.{_name}", _target)
+for _name, _target in _SECOND_NAMES.items():
+    aliases.alias(f"flambeau.{_name}", _target, hidden=True)
+for _name, _target in _table.MOVED.items():
+    aliases.alias(_name, _target, hidden=True)
+aliases.PRIVATE.update(_table.NAMES)
 
 if _TYPE_CHECKING:
     from flambeau_nnlib import amp, distributions, hub, multiprocessing, nn, optim
@@ -244,27 +233,13 @@ _LATE = {
     "install_as_torch": "cli.launcher",
     "ops": "_ops",
     "Future": "futures",
-    "torch": "_C",
     "AcceleratorError": "cuda.generic",
     "Event": "cuda.generic",
     "OutOfMemoryError": "cuda.generic",
     "Stream": "cuda.generic",
     "get_device_module": "cuda.generic",
 }
-_PARTS["_utils"] = """
-    _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
-    _check_with"""
-_PARTS["compat.private_functions"] = """
-    _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _convert_indices_from_coo_to_csr
-    _convert_indices_from_csr_to_coo _dim_arange _log_softmax _segment_reduce _shape_as_tensor _softmax
-    _softmax_backward_data _unique _unique2 _weight_norm"""
-_PARTS["transforms.symbolic"] = """
-    _constrain_as_size _sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan
-    _sym_tanh"""
-_PARTS["nested.construction"] = "_nested_view_from_buffer"
-for _name in ("_utils", "compat.private_functions", "transforms.symbolic", "nested.construction"):
-    _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
-__all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
+__all__ += _LATE
 
 
 def __getattr__(name: str) -> _Any:
@@ -273,13 +248,17 @@ def __getattr__(name: str) -> _Any:
 
     if name in _LATE:
         value = getattr(import_module(f"flambeau.{_LATE[name]}"), name)
+    else:
+        value = aliases.private_value(name)
+    if value is not None:
         globals()[name] = value
         return value
     if name.startswith("_foreach_"):
         functions = import_module("flambeau.operations.foreach").FUNCTIONS
         if name in functions:
             return functions[name]
-    if (name in ("__config__", "__future__") or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
+    listed = name in ("__config__", "__future__") or not (name.startswith("__") or f"flambeau.{name}" in _table.MOVED)
+    if listed and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")
 

@@ -2,6 +2,8 @@
 
 import sys as _sys
 
+import flambeau as _flambeau  # noqa: F401 (it registers the names that these modules had before, for pickles)
+
 _running = getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()
 if _running is not None:  # in a notebook
     from .notebooks import register as _register

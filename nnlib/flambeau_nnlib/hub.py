@@ -59,7 +59,7 @@ def get_dir() -> str:
 
 
 def _get_torch_home() -> str:
-    """`$TORCH_HOME`, else a folder in the user's cache.  For timm, torchmetrics."""
+    """`$TORCH_HOME`, else a folder in the user's cache."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 

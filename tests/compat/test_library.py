@@ -166,5 +166,5 @@ def test_operators_that_are_not_there():
 
 def test_memory_that_nothing_shares_is_written_to():
     """`Tensor!`, as bitsandbytes declares results that it is given."""
-    schema = torch._schema.parse("mylib::negate.out(Tensor x, Tensor! out) -> ()")
+    schema = torch.library.schema.parse("mylib::negate.out(Tensor x, Tensor! out) -> ()")
     assert schema.is_mutable and [argument.type for argument in schema.arguments] == ["Tensor", "Tensor"]

@@ -1,23 +1,23 @@
-"""Private names of PyTorch's that libraries use: each that `docs/private_names.md` lists is there, and does its work."""
+"""Private names of PyTorch's that libraries use: each that the table lists exists, and does its work."""
 
 from __future__ import annotations
 
 import importlib
 import io
-import re
 import typing
 from pathlib import Path
 
 import pytest
 
 import flambeau as torch
+from flambeau.compat.__main__ import document, main
+from flambeau.compat.table import MODULES, NAMES, SECOND_NAMES
 
 DOCUMENT = Path(__file__).parents[2] / "docs/private_names.md"
-NAMES = re.findall(r"^\| `([\w.]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.M)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_there(name):
+def test_name_exists(name):
     found, path = torch, "flambeau"
     for part in name.split("."):
         path += f".{part}"
@@ -25,6 +25,26 @@ def test_it_is_there(name):
             importlib.import_module(path)
         found = getattr(found, part)
     assert found is not None
+
+
+@pytest.mark.parametrize("name", [*MODULES, *SECOND_NAMES])
+def test_module_is_served_by_its_target(name):
+    target = MODULES[name][0] if name in MODULES else SECOND_NAMES[name]
+    assert importlib.import_module(f"flambeau.{name}") is importlib.import_module(target)
+
+
+@pytest.mark.parametrize("name", [name for name, (source, _) in NAMES.items() if source and name != "torch"])
+def test_definition_has_the_name_that_the_table_gives(name):
+    source, _, renamed = NAMES[name][0].partition(":")
+    assert hasattr(importlib.import_module(source), renamed or name.rpartition(".")[2])
+
+
+def test_page_is_up_to_date(tmp_path, capsys):
+    assert DOCUMENT.read_text(encoding="utf-8") == document(), "run `python -m flambeau.compat`"
+    stale = tmp_path / "private_names.md"
+    stale.write_text("old")
+    assert main(["--check", str(stale)]) == 1 and "out of date" in capsys.readouterr().out
+    assert main([str(stale)]) == 0 and main(["--check", str(stale)]) == 0
 
 
 def test_what_is_not_there_is_said_not_to_be():
@@ -86,7 +106,6 @@ def test_optimizers_written_for_pytorch():
         _use_grad_for_differentiable,
         _view_as_real,
     )  # fmt: skip
-
     from flambeau.utils._foreach_utils import _group_tensors_by_device_and_dtype
 
     class Mine(Optimizer):
@@ -477,7 +496,7 @@ def test_memory_is_shared_or_not():
 
 def test_vmap_asks_for_its_parts(monkeypatch):
     """As tensordict's collections are mapped over: by functions of its own in the place of these."""
-    import flambeau.compat._functorch.vmap as parts
+    import flambeau._functorch.vmap as parts
 
     class Box:
         def __init__(self, inside):

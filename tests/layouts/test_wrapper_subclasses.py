@@ -8,10 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-
-import flambeau as torch
 from flambeau.utils._python_dispatch import is_traceable_wrapper_subclass, return_and_correct_aliasing
 from flambeau.utils._pytree import tree_map
+
+import flambeau as torch
 
 aten = torch.ops.aten
 

@@ -16,9 +16,9 @@ from flambeau.nn.attention.flex_attention import (
     noop_mask,
     or_masks,
 )
+from flambeau.utils._pytree import tree_map
 
 import flambeau as torch
-from flambeau.utils._pytree import tree_map
 
 B, H, L, S, E = 2, 4, 5, 6, 3
 bias = torch.tensor([0.5, -1.0, 2.0, 0.0], dtype=torch.float64)

@@ -25,17 +25,16 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("transforms", {"transforms"}),
     ("capture", {"transforms.capture"}),
     ("what attaches itself to Tensor", {
-        "autograd", "protocols", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils", "compat", "compat._utils",
-        "compat._tensor", "compat.volatile",
+        "autograd", "protocols", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils", "compat.table",
+        "compat.volatile",
     }),
     ("the namespace itself", {""}),
     ("what is written against the namespace", {
         "__config__",
         "__future__", "__main__", "array_api", "conformance", "extension", "func", "functional", "cli", "masked", "overrides",
         "serialization", "testing", "types", "layouts.sparse", "layouts.nested", "autograd.functional", "futures", "profiler", "library",
-        "autograd.profiler", "autograd.profiler_util", "quasirandom", "compat._subclasses", "compat._guards", "compat._functorch",
-        "utils.module_tracker", "utils.collect_env", "compat._C", "compat._VF", "compat._vmap_internals", "utils._mode_utils",
-        "utils._python_dispatch", "utils.flop_counter", "_functions", "compat.naming", "compat.distributions",
+        "autograd.profiler", "autograd.profiler_util", "quasirandom", "utils.module_tracker", "utils.collect_env", "utils.flop_counter",
+        "_functions", "compat",
     }),
 ]  # fmt: skip
 

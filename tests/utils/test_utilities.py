@@ -7,10 +7,10 @@ import threading
 
 import numpy as np
 import pytest
-
-import flambeau as torch
 from flambeau.utils._contextlib import _DecoratorContextManager
 from flambeau.utils._python_dispatch import TorchDispatchMode
+
+import flambeau as torch
 from flambeau.utils.weak import TensorWeakRef, WeakIdKeyDictionary
 
 

@@ -16,6 +16,6 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 def __getattr__(name: str) -> int:
-    if name == "_current_level":  # the number of the innermost level that is open, -1 without one; for tensordict
+    if name == "_current_level":  # the number of the innermost active level, -1 without one
         return state.forward_levels - 1
     raise AttributeError(f"module 'flambeau.autograd.forward_ad' has no attribute '{name}'")

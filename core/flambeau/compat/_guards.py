@@ -11,7 +11,7 @@ __all__ = ["active_fake_mode", "detect_fake_mode"]
 
 
 def active_fake_mode() -> FakeTensorMode | None:
-    """The innermost `FakeTensorMode` that is open; None without one.  For tensordict."""
+    """The innermost `FakeTensorMode` that is open; None without one."""
     return next((mode for mode in reversed(open_modes.get()) if isinstance(mode, FakeTensorMode)), None)
 
 

@@ -186,7 +186,7 @@ def _get_available_device_type() -> str | None:
 
 
 def _get_device_module(device_type: str) -> Any:
-    """The module of a device type, such as `torch.cuda`.  RuntimeError where there is none.  For tensordict."""
+    """The module of a device type, such as `torch.cuda`.  RuntimeError where there is none."""
     from importlib import import_module
 
     try:

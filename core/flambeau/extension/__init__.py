@@ -17,6 +17,7 @@ Everything else is internal and may change in any version.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - Losses as operators, which have their reduction as a number: `LOSSES` from functions of `nn.functional` to the operator and the
   names of its arguments, `REDUCTIONS` from numbers to names.
+- `private_names`: the `__getattr__` of a module that has private names of PyTorch's, as `compat/table.py` lists them.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 
@@ -28,6 +29,7 @@ from ..engine.calls.facts import Autocast, Facts, Kind, Linearity, Narrow, decla
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import source
 from ..engine.calls.wrappers import open_to_overrides
+from ..engine.devices.aliases import private_names
 from ..engine.devices.warning import warn
 from ..engine.tape.node import shown_as
 from ..layouts.subclasses.parameter import Buffer, Parameter
@@ -67,6 +69,7 @@ __all__ = [
     "names",
     "open_to_overrides",
     "operation_name",
+    "private_names",
     "relocate",
     "require_constant",
     "require_dtype",

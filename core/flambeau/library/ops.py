@@ -98,7 +98,7 @@ class OpOverload:
 
 
 class HigherOrderOperator(ABC):
-    """An operator that takes functions, or has other arguments than `library` can declare.  For tensordict.
+    """An operator that takes functions, or has other arguments than `library` can declare.
 
     A subclass says in its `__call__` what it takes, and has the work done by `super().__call__`: by the class of an argument that
     overrides calls, else by the function that `py_impl` was given first.

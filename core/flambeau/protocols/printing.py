@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import backend as backends
 from ..engine.devices import devices
+from ..engine.devices.aliases import private_names
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from ..layouts.subclasses.parameter import Parameter
@@ -18,7 +19,12 @@ from ..operations.joining import cat
 from ..transforms.batching.levels import Level, active, levels_of
 from ..transforms.forward_ad import unpack_dual
 
-__all__ = ["format_tensor", "get_printoptions", "set_printoptions", "tensor_str"]
+__all__ = [
+    "add_suffixes", "autograd_suffixes", "format_tensor", "get_printoptions", "is_default_device", "set_printoptions",
+    "tensor_str", "values_str",
+]  # fmt: skip
+
+__getattr__ = private_names(__name__)
 
 _DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -26,7 +32,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "short": _DEFAULT | {"precision": 2, "edgeitems": 2},
     "full": _DEFAULT | {"threshold": inf},
 }
-PRINT_OPTS = SimpleNamespace(**_DEFAULT, sci_mode=None)  # torch-geometric and others read its attributes
+PRINT_OPTS = SimpleNamespace(**_DEFAULT, sci_mode=None)
 _options: dict[str, Any] = vars(PRINT_OPTS)
 
 
@@ -74,15 +80,12 @@ def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     primal, tangent = unpack_dual(tensor)
     values = primal.detach()
     if tensor_contents is None:
-        tensor_contents = _tensor_str(values, len(prefix))
-    suffixes = [*_value_suffixes(values), *_autograd_suffixes(tensor)]
+        tensor_contents = values_str(values, len(prefix))
+    suffixes = [*_value_suffixes(values), *autograd_suffixes(tensor)]
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    text = _add_suffixes(prefix + tensor_contents, suffixes, len(prefix))
+    text = add_suffixes(prefix + tensor_contents, suffixes, len(prefix))
     return f"Parameter({text})" if prefix != "tensor(" and isinstance(tensor, Parameter) else text
-
-
-_str_intern = tensor_str  # the name by which tensordict and torch-geometric know it
 
 
 def _batched_str(tensor: Tensor, level: Level) -> str:
@@ -111,7 +114,7 @@ def _prefix(tensor: Tensor) -> str:
 
 def _value_suffixes(tensor: Tensor) -> Iterator[str]:
     """Yield device, shape and dtype, where they do not follow from the printed values."""
-    if not _is_default_device(tensor.device):
+    if not is_default_device(tensor.device):
         yield f"device='{tensor.device}'"
     meta, empty = tensor.device.type == "meta", tensor.numel() == 0
     if meta or (empty and tensor.dim() != 1) or (not empty and not _options["edgeitems"]):
@@ -122,7 +125,7 @@ def _value_suffixes(tensor: Tensor) -> Iterator[str]:
         yield f"dtype={tensor.dtype}"
 
 
-def _autograd_suffixes(tensor: Tensor) -> Iterator[str]:
+def autograd_suffixes(tensor: Tensor) -> Iterator[str]:
     try:
         node = tensor.grad_fn
     except RuntimeError:  # a view modified in place where its history could not be rewritten
@@ -134,7 +137,7 @@ def _autograd_suffixes(tensor: Tensor) -> Iterator[str]:
         yield "requires_grad=True"
 
 
-def _is_default_device(device: devices.device) -> bool:
+def is_default_device(device: devices.device) -> bool:
     backend = backends.selected()
     return device.type == backend.device_type and (device.index or 0) == backend.current_device()
 
@@ -143,7 +146,7 @@ def _default_complex_dtype() -> dtypes.dtype:
     return dtypes.complex128 if dtypes.get_default_dtype() == dtypes.float64 else dtypes.complex64
 
 
-def _add_suffixes(text: str, suffixes: Sequence[str], indent: int, force_newline: bool = False) -> str:
+def add_suffixes(text: str, suffixes: Sequence[str], indent: int, force_newline: bool = False) -> str:
     """Append `suffixes`, each on the current line if there is room, otherwise (the first if so wished) on a new line."""
     width = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
@@ -160,7 +163,7 @@ def _add_suffixes(text: str, suffixes: Sequence[str], indent: int, force_newline
 # --- the values ---
 
 
-def _tensor_str(tensor: Tensor, indent: int) -> str:
+def values_str(tensor: Tensor, indent: int) -> str:
     if tensor.device.type == "meta":
         return "..."
     if tensor.numel() == 0:

@@ -47,7 +47,7 @@ from .options import (
     set_default_mmap_options,
     skip_data,
 )
-from .saving import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL  # for monai, torch-pruning
+from .saving import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
 from .saving import save
 
 __all__ = [
@@ -125,7 +125,7 @@ def check_module_version_greater_or_equal(
         return True
 
 
-MAP_LOCATION = Any  # what `map_location` may be, as lightning's and fabric's annotations say
+MAP_LOCATION = Any  # the type of `map_location`
 
 
 def normalize_storage_type(storage_type: type) -> Any:

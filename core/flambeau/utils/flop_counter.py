@@ -13,8 +13,8 @@ import flambeau as torch
 from ..engine.calls.tables import OPS
 from ..library.ops import OpOverload, OpOverloadPacket, ops
 from ..overrides import TorchFunctionMode, redispatch_function
-from ._pytree import tree_map
 from .module_tracker import ModuleTracker
+from .pytree import tree_map
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
-from .dataloader import _DatasetKind as _DatasetKind
 from .datapipes.datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
 from .dataset import (
     ChainDataset,

@@ -52,7 +52,7 @@ def is_nested(data: Any) -> bool:
     return isinstance(data, Mapping) or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
 
 
-np_str_obj_array_pattern = re.compile("[SaUO]")  # dtypes of text and of objects, as NumPy writes them; monai looks at it
+np_str_obj_array_pattern = re.compile("[SaUO]")  # dtypes of text and of objects, as NumPy writes them
 
 
 class _KnownByName(type):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import flambeau as torch
+from flambeau.extension import private_names
 
 from .collate import default_collate, default_convert
 from .datapipes.datapipe import IterDataPipe
@@ -19,20 +20,16 @@ from .iterators import LoaderIterator, LocalIterator, WorkerIterator
 from .sampler import BatchSampler, EndlessSampler, RandomSampler, Sampler, SequentialSampler
 from .worker import get_worker_info
 
-# What lightning, accelerate and torch-geometric ask the iterators of loaders to be, and what ignite asks of a sampler.
-_BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = LoaderIterator, LocalIterator, WorkerIterator
-_InfiniteConstantSampler = EndlessSampler
-
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T_co = TypeVar("T_co", covariant=True)
-_collate_fn_t, _worker_init_fn_t = Callable[[list[Any]], Any], Callable[[int], None]  # for annotations in opacus
+__getattr__ = private_names(__name__)
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 
 
 class _DatasetKind:
-    """What lightning and torch-geometric ask of a loader's `_dataset_kind`."""
+    """The kinds of datasets, and their fetchers."""
 
     Map, Iterable = 0, 1
 
@@ -84,7 +81,7 @@ class DataLoader(Generic[T_co]):
         tensor([4])
     """
 
-    __initialized = False  # a private name of PyTorch's, too: timm's loader sets it
+    __initialized = False  # PyTorch's name: subclasses reset it to replace fixed attributes
     _iterator: WorkerIterator | None = None
     _reported_length: int | None = None  # the last len() of an iterable dataset
 

@@ -163,7 +163,7 @@ class WorkerIterator(LoaderIterator):
         return result
 
     def _shutdown_workers(self) -> None:
-        """End the workers.  For timm, torch-geometric."""
+        """End the workers."""
         self._pending.clear()
         self._active.clear()
         self._pool.close()

@@ -121,7 +121,7 @@ def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """The four words that seed NumPy's generator in a worker.  For tensordict."""
+    """The four words that seed NumPy's generator in a worker."""
     words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return sys.modules["numpy"].random.SeedSequence(words).generate_state(4).tolist()  # type: ignore[no-any-return]  # arrays are untyped
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from flambeau.extension import private_names
+
 from . import breakpoints, collectives, debugging, errors, objects, options, point_to_point, store, world
 from .breakpoints import *  # noqa: F403
 from .collectives import *  # noqa: F403
@@ -28,7 +30,6 @@ from .objects import *  # noqa: F403
 from .options import *  # noqa: F403
 from .point_to_point import *  # noqa: F403
 from .reduction import ReduceOp
-from .reduction import _make_nccl_premul_sum as _make_nccl_premul_sum
 from .store import *  # noqa: F403
 from .world import *  # noqa: F403
 
@@ -38,6 +39,7 @@ for _part in (breakpoints, collectives, debugging, errors, objects, options, poi
 
 _OF_DATA_PARALLEL = {"GradBucket": "Bucket", "Reducer": "Reducer"}
 __all__ += _OF_DATA_PARALLEL
+_private = private_names(__name__)
 
 
 def __getattr__(name: str) -> Any:
@@ -46,11 +48,11 @@ def __getattr__(name: str) -> Any:
 
         return getattr(reducer, _OF_DATA_PARALLEL[name])
     if name in ("algorithms", "autograd", "constants", "distributed_c10d", "rpc"):  # which need no import in PyTorch
-        return import_module(f".{name}", __name__)
+        return import_module(f"flambeau.distributed.{name}")
     if name == "reduce_op":
         import warnings
 
         message = "`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead"
         warnings.warn(message, FutureWarning, stacklevel=2)
         return ReduceOp
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _private(name)

@@ -1,8 +1,6 @@
 """`torch.distributed.autograd`: derivatives through calls in other processes. There are no such calls here (see `rpc`), which
 `is_available` says.
 
-Libraries such as torchopt import the module whether or not they use it.
-
 >>> from flambeau.distributed import autograd
 >>> autograd.is_available()
 False

@@ -1,4 +1,4 @@
-"""How long a group waits.  For lightning, deepspeed."""
+"""How long a group waits."""
 
 from __future__ import annotations
 

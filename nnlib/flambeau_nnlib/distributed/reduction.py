@@ -82,7 +82,7 @@ class ReduceOp:
     PREMUL_SUM: ReduceOp
 
 
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # of which its constants are, in deepspeed and fairscale
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # the class of its constants
 for _name, _combine in {
     "SUM": operator.iadd,
     "AVG": operator.iadd,
@@ -98,5 +98,5 @@ for _name, _combine in {
 
 
 def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
-    """The sum of what all processes have, times a factor.  For lightning."""
+    """The sum of what all processes have, times a factor."""
     return ReduceOp("PREMUL_SUM", operator.iadd, factor)

@@ -1,7 +1,5 @@
 """`torch.distributed.rpc`: calls of functions in other processes. They are not to be had here, which `is_available` says.
 
-Libraries such as torch-geometric import the module whether or not they use it.
-
 >>> from flambeau.distributed import rpc
 >>> rpc.is_available()
 False

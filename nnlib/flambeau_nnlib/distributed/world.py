@@ -169,7 +169,7 @@ def group_of(group: Any) -> ProcessGroup | None:
 
 _handlers: dict[str, Callable[..., Iterator[Any]]] = {}
 _groups: dict[str, ProcessGroup] = {}
-_pg_map: dict[ProcessGroup, tuple[str, Store | None]] = {}  # the groups, with their backends and stores: lightning looks here
+_pg_map: dict[ProcessGroup, tuple[str, Store | None]] = {}  # the groups, with their backends and stores
 _made = 0  # groups so far, counted alike in all processes
 _opened: Store | None = None  # the store of the job, where it was made here
 _job: Job | None = None

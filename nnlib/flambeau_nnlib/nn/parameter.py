@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 
 import flambeau as torch
-from flambeau.extension import Buffer, Parameter
+from flambeau.extension import Buffer, Parameter, private_names
 
-_ParameterMeta = type(Parameter)  # torchrl
+__getattr__ = private_names(__name__)
 
 if TYPE_CHECKING:
     Base = torch.Tensor  # for type checkers: the mixin is always combined with a `Tensor`

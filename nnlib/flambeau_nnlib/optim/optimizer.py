@@ -12,28 +12,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import private_names
 from flambeau.utils.hooks import RemovableHandle
-
-from ._helpers import (  # noqa: F401  # where optimizers outside of PyTorch look for them
-    ParamsT,
-    StateDict,
-    _capturable_doc,
-    _default_to_fused_or_foreach,
-    _differentiable_doc,
-    _disable_dynamo_if_unsupported,
-    _dispatch_sqrt,
-    _foreach_doc,
-    _fused_doc,
-    _get_capturable_supported_devices,
-    _get_scalar_dtype,
-    _get_value,
-    _maximize_doc,
-    _params_doc,
-    _stack_if_compiling,
-    _to_scalar,
-    _use_grad_for_differentiable,
-    _view_as_real,
-)
 
 __all__ = [
     "Optimizer",
@@ -41,6 +21,8 @@ __all__ = [
     "register_optimizer_step_pre_hook",
     "required",
 ]
+
+__getattr__ = private_names(__name__)
 
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 Group = dict[str, Any]

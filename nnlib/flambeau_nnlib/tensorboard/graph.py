@@ -10,7 +10,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau.overrides import TorchFunctionMode
-from flambeau.utils._pytree import tree_leaves
+from flambeau.utils.pytree import tree_leaves
 
 __all__ = ["graph"]
 

@@ -37,58 +37,58 @@ _has_xpu = False  # bitsandbytes
 
 
 def _log_api_usage_once(event: str) -> None:
-    """Nothing: flambeau counts nobody's use of anything.  For torchmetrics, torchvision, torch-geometric."""
+    """Nothing: flambeau counts nobody's use of anything."""
 
 
 def _get_accelerator(check: bool | None = None) -> Any:
-    """The device that is no CPU, or the CPU.  For transformers, torchao."""
+    """The device that is no CPU, or the CPU."""
     return torch.accelerator.current_accelerator() or device("cpu")
 
 
 def _get_default_device() -> str:
-    """The type of the device of new tensors.  For torch-geometric."""
+    """The type of the device of new tensors."""
     return torch.get_default_device().type
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether a transform of `torch.func`, such as `vmap` or `grad`, is calling a function.  For kornia."""
+    """Whether a transform of `torch.func`, such as `vmap` or `grad`, is calling a function."""
     return in_transform()
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    """Whether a mode is open that calls are offered to.  For tensordict."""
+    """Whether a mode is open that calls are offered to."""
     return bool(open_modes.get())
 
 
 def _is_tracing() -> bool:
-    """Whether `torch.jit.trace` is running a program on its examples.  For asteroid-filterbanks."""
+    """Whether `torch.jit.trace` is running a program on its examples."""
     return bool(torch.jit.is_tracing())
 
 
 def _is_alias_of(data: Tensor, other: Tensor) -> bool:
-    """Whether two tensors share their memory.  For tensordict."""
+    """Whether two tensors share their memory."""
     first, second = data.untyped_storage(), other.untyped_storage()
     return first is second or first.data_ptr() == second.data_ptr() != 0
 
 
 def _get_privateuse1_backend_name() -> str:
-    """The name of a device type that nobody has renamed.  For accelerate, lightning."""
+    """The name of a device type that nobody has renamed."""
     return "privateuseone"
 
 
 def _current_graph_task_id() -> int:
-    """A number of the backward pass that runs, and -1 outside of one.  For accelerate, fairscale."""
+    """A number of the backward pass that runs, and -1 outside of one."""
     task = current_task.get()
     return -1 if task is None else id(task)
 
 
 def _get_tracing_state() -> tracing.TracingState | None:
-    """The scopes of what `torch.jit._get_trace_graph` records; None outside of it.  For fvcore, timm, transformers, kornia."""
+    """The scopes of what `torch.jit._get_trace_graph` records; None outside of it."""
     return tracing.current.get()
 
 
 def __getattr__(name: str) -> Any:
-    """The classes of the graphs that `torch.jit` makes, which few programs need.  For fvcore, snntorch."""
+    """The classes of the graphs that `torch.jit` makes, which few programs need."""
     if name in ("Block", "Graph", "Node", "TensorType", "Type", "Value"):
         return getattr(import_module("flambeau_nnlib.compile.jit._graph"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What libraries take from `torch._C._functorch`: whether a tensor is one of `vmap`'s.  For tensordict, gpytorch, pennylane."""
+"""What libraries take from `torch._C._functorch`: whether a tensor is one of `vmap`'s."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_gradtrackingtensor(tensor: Any) -> bool:
 
 
 def is_legacy_batchedtensor(tensor: Any) -> bool:
-    """False: there is one `vmap`.  For kornia."""
+    """False: there is one `vmap`."""
     return False
 
 

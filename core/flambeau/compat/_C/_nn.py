@@ -10,7 +10,7 @@ __all__ = ["_parse_to"]
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-    """The arguments of a `.to(...)`: device, dtype, whether not to block, memory format.  For transformers, lightning, dgl.
+    """The arguments of a `.to(...)`: device, dtype, whether not to block, memory format.
 
     Raises:
         RuntimeError: `copy` is among them.

@@ -1,1 +1,1 @@
-"""Where libraries look for the parts of `vmap`: `_functorch.vmap` is `transforms/batching/vmap.py`.  For tensordict."""
+"""Where libraries look for the parts of `vmap`: `_functorch.vmap` is `transforms/batching/vmap.py`."""

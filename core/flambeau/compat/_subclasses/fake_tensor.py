@@ -14,9 +14,9 @@ import flambeau as torch
 
 from ...engine.calls.overriding import disabled
 from ...engine.devices.devices import chosen_device
+from ...library.dispatch_modes import disable_modes
 from ...overrides import DisableTorchFunctionSubclass, TorchFunctionMode, resolve_name
-from ...utils._python_dispatch import _disable_current_modes
-from ...utils._pytree import tree_iter, tree_map
+from ...utils.pytree import tree_iter, tree_map
 from ...utils.weak import WeakTensorKeyDictionary
 
 __all__ = [
@@ -224,7 +224,7 @@ class FakeTensorMode(TorchFunctionMode):
         return found
 
     def _like(self, tensor: Tensor, device: Any) -> FakeTensor:
-        with _disable_current_modes(), DisableTorchFunctionSubclass():
+        with disable_modes(), DisableTorchFunctionSubclass():
             empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
             fake = _faked(empty, self, device)
             fake.requires_grad_(tensor.requires_grad)
@@ -249,7 +249,7 @@ class FakeTensorMode(TorchFunctionMode):
         if name in _WITH_VALUES and constant is not None:
             return constant
         try:
-            with _disable_current_modes(), DisableTorchFunctionSubclass(), Device("meta"):
+            with disable_modes(), DisableTorchFunctionSubclass(), Device("meta"):
                 result = args[0] if name in ("cpu", "cuda") else func(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as error:
             _explain(error, name)
@@ -274,7 +274,7 @@ class FakeTensorMode(TorchFunctionMode):
         if any(tensor.constant is None for tensor in known) or not (known or name in _FROM_NUMBERS):
             return None
         real_args, real_kwargs = tree_map(lambda leaf: leaf.constant if isinstance(leaf, FakeTensor) else leaf, (args, kwargs))
-        with _disable_current_modes(), DisableTorchFunctionSubclass(), Device("cpu"):
+        with disable_modes(), DisableTorchFunctionSubclass(), Device("cpu"):
             try:
                 result = func(*real_args, **real_kwargs)
             except Exception:  # the call on fake tensors says what is wrong
@@ -352,7 +352,7 @@ def _explain(error: Exception, name: str) -> NoReturn:
 @contextmanager
 def unset_fake_temporarily() -> Iterator[None]:
     """A context in which no mode is open, so that tensors are real."""
-    with _disable_current_modes():
+    with disable_modes():
         yield
 
 

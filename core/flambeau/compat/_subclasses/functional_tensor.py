@@ -1,4 +1,4 @@
-"""Functional tensors, which PyTorch's compiler writes to in copies: none are made here.  For tensordict."""
+"""Functional tensors, which PyTorch's compiler writes to in copies: none are made here."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from itertools import count
 from types import FunctionType, MethodType
 from typing import Any, TypeVar, overload
 
+from ..devices.aliases import face
 from ..tensors.tensor import Tensor
 from . import outputs
 from .arguments import all_arguments, check_source, direct_conditions, exact_type_conditions, number_lines, types_of
@@ -307,6 +308,8 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
     bind as methods where a class holds them: `conv = torch.conv2d` in its body is called as `self.conv(input, weight)`.
     """
     module = namespace.get("__name__", "flambeau")
+    if module.startswith("flambeau."):
+        module = face(module, "flambeau")  # `flambeau.linalg`, whose functions pickles name so
     operations = {id(record.function): record for record in OPS.values()}
     for name in names:
         function = namespace[name]

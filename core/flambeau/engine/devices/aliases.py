@@ -3,28 +3,36 @@
 After `alias("torch", "flambeau")`, `import torch.nn.functional` returns the same module object as
 `import flambeau.nn.functional`.  Aliases can be chained, the longest prefix wins, and modules are only imported
 when a program imports them.
+
+A module whose `__getattr__` is `private_names(__name__)` also has the names that `PRIVATE` lists for it.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any, cast
 
-__all__ = ["alias", "face", "resolve", "without_aliases"]
+__all__ = ["alias", "face", "private_names", "private_value", "resolve", "without_aliases"]
 
 _targets: dict[str, str] = {}
+_hidden: set[str] = set()  # aliases that `face` ignores
 
 
-def alias(prefix: str, target: str) -> None:
+def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     """Make `prefix` and every `prefix.x.y` import as `target` and `target.x.y`.
 
     The alias wins over an installed package of that name, wherever that is on `sys.path`.
+
+    Args:
+        prefix: the name to import.
+        target: the module that it imports.
+        hidden: whether `face` ignores the alias, because the module goes by another name.
 
     Raises:
         ImportError: another module called `prefix` has been imported already.
@@ -39,6 +47,8 @@ def alias(prefix: str, target: str) -> None:
     if loaded is not None and loaded is not sys.modules.get(real):
         raise ImportError(f"cannot alias {prefix!r} to {target!r}: {loaded!r} is already imported")
     _targets[prefix] = target
+    if hidden:
+        _hidden.add(prefix)
     # Before the path finders, which would find an installed package, or import the target a second time.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
@@ -61,19 +71,50 @@ def resolve(name: str) -> str:
 
 
 def face(name: str, root: str) -> str:
-    """Return the name of the module `name` by an alias under `root`; `name` itself if there is none.
+    """Return the name of the module `name` by the closest alias under `root`; `name` itself if there is none.
 
     >>> alias("lumiere.grad", "flambeau.autograd"); face("flambeau.autograd.graph", "lumiere")
     'lumiere.grad.graph'
     """
+    best = ""
     for prefix, target in _targets.items():
-        if _is_under(root, prefix) and _is_under(target, name):
-            return prefix + name.removeprefix(target)
-    return name
+        closer = not best or len(target) > len(_targets[best])
+        if closer and _is_under(target, name) and _is_under(root, prefix) and prefix not in _hidden:
+            best = prefix
+    return best + name.removeprefix(_targets[best]) if best else name
 
 
 def _is_under(prefix: str, name: str) -> bool:
     return name == prefix or name.startswith(prefix + ".")
+
+
+PRIVATE: dict[str, tuple[str, str]] = {}
+"""PyTorch's private names, such as `nn.parameter._ParameterMeta`: for each, its definition, and the libraries that use it.
+
+The definition is a module that has the value under the same name, or `module:name`; it is empty for a name defined in place.
+"""
+
+
+def private_value(name: str) -> Any:
+    """Return the value of a name in `PRIVATE`, or None if another module does not define it."""
+    source, attribute = PRIVATE.get(name, ("", ""))[0], name.rpartition(".")[2]
+    if not source:
+        return None
+    source, _, renamed = source.partition(":")
+    return getattr(importlib.import_module(source), renamed or attribute)
+
+
+def private_names(module: str) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a module, which finds its names in `PRIVATE`."""
+
+    def __getattr__(name: str) -> Any:
+        space = face(module, "flambeau").removeprefix("flambeau.")
+        value = None if name.startswith("__") else private_value(f"{space}.{name}")
+        if value is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return value
+
+    return __getattr__
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def is_initialized() -> bool:
 
 
 def _is_in_bad_fork() -> bool:
-    """Whether this process is a fork of one that had initialized CUDA, and so cannot use it.  For lightning, vllm."""
+    """Whether this process is a fork of one that had initialized CUDA, and so cannot use it."""
     return _initialized_in not in (None, os.getpid())
 
 

@@ -277,7 +277,7 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None, out
 
 
 def _nested_view_from_buffer(buffer: Tensor, nested_size: Tensor, nested_strides: Tensor, offsets: Tensor) -> Tensor:
-    """A nested tensor in the strided layout, of its elements and of tensors that say where the items are.  For tensordict."""
+    """A nested tensor in the strided layout, of its elements and of tensors that say where the items are."""
     sizes, steps, starts = nested_size.tolist(), nested_strides.tolist(), offsets.tolist()
     parts = [
         buffer.as_strided(size, step, buffer.storage_offset() + start)

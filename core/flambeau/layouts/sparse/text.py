@@ -7,7 +7,7 @@ from typing import Any
 import flambeau as torch
 
 from ...engine.tensors.tensor import Tensor, wrap
-from ...protocols.printing import _add_suffixes, _autograd_suffixes, _is_default_device, _tensor_str
+from ...protocols.printing import add_suffixes, autograd_suffixes, is_default_device, values_str
 from ..subclasses.parameter import Parameter
 from .tensors import SparseTensor, parts_of
 
@@ -29,21 +29,21 @@ def sparse_str(tensor: SparseTensor) -> str:
     values = wrap(array.values, array.key)
     named = [*zip(_NAMES[array.layout], parts_of(array), strict=True), ("values", values)]
     text = "tensor(" + (",\n" + " " * _INDENT).join(_part(name, part) for name, part in named)
-    suffixes = [*_suffixes(tensor), *_autograd_suffixes(tensor)]
+    suffixes = [*_suffixes(tensor), *autograd_suffixes(tensor)]
     if array.layout == "sparse_coo":  # whose suffixes begin a line
         text += ",\n" + " " * _INDENT + suffixes.pop(0)
-    text = _add_suffixes(text, suffixes, _INDENT)
+    text = add_suffixes(text, suffixes, _INDENT)
     return f"Parameter containing:\n{text}" if isinstance(tensor, Parameter) else text
 
 
 def _part(name: str, part: Tensor) -> str:
     prefix = f"{name}=tensor("
-    text = prefix + _tensor_str(part, _INDENT + len(prefix))
+    text = prefix + values_str(part, _INDENT + len(prefix))
     return f"{text}, size={tuple(part.shape)})" if part.numel() == 0 else f"{text})"
 
 
 def _suffixes(tensor: SparseTensor) -> list[str]:
-    found: list[Any] = [] if _is_default_device(tensor.device) else [f"device='{tensor.device}'"]
+    found: list[Any] = [] if is_default_device(tensor.device) else [f"device='{tensor.device}'"]
     found += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
     default = torch.get_default_dtype()
     unsaid = (default, torch.int64, torch.bool, torch.complex128 if default == torch.float64 else torch.complex64)

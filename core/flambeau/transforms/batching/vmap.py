@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...engine.calls.tables import PUBLIC
+from ...engine.devices.aliases import private_names
 from ...engine.tensors.tensor import Tensor
 from ...engine.values.trees import Spec, broadcast_prefix, flatten, unflatten
-from ...engine.values.trees import broadcast_prefix as _broadcast_to_and_flatten  # noqa: F401 (under PyTorch's names, for tensordict)
-from ...engine.values.trees import flatten as tree_flatten  # noqa: F401
-from ...engine.values.trees import unflatten as tree_unflatten  # noqa: F401
 from ...random import get_rng_state, set_rng_state
 from . import registration  # noqa: F401 (registers the batch hooks that calls use)
 from .keys import add_level, drop_level
 from .levels import Level, going_on, levels_of
 
 __all__ = ["vmap"]
+
+__getattr__ = private_names(__name__)
 
 _numbers = itertools.count(1)
 
@@ -106,8 +106,8 @@ def _in_chunks(
 
 
 # --- in and out ---------------------------------------------------------------------------------------------------
-# The names are PyTorch's, of its module `_functorch.vmap`: tensordict puts functions of its own in the place of three of these,
-# so that its collections are mapped over as tensors are.
+# The names are those of PyTorch's module `_functorch.vmap`: libraries replace three of these functions there, so that `vmap` maps
+# over their collections.
 
 
 def _get_name(func: Callable[..., Any]) -> str:

@@ -26,7 +26,7 @@ from flambeau.extension.capture import (
     is_recording,
     verified,
 )
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ... import nn
 from . import settings

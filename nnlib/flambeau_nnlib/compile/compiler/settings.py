@@ -15,7 +15,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau.extension.capture import is_recording, refuse
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ... import nn
 from .errors import InvalidBackend

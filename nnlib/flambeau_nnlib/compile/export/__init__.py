@@ -14,7 +14,7 @@ torch.Size([5, 12])
 
 from __future__ import annotations
 
-from flambeau.utils._pytree import register_dataclass
+from flambeau.utils.pytree import register_dataclass
 
 from . import dynamic_shapes, exported_program, graph_signature
 from ._errors import GuardOnDataDependentSymNode, UserError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule

@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ...nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from ..fx.graph import Graph

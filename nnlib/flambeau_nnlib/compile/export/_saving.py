@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule

@@ -19,7 +19,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import SymBool, SymFloat, SymInt, Tensor, nn
 from flambeau.overrides import TorchFunctionMode
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..fx._names import public_module
 from ..fx.graph import Graph

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 import flambeau as torch
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ._errors import UserError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..fx._codegen import CodeGen, PyTreeCodeGen, PyTreeInfo
 from ..fx.graph import Graph

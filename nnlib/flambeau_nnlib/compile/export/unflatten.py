@@ -7,7 +7,7 @@ from operator import getitem
 from typing import Any
 
 from flambeau import nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..fx._codegen import PyTreeInfo
 from ..fx.graph import Graph

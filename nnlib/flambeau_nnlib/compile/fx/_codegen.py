@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import flambeau as torch
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ._names import CUSTOM_BUILTINS, Namespace, qualified_name, torch_path, type_repr
 from ._wrapping import wrap

@@ -14,7 +14,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import functional
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ...nn import functional as F
 from . import _pytree as fx_pytree

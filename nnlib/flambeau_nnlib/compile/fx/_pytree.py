@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 __all__ = ["tree_flatten_spec"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ._codegen import PyTreeCodeGen, PyTreeInfo
 from ._names import public_module

@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 __all__ = ["associative_scan"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.overrides import handle_torch_function, has_torch_function
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 __all__ = ["cond", "while_loop"]
 

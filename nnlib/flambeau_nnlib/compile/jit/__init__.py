@@ -10,11 +10,11 @@ tensor([0.5000, 0.5000])
 
 from __future__ import annotations
 
+from flambeau.extension import private_names
+
 from ._async import Future, fork, wait
 from ._freeze import freeze, optimize_for_inference
 from ._freeze import run_frozen_optimizations as run_frozen_optimizations
-from ._internal import _overload as _overload  # for torch-geometric, torchaudio
-from ._internal import _overload_method as _overload_method
 from ._loading import load
 from ._marks import (
     Attribute,
@@ -47,7 +47,6 @@ from ._script import (
     script_method,
 )
 from ._trace import TopLevelTracedModule, TracerWarning, TracingCheckError, is_tracing, trace, trace_module
-from ._trace import _get_trace_graph as _get_trace_graph  # for fvcore
 
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
@@ -56,6 +55,9 @@ __all__ = [
     "onednn_fusion_enabled", "optimize_for_inference", "save", "script", "script_if_tracing", "script_method",
     "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
+
+
+__getattr__ = private_names(__name__)
 
 
 def export_opnames(m: ScriptModule) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ._archive import LoadedModule, LoadedObject
 from ._compiling import compile_class, compile_function, compile_method, exported_methods

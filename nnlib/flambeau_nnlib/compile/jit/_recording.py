@@ -15,8 +15,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
-from flambeau.utils import _pytree as pytree
-from flambeau.utils._python_dispatch import _disable_current_modes
+from flambeau.library.dispatch_modes import disable_modes
+from flambeau.utils import pytree
 
 from ..export._export import _following_modules, _run_program, _unchanged
 from ..export._sizes import Form, Known, SizeGuards, is_symbolic
@@ -92,7 +92,7 @@ class TraceRecording(Recording):
         former = [*_open]
         _open.clear()
         try:
-            with _disable_current_modes():
+            with disable_modes():
                 result = script(*_with_plain_numbers(args), **_with_plain_numbers(kwargs))
         finally:
             _open[:] = former

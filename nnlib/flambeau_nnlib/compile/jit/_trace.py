@@ -133,7 +133,7 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
 
 
 def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = None, *rest: Any, **options: Any) -> tuple[Any, Any]:
-    """The graph of a traced function or module, with those of its submodules in it, and what it gives: for fvcore.
+    """The graph of a traced function or module, with those of its submodules in it, and its result.
 
     Its nodes are in the scopes that hooks push on `torch._C._get_tracing_state()` meanwhile, if they do.
     """

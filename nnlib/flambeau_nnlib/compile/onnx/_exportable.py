@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..export import Dim
 from ._program import ONNXProgram, export

@@ -10,7 +10,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..export import Dim, ExportedProgram
 from ..export import export as export_program

@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.utils._pytree import tree_map
+from flambeau.utils.pytree import tree_map
 
 from ..tensor import DTensor
 from ..world import get_process_group_ranks, is_initialized, new_group

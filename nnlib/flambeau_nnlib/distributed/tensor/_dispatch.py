@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from flambeau.utils.pytree import tree_flatten, tree_map, tree_unflatten
 
 from ..device_mesh import DeviceMesh
 from . import _view_strategies

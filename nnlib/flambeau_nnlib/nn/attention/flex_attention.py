@@ -16,10 +16,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
 import flambeau as torch
+from flambeau.extension import private_names
 
-from .masks import (
-    BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE,  # noqa: F401  (for transformers)
-)
 from .masks import (
     BlockMask,
     ScoreMod,
@@ -39,6 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 Tensor = torch.Tensor
+__getattr__ = private_names(__name__)
 
 
 class AuxRequest(NamedTuple):

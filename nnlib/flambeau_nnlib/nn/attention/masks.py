@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import flambeau as torch
-from flambeau.utils._pytree import register_pytree_node
+from flambeau.utils.pytree import register_pytree_node
 
 __all__ = ["BlockMask", "and_masks", "create_block_mask", "create_mask", "noop_mask", "or_masks"]
 

@@ -9,22 +9,12 @@ tensor([0., 1.])
 from __future__ import annotations
 
 from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from flambeau.extension import open_to_overrides
+from flambeau.extension import open_to_overrides, private_names
 from flambeau.extension.functions import linear
 
-from .. import _reduction as _Reduction  # noqa: F401  # for copies of losses
 from . import activation, attention, distance, loss, margin_loss, matrix, normalization, padding, pooling, vision, warping
 from . import dropout as dropping
 from . import embedding as embeddings
-from ._helpers import (  # noqa: F401  # where copies of PyTorch's layers look for them
-    _canonical_mask,
-    _get_softmax_dim,
-    _in_projection,
-    _in_projection_packed,
-    _mha_shape_check,
-    _none_or_dtype,
-    _verify_batch_size,
-)
 from .activation import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .distance import *  # noqa: F403
@@ -56,6 +46,8 @@ for _module in (
     warping,
 ):
     __all__ += _module.__all__
+
+__getattr__ = private_names(__name__)
 
 # Those that PyTorch compiles, which do not bind as methods.
 NATIVE = frozenset({

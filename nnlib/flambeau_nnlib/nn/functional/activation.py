@@ -27,8 +27,6 @@ from flambeau.extension.functions import (
     threshold_,
 )
 
-from ._helpers import _get_softmax_dim
-
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
     "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu",
@@ -331,9 +329,15 @@ def softsign(input: Tensor) -> Tensor:
 # --- softmax ------------------------------------------------------------------------------------------------------
 
 
+def _implicit_dim(name: str, ndim: int) -> int:
+    """Return the dimension of a softmax for which none is given, with a warning."""
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    return 0 if ndim in (0, 1, 3) else 1
+
+
 def _call_along(function: Callable[..., Tensor], input: Tensor, dim: int | None, name: str, dtype: Any) -> Tensor:
     if dim is None:
-        dim = _get_softmax_dim(name, input.dim(), 3)
+        dim = _implicit_dim(name, input.dim())
     return function(input, dim) if dtype is None else function(input, dim, dtype=dtype)
 
 

@@ -10,12 +10,14 @@ from itertools import chain
 from typing import Any, Self, overload
 
 import flambeau as torch
+from flambeau.extension import private_names
 
 from ..parameter import Parameter
 from .module import Module, indent
-from .module import _addindent as _addindent
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+__getattr__ = private_names(__name__)
 
 
 class Container(Module):

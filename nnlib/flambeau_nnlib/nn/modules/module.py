@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import flambeau as torch
 from flambeau.__future__ import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion
+from flambeau.extension import private_names
 
 from ..parameter import Buffer, Parameter
 from .hooks import (
     CALL_HOOK_KINDS,
-    GLOBAL,
     Hookable,
     call_registration_hooks,
     register_module_backward_hook,
@@ -27,7 +27,6 @@ from .hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from .state_dict import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (for transformers, tensordict)
 from .state_dict import Stateful
 from .state_dict import _IncompatibleKeys as _IncompatibleKeys
 
@@ -43,7 +42,7 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
-_global_parameter_registration_hooks = GLOBAL.registration["parameter"]  # for tensordict
+__getattr__ = private_names(__name__)
 
 MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
 NOTHING = object()  # the default of an argument that may be None
@@ -698,11 +697,6 @@ def indent(text: str) -> str:
     """`text` with two spaces before every line but the first and blank ones."""
     first, *lines = text.split("\n")
     return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in lines)])
-
-
-def _addindent(s_: str, numSpaces: int) -> str:
-    """The text with spaces before every line but the first: for detectron2, mmcv and others that print modules."""
-    return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[torch.device | None, torch.dtype | None, bool, Any]:

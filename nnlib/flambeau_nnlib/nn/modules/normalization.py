@@ -11,7 +11,7 @@ from flambeau import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from . import _functions
+from . import cross_map_lrn
 from .module import Module
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
@@ -269,7 +269,7 @@ class CrossMapLRN2d(_ResponseNorm):
         super().__init__(size, alpha, beta, k)
 
     def forward(self, input: Tensor) -> Tensor:
-        return _functions.CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)  # type: ignore[no-any-return]  # what forward returns
+        return cross_map_lrn.CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)  # type: ignore[no-any-return]  # what forward returns
 
 
 def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import private_names
 
 from .. import functional as F
 from .. import init
@@ -34,19 +35,7 @@ __all__ = [
 ]
 
 Activation = str | Callable[[Tensor], Tensor]
-
-
-def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
-    """The function of a name: for copies of these layers in torchvision's, DETR's and speechbrain's models.
-
-    Raises:
-        RuntimeError: there is none.
-    """
-    if activation == "relu":
-        return F.relu
-    if activation == "gelu":
-        return F.gelu
-    raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+__getattr__ = private_names(__name__)
 
 
 class Transformer(Module):
@@ -554,9 +543,6 @@ class TransformerDecoderLayer(Module):
 
 def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
-
-
-_get_clones = copies  # for DETR's and speechbrain's copies
 
 
 def _is_activation(activation: Callable[[Tensor], Tensor], function: Callable[..., Any], layer: type) -> bool:

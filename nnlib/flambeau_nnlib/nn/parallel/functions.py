@@ -8,10 +8,13 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd import Function
+from flambeau.extension import private_names
 
 from . import comm
 
 __all__ = ["Broadcast", "Gather", "ReduceAdd", "Scatter"]
+
+__getattr__ = private_names(__name__)
 
 
 class Broadcast(Function):

@@ -143,10 +143,10 @@ class Reducer:
             bucket.waiting, bucket.future = len(bucket.indices), None
 
     def prepare_for_backward(self, outputs: Sequence[Tensor]) -> None:
-        """Expect a backward in which all parameters take part, whatever the forward was told.  For accelerate.
+        """Expect a backward in which all parameters take part, whatever the forward was told.
 
         Args:
-            outputs: accepted; accelerate gives none.
+            outputs: accepted, and not used.
         """
         self.prepare(())
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager
 from typing import Any
 
 from flambeau import Tensor, func
+from flambeau.extension import private_names
 
 from ..modules.module import Module
 
 __all__ = ["functional_call"]
 
-
-def _reparametrize_module(
-    module: Module,
-    parameters_and_buffers: dict[str, Tensor],
-    tie_weights: bool = False,
-    strict: bool = False,
-    stack_weights: bool = False,
-) -> AbstractContextManager[None]:
-    """A context in which a module uses other parameters and buffers than its own.  For zuko."""
-    return func._Swapped(module, parameters_and_buffers, tie_weights, strict)
+__getattr__ = private_names(__name__)
 
 
 def functional_call(

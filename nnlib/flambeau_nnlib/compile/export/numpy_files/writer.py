@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 import flambeau as torch
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ...fx.node import Node, map_arg
 from .._decomposing import without_writes

@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
-from flambeau.utils import _pytree as pytree
+from flambeau.utils import pytree
 
 from ..graph import Graph
 from ..graph_module import GraphModule

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.utils._pytree import tree_map
+from flambeau.utils.pytree import tree_map
 
 from ....nn import Module, Parameter
 from ...device_mesh import DeviceMesh, init_device_mesh

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau import Tensor
-from flambeau.utils._pytree import tree_flatten, tree_unflatten
+from flambeau.utils.pytree import tree_flatten, tree_unflatten
 
 from ...device_mesh import DeviceMesh
 from .. import _dispatch

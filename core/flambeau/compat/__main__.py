@@ -1,0 +1,44 @@
+"""Write `docs/private_names.md` from the table: `python -m flambeau.compat [FILE]`, and with `--check` compare instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from .table import MODULES, NAMES
+
+__all__ = ["document", "main"]
+
+_HEADING = """# Private names of PyTorch's that libraries use
+
+They are found where PyTorch has them, and do what they do there. `python -m flambeau.compat` writes this page from the table in
+`core/flambeau/compat/table.py`; `tests/compat/test_private_names.py` looks for each name.
+"""
+
+
+def document() -> str:
+    """Return the text of the page: a table of modules, and one of names."""
+    return f"{_HEADING}\n## Modules\n\n{_rows('module', MODULES)}\n## Names\n\n{_rows('name', NAMES)}"
+
+
+def _rows(kind: str, table: Mapping[str, tuple[str, str]]) -> str:
+    rows = "".join(f"| `{name}` | {users} |\n" for name, (_, users) in table.items())
+    return f"| {kind} | for |\n|---|---|\n{rows}"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or check it; returns the exit status."""
+    paths = [argument for argument in arguments if argument != "--check"]
+    path = Path(paths[0] if paths else "docs/private_names.md")
+    if path.exists() and path.read_text(encoding="utf-8") == document():
+        return 0
+    if "--check" in arguments:
+        print(f"{path} is out of date: run `python -m flambeau.compat`")
+        return 1
+    path.write_text(document(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""PyTorch's private package `torch.nested._internal`."""

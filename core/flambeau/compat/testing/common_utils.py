@@ -1,0 +1,195 @@
+"""Base class and decorators of PyTorch's own tests."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from numbers import Number
+from typing import Any
+
+import flambeau as torch
+
+from ...testing import assert_close, make_tensor
+
+__all__ = [
+    "IS_LINUX", "IS_MACOS", "IS_WINDOWS", "TestCase", "freeze_rng_state", "instantiate_parametrized_tests", "make_tensor",
+    "parametrize", "run_tests", "subtest",
+]  # fmt: skip
+
+IS_LINUX, IS_MACOS, IS_WINDOWS = sys.platform == "linux", sys.platform == "darwin", sys.platform == "win32"
+
+
+class TestCase(unittest.TestCase):
+    """A `unittest.TestCase` that compares tensors, and what contains them, by closeness; each test begins at the same seed.
+
+    >>> import flambeau as torch
+    >>> TestCase().assertEqual({"x": torch.tensor([0.1 + 0.2])}, {"x": torch.tensor([0.3])})
+    """
+
+    __test__ = False
+    precision: float = 0.0
+    rel_tol: float = 0.0
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__test__ = True
+
+    def setUp(self) -> None:
+        torch.manual_seed(1234)
+
+    def assertEqual(
+        self,
+        first: Any,
+        second: Any,
+        msg: Any = None,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        equal_nan: bool = True,
+        exact_dtype: bool = True,
+        exact_device: bool = False,
+        exact_layout: bool = False,
+        exact_stride: bool = False,
+        exact_is_coalesced: bool = False,
+    ) -> None:
+        """Fail unless two values are equal: tensors and numbers about so, also in sequences and mappings.
+
+        Args:
+            msg: what is said, or a function from what would be said to that.
+            atol, rtol: tolerances, both or neither; else those of `torch.testing.assert_close`, or the class's `precision` and
+                `rel_tol` where these are greater.
+            equal_nan: whether NaN equals NaN.
+            exact_dtype, exact_device, exact_layout, exact_stride: whether tensors have to agree in these too.
+        """
+        options = {
+            "atol": atol, "rtol": rtol, "equal_nan": equal_nan, "exact_dtype": exact_dtype, "check_device": exact_device,
+            "check_layout": exact_layout, "check_stride": exact_stride,
+        }  # fmt: skip
+        self._compare(first, second, msg, options)
+
+    def _compare(self, first: Any, second: Any, msg: Any, options: dict[str, Any]) -> None:
+        values = (first, second)
+        if any(isinstance(value, torch.Tensor) for value in values) and all(_is_numeric(value) for value in values):
+            self._compare_numbers(first, second, msg, options)
+        elif all(isinstance(value, Mapping) for value in values):
+            super().assertEqual(set(first), set(second), msg if isinstance(msg, str) else None)
+            for key in first:
+                self._compare(first[key], second[key], msg, options)
+        elif all(isinstance(value, Sequence) and not isinstance(value, (str, bytes)) for value in values):
+            super().assertEqual(len(first), len(second), msg if isinstance(msg, str) else None)
+            for one, other in zip(first, second, strict=True):
+                self._compare(one, other, msg, options)
+        elif all(isinstance(value, Number) and not isinstance(value, bool) for value in values):
+            self._compare_numbers(first, second, msg, {**options, "exact_dtype": False})
+        else:
+            super().assertEqual(first, second, msg if isinstance(msg, str) else None)
+
+    def _compare_numbers(self, first: Any, second: Any, msg: Any, options: dict[str, Any]) -> None:
+        options = dict(options)
+        both = isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor)
+        exact = options.pop("exact_dtype") and both
+        if not both and any(isinstance(value, torch.Tensor) for value in (first, second)):
+            first, second = (torch.as_tensor(value) for value in (first, second))
+        if (self.precision or self.rel_tol) and options["atol"] is None:
+            options["atol"], options["rtol"] = self.precision, self.rel_tol
+        assert_close(first, second, check_dtype=exact, msg=msg if isinstance(msg, str) or callable(msg) else None, **options)
+
+    def assertNotEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
+        """Fail if `assertEqual` would not."""
+        with self.assertRaises(AssertionError, msg=msg):
+            self.assertEqual(first, second, msg, **options)
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, (torch.Tensor, Number)) or hasattr(value, "__array__")
+
+
+@contextmanager
+def freeze_rng_state() -> Iterator[None]:
+    """A context after which the default generator goes on as if nothing had been drawn in it."""
+    state = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
+
+
+class subtest:
+    """The values of one case of `parametrize`, with a name."""
+
+    def __init__(self, arg_values: Any, name: str | None = None, decorators: Sequence[Callable[..., Any]] = ()) -> None:
+        self.arg_values, self.name, self.decorators = arg_values, name, list(decorators)
+
+
+class parametrize:
+    """Run a test of a class that `instantiate_parametrized_tests` decorates once for each of some values.
+
+    Args:
+        arg_str: the names of the arguments, separated by commas.
+        arg_values: for each case a value, or a tuple of them where there are several names, or a `subtest`.
+        name_fn: from the values to the end of the test's name.
+    """
+
+    def __init__(self, arg_str: str, arg_values: Iterable[Any], name_fn: Callable[..., str] | None = None) -> None:
+        self.names = [name.strip() for name in arg_str.split(",") if name.strip()]
+        self.cases = list(arg_values)
+        self.name_fn = name_fn
+
+    def __call__(self, test: Callable[..., None]) -> Callable[..., None]:
+        test.__dict__.setdefault("_parametrized_by", []).append(self)
+        return test
+
+    def expanded(self) -> Iterator[tuple[str, dict[str, Any], list[Callable[..., Any]]]]:
+        """The end of the name, the arguments and the decorators of each case."""
+        for case in self.cases:
+            named = case if isinstance(case, subtest) else subtest(case)
+            values = named.arg_values if len(self.names) > 1 else (named.arg_values,)
+            suffix = named.name
+            if suffix is None and self.name_fn is not None:
+                suffix = self.name_fn(*values)
+            if suffix is None:
+                suffix = "_".join(f"{name}_{_in_a_name(value)}" for name, value in zip(self.names, values, strict=True))
+            yield suffix, dict(zip(self.names, values, strict=True)), named.decorators
+
+
+def _in_a_name(value: Any) -> str:
+    text = str(value) if not callable(value) else getattr(value, "__name__", str(value))
+    return text.replace("torch.", "").replace("flambeau.", "").replace(".", "_").replace(" ", "_")
+
+
+def instantiate_parametrized_tests(generic_cls: type) -> type:
+    """Replace each test of a class that `parametrize` decorates by one for each case; returns the class."""
+    for name, test in list(vars(generic_cls).items()):
+        if not getattr(test, "_parametrized_by", None):
+            continue
+        delattr(generic_cls, name)
+        cases: list[tuple[str, dict[str, Any], list[Callable[..., Any]]]] = [("", {}, [])]
+        for parameters in test._parametrized_by:
+            cases = [
+                (f"{end}_{suffix}", {**given, **arguments}, [*before, *decorators])
+                for end, given, before in cases
+                for suffix, arguments, decorators in parameters.expanded()
+            ]
+        for end, arguments, decorators in cases:
+            setattr(generic_cls, f"{name}{end}", _with_arguments(test, f"{name}{end}", arguments, decorators))
+    return generic_cls
+
+
+def _with_arguments(
+    test: Callable[..., None], name: str, arguments: dict[str, Any], decorators: Sequence[Callable[..., Any]]
+) -> Callable[..., None]:
+    def run(self: Any) -> None:
+        test(self, **copy(arguments))
+
+    run.__name__, run.__doc__ = name, test.__doc__
+    for decorator in decorators:
+        run = decorator(run)
+    return run
+
+
+def run_tests(argv: list[str] | None = None) -> None:
+    """Run the tests of the main module."""
+    unittest.main(argv=argv)

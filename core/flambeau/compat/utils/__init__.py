@@ -1,0 +1,1 @@
+"""PyTorch's private modules below `torch.utils`."""

@@ -1,0 +1,82 @@
+"""Context managers that are also decorators of functions and generators."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any
+
+__all__ = ["context_decorator"]
+
+
+class _DecoratorContextManager:
+    """A base for context managers: called with a function, a new one of the same kind is open while that runs."""
+
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+        decorated: Callable[..., Any] = context_decorator(self.clone, orig_func)
+        return decorated
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        raise NotImplementedError
+
+    def clone(self) -> Any:
+        """Another one: overridden where `__init__` takes arguments."""
+        return self.__class__()
+
+
+class _NoParamDecoratorContextManager(_DecoratorContextManager):
+    """A base for those that take no arguments, and decorate without being called."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        return object.__new__(cls) if orig_func is None else cls()(orig_func)
+
+
+def context_decorator(ctx: Any, func: Any) -> Any:
+    """The function with a context around each call; of a generator, around each of its steps.
+
+    Args:
+        ctx: a context manager, or a function that makes one for each call.
+        func: the function, or a class, all of whose instances are then made in it.
+    """
+    make = ctx if callable(ctx) and not hasattr(ctx, "__enter__") else (lambda: ctx)
+    if inspect.isclass(func):
+        raise RuntimeError(f"Cannot decorate classes; it is ambiguous whether {func} or its methods are meant")
+    if inspect.isgeneratorfunction(func):
+        return _wrap_generator(make, func)
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with make():
+            return func(*args, **kwargs)
+
+    return wrapped
+
+
+def _wrap_generator(make: Callable[[], Any], func: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(func)
+    def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        steps = func(*args, **kwargs)
+        try:
+            with make():
+                response = steps.send(None)
+            while True:
+                try:
+                    request = yield response
+                except GeneratorExit:
+                    with make():
+                        steps.close()
+                    raise
+                except BaseException as error:
+                    with make():
+                        response = steps.throw(error)
+                else:
+                    with make():
+                        response = steps.send(request)
+        except StopIteration as end:
+            return end.value
+
+    return generator

@@ -1,0 +1,57 @@
+"""Group tensors by device and dtype for `torch._foreach_*`, as optimizers and gradient clippers outside of PyTorch do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from ...engine.devices.devices import device as Device
+from ...engine.tensors.tensor import Tensor
+
+__all__: list[str] = []
+
+TensorListList: TypeAlias = list[list[Tensor | None]]
+Indices: TypeAlias = list[int]
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    """The types of devices on which PyTorch has kernels for lists of tensors."""
+    return ["cuda", "xpu", "mtia", "privateuseone"]
+
+
+def _get_fused_kernels_supported_devices() -> list[str]:
+    """The types of devices on which optimizers have fused steps."""
+    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
+) -> dict[tuple[Device, Any], tuple[TensorListList, Indices]]:
+    """The lists, divided by the device and dtype of the tensors of the first, and which places those had.
+
+    >>> import flambeau as torch
+    >>> lists = [[torch.ones(1), torch.ones(1).half()], [torch.zeros(1), torch.zeros(1).half()]]
+    >>> [indices for _, indices in _group_tensors_by_device_and_dtype(lists, with_indices=True).values()]
+    [[0], [1]]
+    """
+    groups: dict[tuple[Device, Any], tuple[TensorListList, Indices]] = {}
+    for place, first in enumerate(tensorlistlist[0]):
+        if first is None:
+            raise RuntimeError("_group_tensors_by_device_and_dtype: the first list must have tensors only")
+        lists, indices = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))
+        for group, tensors in zip(lists, tensorlistlist, strict=True):
+            if tensors:
+                group.append(tensors[place])
+        if with_indices:
+            indices.append(place)
+    return groups
+
+
+def _device_has_foreach_support(device: Device) -> bool:
+    """Whether PyTorch has kernels for lists there, or it is the CPU, which needs none."""
+    return device.type in (*_get_foreach_kernels_supported_devices(), "cpu")
+
+
+def _has_foreach_support(tensors: Sequence[Tensor | None], device: Device) -> bool:
+    """Whether these are plain tensors, on such a device."""
+    return _device_has_foreach_support(device) and all(t is None or type(t) is Tensor for t in tensors)

@@ -1,0 +1,64 @@
+"""Private functions of `torch.utils._pytree`: the names of that module in `PRIVATE` refer to these."""
+
+from __future__ import annotations
+
+import warnings
+from collections import namedtuple
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...engine.values.trees import Spec, broadcast_prefix, is_namedtuple_class
+from ...utils.pytree import Context, KeyEntry, MappingKey, SequenceKey, tree_is_leaf
+
+__all__: list[str] = []
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The type under which it is registered: of all named tuples, `collections.namedtuple`."""
+    return namedtuple if is_namedtuple_class(type(tree)) else type(tree)
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    """The values of a dictionary, and its keys: for subclasses that are registered."""
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
+def _list_flatten(d: list[Any]) -> tuple[list[Any], Context]:
+    """The elements of a list: for subclasses that are registered."""
+    return list(d), None
+
+
+def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    return [(SequenceKey(index), value) for index, value in enumerate(d)], None
+
+
+def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
+    return list(values)
+
+
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
+    """The elements of a named tuple, and its class."""
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
+    return context(*values)
+
+
+def _is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """The older name of `tree_is_leaf`."""
+    warnings.warn("torch.utils._pytree._is_leaf is private: use tree_is_leaf", FutureWarning, stacklevel=2)
+    return tree_is_leaf(tree, is_leaf)
+
+
+def _broadcast_to_and_flatten(tree: Any, treespec: Spec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
+    """For each leaf of a tree of that structure, the leaf of `tree` above it; None where they do not fit."""
+    return broadcast_prefix(tree, treespec)

@@ -1,0 +1,16 @@
+"""Narrow an optional type."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+__all__ = ["not_none"]
+
+T = TypeVar("T")
+
+
+def not_none(obj: T | None) -> T:
+    """The value.  TypeError for None."""
+    if obj is None:
+        raise TypeError("Invariant encountered: value was None when it should not be")
+    return obj

@@ -1,1 +1,0 @@
-"""Where libraries look for what nested tensors are made of.  For tensordict, torch-geometric."""

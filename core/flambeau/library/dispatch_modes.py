@@ -1,0 +1,114 @@
+"""Modes that intercept every operation by `__torch_dispatch__`: PyTorch's `torch.utils._python_dispatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import flambeau as torch
+
+from ..engine.calls.overriding import _without_innermost_mode, open_modes, watch_calls
+from ..engine.devices.aliases import private_names
+from ..overrides import TorchFunctionMode
+from .ops import OpOverload, operator_of
+
+__all__ = [
+    "TorchDispatchMode",
+    "current_dispatch_mode",
+    "disable_modes",
+    "is_traceable_wrapper_subclass",
+    "is_traceable_wrapper_subclass_type",
+    "pop_mode",
+    "return_and_correct_aliasing",
+]
+
+
+__getattr__ = private_names(__name__)
+
+
+class TorchDispatchMode(TorchFunctionMode):
+    """A context inside which operations are offered to `__torch_dispatch__` of the mode, as operators of `torch.ops.aten`.
+
+    flambeau has one level of calls where PyTorch has two: the mode sees each function that is called, and the operations that it
+    is made of where the mode calls it.
+
+    >>> import flambeau as torch
+    >>> from flambeau.library.dispatch_modes import TorchDispatchMode
+    >>> class Log(TorchDispatchMode):
+    ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         print(func)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Log():
+    ...     x = torch.ones(2).exp()
+    aten.ones.default
+    aten.exp.default
+    """
+
+    sees_methods = False
+
+    def __init__(self, _dispatch_key: Any = None) -> None:
+        pass
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name in ("__get__", "__set__"):
+            return func(*args, **(kwargs or {}))
+        return self.__torch_dispatch__(_as_operator(func, name, args, kwargs or {}), types, args, kwargs or {})
+
+
+def _as_operator(func: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """The operator of `torch.ops.aten` that computes what a function does."""
+    if isinstance(func, OpOverload):
+        return func
+    plain = name.strip("_") if name.startswith("__") else name
+    return operator_of(plain, func, args, kwargs)
+
+
+def is_traceable_wrapper_subclass(t: object) -> bool:
+    """Whether it is a tensor of a subclass that says, by `__tensor_flatten__`, of which tensors it is made."""
+    return isinstance(t, torch.Tensor) and is_traceable_wrapper_subclass_type(type(t))
+
+
+def is_traceable_wrapper_subclass_type(t: type) -> bool:
+    """Whether it is a subclass of Tensor that says of which tensors its instances are made."""
+    return t is not torch.Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What an operator of a subclass returned; the argument itself where the operator works in place."""
+    name = getattr(func, "__name__", "").partition(".")[0]
+    return args[0] if name.endswith("_") and not name.endswith("__") else out
+
+
+def current_dispatch_mode() -> TorchDispatchMode | None:
+    """Return the innermost TorchDispatchMode that is active, or None."""
+    return next((mode for mode in reversed(open_modes.get()) if isinstance(mode, TorchDispatchMode)), None)
+
+
+@contextmanager
+def pop_mode() -> Iterator[TorchDispatchMode]:
+    """Return a context that yields the innermost mode and suspends it.  AssertionError if that is no TorchDispatchMode."""
+    modes = open_modes.get()
+    if not modes or not isinstance(modes[-1], TorchDispatchMode):
+        raise AssertionError("no TorchDispatchMode is open")
+    with _without_innermost_mode() as mode:
+        yield mode
+
+
+@contextmanager
+def disable_modes() -> Iterator[None]:
+    """Return a context in which no mode is active."""
+    modes = open_modes.get()
+    token = open_modes.set(())
+    for _ in modes:
+        watch_calls(False)
+    try:
+        yield
+    finally:
+        for _ in modes:
+            watch_calls(True)
+        open_modes.reset(token)

@@ -1,1 +1,0 @@
-"""What libraries' own tests import of PyTorch's."""

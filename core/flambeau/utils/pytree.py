@@ -1,0 +1,239 @@
+"""Flatten nested tuples, lists, dicts and registered types into leaves, and rebuild them: PyTorch's `torch.utils._pytree`.
+
+>>> from flambeau.utils.pytree import tree_map
+>>> tree_map(lambda x: x + 1, {"a": (1, 2), "b": [3]})
+{'a': (2, 3), 'b': [4]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from types import UnionType
+from typing import Any
+
+from ..engine.devices.aliases import private_names
+from ..engine.values.trees import (
+    LeafSpec,
+    flatten,
+    flatten_up_to,
+    is_namedtuple_class,
+    is_structseq_class,
+    node_parts,
+    unflatten,
+)
+from ..engine.values.trees import Spec as TreeSpec
+from . import pytree_registry
+from .pytree_registry import (
+    GetAttrKey,
+    KeyEntry,
+    MappingKey,
+    SequenceKey,
+    register_constant,
+    register_dataclass,
+    register_pytree_node,
+    treespec_dumps,
+    treespec_loads,
+)
+
+__all__ = [
+    "Context", "DumpableContext", "FlattenFn", "FromDumpableContextFn", "GetAttrKey", "KeyEntry", "KeyPath", "LeafSpec",
+    "MappingKey", "PyTree", "PyTreeSpec", "SequenceKey", "ToDumpableContextFn", "TreeSpec", "UnflattenFn",
+    "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "is_structseq", "is_structseq_class",
+    "is_structseq_instance", "key_get", "keystr", "register_constant", "register_dataclass", "register_pytree_node",
+    "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_is_leaf",
+    "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_", "tree_map_only", "tree_map_only_",
+    "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dumps", "treespec_loads", "treespec_pprint",
+]  # fmt: skip
+
+PyTree = Any
+Context = Any
+DumpableContext = Any
+PyTreeSpec = TreeSpec
+FlattenFn = Callable[[PyTree], tuple[list[Any], Context]]
+UnflattenFn = Callable[[Iterable[Any], Context], PyTree]
+ToDumpableContextFn = Callable[[Context], DumpableContext]
+FromDumpableContextFn = Callable[[DumpableContext], Context]
+KeyPath = tuple[KeyEntry, ...]
+IsLeaf = Callable[[Any], bool] | None
+Chosen = type | tuple[type, ...] | UnionType | Callable[[Any], bool]
+SUPPORTED_NODES = pytree_registry.NODES
+__getattr__ = private_names(__name__)
+
+
+def is_namedtuple(obj: Any) -> bool:
+    """Whether it is a named tuple, or a class of them."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_namedtuple_instance(obj: Any) -> bool:
+    """Whether it is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_structseq(obj: Any) -> bool:
+    """Whether it is a result with names, as of `torch.max`, or a class of such."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether it is a result with names, as of `torch.max`."""
+    return is_structseq_class(type(obj))
+
+
+# --- taking apart, putting together -------------------------------------------------------------------------------
+
+
+def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether there is nothing below: it is of no registered type, or `is_leaf` says so."""
+    return (is_leaf is not None and is_leaf(tree)) or node_parts(tree) is None
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a tree, in order, and its structure; a node for which `is_leaf` returns True is a leaf."""
+    return flatten(tree, is_leaf)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a tree, in order."""
+    return flatten(tree, is_leaf)[0]
+
+
+def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
+    """The leaves of a tree, in order, one after the other."""
+    parts = None if is_leaf is not None and is_leaf(tree) else node_parts(tree)
+    if parts is None:
+        yield tree
+        return
+    for child in parts[2]:
+        yield from tree_iter(child, is_leaf)
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
+    """The structure of a tree."""
+    return flatten(tree, is_leaf)[1]
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
+    """The tree of this structure with these leaves; ValueError where there are more or fewer than it holds."""
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(
+            "tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type "
+            f"{type(treespec)}."
+        )
+    return treespec.unflatten(leaves)
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """The tree with asterisks for its leaves, as text."""
+    return repr(treespec.drawn())
+
+
+# --- applying functions -------------------------------------------------------------------------------------------
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree with `func` applied to its leaves, together with the corresponding subtrees of `rests`."""
+    leaves, spec = flatten(tree, is_leaf)
+    return unflatten(map(func, leaves, *(flatten_up_to(rest, spec) for rest in rests)), spec)
+
+
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree as it is, after `func` has been called with its leaves, and what is in their places in `rests`."""
+    leaves, spec = flatten(tree, is_leaf)
+    for arguments in zip(leaves, *(flatten_up_to(rest, spec) for rest in rests), strict=True):
+        func(*arguments)
+    return tree
+
+
+def _chosen(asked: Chosen) -> Callable[[Any], bool]:
+    if isinstance(asked, (type, tuple, UnionType)):
+        return lambda leaf: isinstance(leaf, asked)
+    if callable(asked):
+        return asked
+    raise TypeError("Argument must be a type, a tuple of types, or a callable.")
+
+
+def map_only(type_or_types_or_pred: Chosen, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """A decorator: the function applies to what is of a type, or chosen by a function, and leaves the rest as it is."""
+    chosen = _chosen(type_or_types_or_pred)
+
+    def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda leaf: func(leaf) if chosen(leaf) else leaf
+
+    return decorate
+
+
+def tree_map_only(type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree with `func` applied to those leaves that are of a type, or that a function chooses."""
+    return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree as it is, after `func` has been called with those leaves that are of a type, or that a function chooses."""
+    return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether `pred` holds for all leaves."""
+    return all(map(pred, tree_iter(tree, is_leaf)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether `pred` holds for any leaf."""
+    return any(map(pred, tree_iter(tree, is_leaf)))
+
+
+def tree_all_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether `pred` holds for all leaves of a type."""
+    chosen = _chosen(type_or_types)
+    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
+
+
+def tree_any_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether `pred` holds for any leaf of a type."""
+    chosen = _chosen(type_or_types)
+    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
+
+
+# --- paths --------------------------------------------------------------------------------------------------------
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
+    """The leaves of a tree, each with the keys that lead to it."""
+    return list(_with_paths((), tree, is_leaf))
+
+
+def _with_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
+    if tree_is_leaf(tree, is_leaf):
+        yield path, tree
+        return
+    for key, child in pytree_registry.keys_and_children(tree):
+        yield from _with_paths((*path, key), child, is_leaf)
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    """The leaves of a tree, each with the keys that lead to it, and the structure."""
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree with `func` applied to the keys that lead to each leaf, the leaf, and what is in its place in `rests`.
+
+    >>> tree_map_with_path(lambda path, leaf: keystr(path), {"a": [1]})
+    {'a': ["['a'][0]"]}
+    """
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    paths, leaves = [path for path, _ in found], [leaf for _, leaf in found]
+    return unflatten(map(func, paths, leaves, *(flatten_up_to(rest, spec) for rest in rests)), spec)
+
+
+def keystr(kp: KeyPath) -> str:
+    """A path as one writes it behind the name of a variable."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """What a path leads to."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj

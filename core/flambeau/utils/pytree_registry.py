@@ -1,0 +1,304 @@
+"""The types that `pytree` flattens, the keys of their children, and the text form of structures."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+from ..engine.values.sizes import Size
+from ..engine.values.trees import LEAF, REGISTERED, Entry, Spec, is_namedtuple_class, node_parts
+
+__all__ = [
+    "NODES", "GetAttrKey", "KeyEntry", "MappingKey", "SequenceKey", "keys_and_children", "register_constant",
+    "register_dataclass", "register_pytree_node", "treespec_dumps", "treespec_loads",
+]  # fmt: skip
+
+PROTOCOL = 1
+
+
+class KeyEntry(Protocol):
+    """One step of the path to a leaf."""
+
+    def get(self, parent: Any) -> Any:
+        """What the step leads to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SequenceKey:
+    """The step into a sequence."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """The element there."""
+        return sequence[self.idx]
+
+
+@dataclasses.dataclass(frozen=True)
+class MappingKey:
+    """The step into a mapping."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """The value there."""
+        return mapping[self.key]
+
+
+@dataclasses.dataclass(frozen=True)
+class GetAttrKey:
+    """The step to an attribute."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """The attribute's value."""
+        return getattr(obj, self.name)
+
+
+class _Text(NamedTuple):
+    """How a type and its contexts are written to text."""
+
+    name: str | None
+    dump: Callable[[Any], Any] | None = None
+    load: Callable[[Any], Any] | None = None
+
+
+NODES: dict[Any, Entry] = REGISTERED
+_with_keys: dict[type, Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]] = {}
+_texts: dict[Any, _Text] = {
+    dict: _Text("builtins.dict"), list: _Text("builtins.list"), tuple: _Text("builtins.tuple"), deque: _Text("collections.deque"),
+    OrderedDict: _Text("collections.OrderedDict"), Size: _Text("torch.Size"),
+    defaultdict: _Text(
+        "collections.defaultdict", lambda context: _dump_defaultdict(context), lambda text: _load_defaultdict(text)
+    ),
+}  # fmt: skip
+
+
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Callable[[Any], Any] | None = None,
+    from_dumpable_context: Callable[[Any], Any] | None = None,
+    flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
+) -> None:
+    """Let trees have nodes of a type: for `tree_map` and its like, `vmap`, `func`, and whatever takes trees.
+
+    Args:
+        cls: the type; subclasses are not meant.
+        flatten_fn: gives the children of a node, and a context that says all the rest.
+        unflatten_fn: makes a node of children and a context.
+        serialized_type_name: what `treespec_dumps` calls the type.
+        to_dumpable_context: makes of a context what JSON can express.
+        from_dumpable_context: the inverse.
+        flatten_with_keys_fn: gives the children with their keys, and the context.
+
+    Raises:
+        ValueError: the type is registered, or only one of the two functions for contexts was given.
+
+    >>> class Pair:
+    ...     def __init__(self, left, right):
+    ...         self.left, self.right = left, right
+    >>> register_pytree_node(Pair, lambda pair: ([pair.left, pair.right], None), lambda children, _: Pair(*children))
+    >>> from flambeau.utils.pytree import tree_leaves
+    >>> tree_leaves([Pair(1, 2), 3])
+    [1, 2, 3]
+    """
+    if cls in REGISTERED or cls in _texts:
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    if (to_dumpable_context is None) != (from_dumpable_context is None):
+        raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
+    REGISTERED[cls] = Entry(flatten_fn, unflatten_fn)
+    _texts[cls] = _Text(serialized_type_name, to_dumpable_context, from_dumpable_context)
+    if flatten_with_keys_fn is not None:
+        _with_keys[cls] = flatten_with_keys_fn
+
+
+_register_pytree_node = register_pytree_node
+
+
+def _deregister_pytree_node(cls: type) -> None:
+    """Let a type be that of leaves again."""
+    for table in (REGISTERED, _texts, _with_keys):
+        table.pop(cls, None)
+
+
+def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
+    """Give a class of named tuples a name for `treespec_dumps`."""
+    _texts[cls] = _Text(serialized_type_name)
+
+
+def register_dataclass(
+    cls: type,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
+    """Let trees have nodes of a dataclass, whose fields are the children.
+
+    Raises:
+        TypeError: it is no dataclass.
+    """
+    if not dataclasses.is_dataclass(cls):
+        raise TypeError(f"register_dataclass expects a dataclass, but got {cls!r}")
+    every = [field.name for field in dataclasses.fields(cls) if field.init]
+    names = [name for name in field_names or every if name not in (drop_field_names or ())]
+
+    def take_apart(node: Any) -> tuple[list[Any], Any]:
+        present = [name for name in names if getattr(node, name) is not None]
+        return [getattr(node, name) for name in present], (present, [name for name in names if name not in present])
+
+    def put_together(children: Iterable[Any], context: Any) -> Any:
+        present, absent = context
+        return cls(**dict(zip(present, children, strict=True)), **dict.fromkeys(absent))
+
+    def with_keys(node: Any) -> tuple[list[tuple[Any, Any]], Any]:
+        children, context = take_apart(node)
+        return [(GetAttrKey(name), child) for name, child in zip(context[0], children, strict=True)], context
+
+    register_pytree_node(cls, take_apart, put_together, serialized_type_name=serialized_type_name, flatten_with_keys_fn=with_keys)
+
+
+def register_constant(cls: type) -> None:
+    """Let values of a type belong to the structure of a tree: they are no leaves.
+
+    Raises:
+        TypeError: the type compares by identity, so that no two structures would be the same.
+    """
+    if getattr(cls, "__eq__", None) is object.__eq__:
+        raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation, but got {cls!r}")
+    register_pytree_node(cls, lambda value: ([], value), lambda _, value: value)
+
+
+def keys_and_children(tree: Any) -> list[tuple[Any, Any]]:
+    """The children of a node with their keys.
+
+    Raises:
+        ValueError: its type was registered without saying what these are.
+    """
+    kind = type(tree)
+    if kind in _with_keys:
+        return list(_with_keys[kind](tree)[0])
+    if isinstance(tree, dict) and kind not in REGISTERED:
+        return [(MappingKey(key), value) for key, value in tree.items()]
+    parts = node_parts(tree)
+    assert parts is not None
+    if is_namedtuple_class(kind):
+        return [(GetAttrKey(name), child) for name, child in zip(tree._fields, tree, strict=True)]
+    if kind in REGISTERED and parts[2]:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {kind}. "
+            "Please pass a flatten_with_keys_fn argument to register_pytree_node."
+        )
+    return [(SequenceKey(index), child) for index, child in enumerate(parts[2])]
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+def treespec_dumps(treespec: Spec, protocol: int | None = None) -> str:
+    """A structure as JSON.
+
+    Raises:
+        TypeError: it is no structure.
+        ValueError: there is no such protocol: it is 1, or None for the latest.
+        NotImplementedError: a type in it was registered without a name.
+    """
+    if not isinstance(treespec, Spec):
+        raise TypeError(
+            f"treespec_dumps(treespec, protocol): Expected `treespec` to be instance of TreeSpec but got {type(treespec)}."
+        )
+    if protocol not in (None, PROTOCOL):
+        raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{PROTOCOL}]")
+    return json.dumps([PROTOCOL, _to_schema(treespec)])
+
+
+def treespec_loads(serialized: str) -> Spec:
+    """The structure that `treespec_dumps` has written.
+
+    Raises:
+        ValueError: it was written by another protocol.
+        NotImplementedError: it has a type that is not registered here.
+    """
+    protocol, schema = json.loads(serialized)
+    if protocol != PROTOCOL:
+        raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{PROTOCOL}]")
+    return _from_schema(schema)
+
+
+def _to_schema(spec: Spec) -> dict[str, Any]:
+    if spec.is_leaf():
+        return {"type": None, "context": None, "children_spec": []}
+    is_namedtuple = is_namedtuple_class(spec.context)
+    text = _texts.get(spec.context if is_namedtuple else spec.type)
+    if is_namedtuple and text is None:
+        raise NotImplementedError(
+            f"Can't serialize TreeSpec of namedtuple class {spec.context} because we didn't register a serializated_type_name. "
+            "Please register using `_register_namedtuple`."
+        )
+    if text is None or text.name is None:
+        raise NotImplementedError(
+            f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node call with a "
+            "`serialized_type_name` kwarg."
+        )
+    name, context = text.name, text.name if is_namedtuple else spec.context
+    name = "collections.namedtuple" if is_namedtuple else name
+    dumped = json.dumps(context) if text.dump is None else text.dump(context)
+    return {"type": name, "context": dumped, "children_spec": [_to_schema(child) for child in spec.children_specs]}
+
+
+def _from_schema(schema: dict[str, Any]) -> Spec:
+    name = schema["type"]
+    if name is None:
+        return LEAF
+    children = [_from_schema(child) for child in schema["children_spec"]]
+    if name == "collections.namedtuple":
+        cls = _type_called(json.loads(schema["context"]))
+        parts = node_parts(cls(*children))
+        assert parts is not None
+        return Spec(parts[0], cls, children)
+    kind = _type_called(name)
+    load = _texts[kind].load
+    return Spec(kind, json.loads(schema["context"]) if load is None else load(schema["context"]), children)
+
+
+def _type_called(name: str) -> Any:
+    for kind, text in _texts.items():
+        if text.name == name:
+            return kind
+    raise NotImplementedError(f"Deserializing {name!r} in a TreeSpec: no type is registered under this name.")
+
+
+def _dump_defaultdict(context: Any) -> dict[str, Any]:
+    factory, keys = context
+    return {
+        "default_factory_module": getattr(factory, "__module__", None),
+        "default_factory_name": getattr(factory, "__qualname__", None),
+        "dict_context": keys,
+    }
+
+
+def _load_defaultdict(text: dict[str, Any]) -> list[Any]:
+    if text["default_factory_module"] is None:
+        return [None, text["dict_context"]]
+    factory: Any = importlib.import_module(text["default_factory_module"])
+    for part in text["default_factory_name"].split("."):
+        factory = getattr(factory, part)
+    return [factory, text["dict_context"]]

@@ -1,0 +1,130 @@
+"""`torch._jit_internal`: marks that libraries put on functions for PyTorch's compiler."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Dict, Final, List, Optional, Tuple, Union  # noqa: F401, UP035  # importers look for them here
+
+import flambeau as torch
+from flambeau.futures import Future  # noqa: F401
+
+from ..compile.jit._marks import export, ignore, is_scripting, unused  # noqa: F401
+
+__all__: list[str] = []
+
+
+class FunctionModifiers:
+    """What a function says of itself, in `_torchscript_modifier`."""
+
+    UNUSED = "unused (ignored and replaced with raising of an exception)"
+    IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
+    EXPORT = "export (compile this function even if nothing calls it)"
+    DEFAULT = "default (compile if called from a exported function / forward)"
+    COPY_TO_SCRIPT_WRAPPER = "if this method is not scripted, copy the python method onto the scripted model"
+    _DROP = "_drop (function is fully ignored, declaration can be unscriptable)"
+
+
+def _copy_to_script_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a method as one that scripted modules have, too: here, they have all."""
+    fn._torchscript_modifier = FunctionModifiers.COPY_TO_SCRIPT_WRAPPER  # type: ignore[attr-defined]
+    return fn
+
+
+def boolean_dispatch(
+    arg_name: str, arg_index: int, default: bool, if_true: Callable[..., Any], if_false: Callable[..., Any], module_name: str,
+    func_name: str,
+) -> Callable[..., Any]:  # fmt: skip
+    """A function that is one of two, as one of its arguments says."""
+
+    def fn(*args: Any, **kwargs: Any) -> Any:
+        chosen = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
+        return if_true(*args, **kwargs) if chosen else if_false(*args, **kwargs)
+
+    if if_true.__doc__ is None and if_false.__doc__ is not None:
+        fn.__doc__ = if_true.__doc__ = if_false.__doc__
+    elif if_false.__doc__ is None and if_true.__doc__ is not None:
+        fn.__doc__ = if_false.__doc__ = if_true.__doc__
+    else:
+        fn.__doc__ = if_true.__doc__
+    if module_name is not None:
+        fn.__module__ = module_name
+    if func_name is not None:
+        fn.__name__ = func_name
+    return fn
+
+
+_overloaded: dict[str, list[Callable[..., Any]]] = {}
+
+
+def _overload(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Note a declaration of a function that has several; the definition that follows takes its place."""
+    _overloaded.setdefault(_qualified_name(func), []).append(func)
+    return func
+
+
+def _overload_method(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`_overload`, for a method."""
+    return _overload(func)
+
+
+def _get_fn_overloads(qual_name: str) -> list[Callable[..., Any]] | None:
+    """The declarations of a function."""
+    return _overloaded.get(qual_name)
+
+
+def _qualified_name(obj: Any, mangle_name: bool = True) -> str:
+    """The name of a function or class, with its module."""
+    module = "__torch__" if obj.__module__ == "__main__" and mangle_name else obj.__module__
+    return f"{module}.{obj.__name__}"
+
+
+def is_tracing() -> bool:
+    """Whether a call is being recorded by `torch.jit.trace`."""
+    return torch.jit.is_tracing()
+
+
+def can_compile_class(cls: type) -> bool:
+    """Whether all methods of a class are written in Python."""
+    methods = [getattr(cls, name, None) for name in cls.__dict__]
+    return all(hasattr(method, "__code__") for method in methods if inspect.isroutine(method))
+
+
+class BroadcastingListCls:
+    """In annotations, `BroadcastingList2[int]`: a list, or one number for all of its places."""
+
+    def __getitem__(self, types: Any) -> None:
+        return None
+
+
+def is_optional(ann: Any) -> bool:
+    """Whether an annotation allows None."""
+    return typing.get_origin(ann) is Union and type(None) in typing.get_args(ann)
+
+
+def is_tuple(ann: Any) -> bool:
+    """Whether an annotation is one of tuples."""
+    return typing.get_origin(ann) is tuple
+
+
+def is_list(ann: Any) -> bool:
+    """Whether an annotation is one of lists."""
+    return typing.get_origin(ann) is list
+
+
+def is_dict(ann: Any) -> bool:
+    """Whether an annotation is one of dicts."""
+    return typing.get_origin(ann) is dict
+
+
+BroadcastingList1 = BroadcastingListCls()
+for _count in range(2, 7):
+    globals()[f"BroadcastingList{_count}"] = BroadcastingList1
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'flambeau._jit_internal' has no attribute '{name}'")
+    return getattr(import_module("flambeau.jit"), name)

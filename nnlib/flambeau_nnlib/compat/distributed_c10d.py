@@ -1,0 +1,30 @@
+"""The module `torch.distributed.distributed_c10d`, in which PyTorch defines what `torch.distributed` has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau_nnlib import distributed
+from flambeau_nnlib.distributed.store import Store as Store
+from flambeau_nnlib.distributed.world import *  # noqa: F403
+from flambeau_nnlib.distributed.world import _pg_map as _pg_map
+
+__all__: list[str] = []
+
+
+def _get_default_group() -> Any:
+    """The group of all processes.  ValueError before `init_process_group`."""
+    if not distributed.is_initialized():
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return distributed.group.WORLD
+
+
+def _rank_not_in_group(group: Any) -> bool:
+    """Whether this process is not in a group."""
+    return group is not None and distributed.get_rank(group) < 0
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'flambeau.distributed.distributed_c10d' has no attribute '{name}'")
+    return getattr(distributed, name)

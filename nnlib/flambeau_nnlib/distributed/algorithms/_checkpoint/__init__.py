@@ -1,1 +1,0 @@
-"""Modules that compute again in the backward pass what they do not keep."""

@@ -24,4 +24,5 @@ __all__ = [
     "vecdot", "vector_norm",
 ]  # fmt: skip
 
+__path__: list[str] = []  # a package without files, so that pickles with the former name `flambeau.linalg.checks` load
 open_to_overrides(globals(), __all__, native=__all__)

@@ -147,9 +147,7 @@ def test_gradients_travel_between_devices() -> None:
     """)
 
 
-@pytest.mark.parametrize(
-    "families", ["activations,indexing,joining,matrix,reductions", "scatter,sorting,statistics,views,losses"]
-)
+@pytest.mark.parametrize("families", ["activation,indexing,joining,matrix,reductions", "scatter,sorting,statistics,views,loss"])
 def test_operations_on_a_device_that_is_not_current(families: str) -> None:
     """Values and derivatives of the samples, on the second device while the first is current."""
     run(f"""

@@ -17,7 +17,7 @@ from flambeau.conformance import coverage
 from flambeau.conformance.checks import CHECKS, Checker
 from flambeau.conformance.samples import families
 from flambeau.conformance.samples.sample import Sample, find, find_or_none
-from flambeau.engine.calls.tables import PUBLIC
+from flambeau.engine.calls.tables import OPS, PUBLIC
 from flambeau.engine.calls.transform_hooks import LOOPED
 from flambeau.operations import METHODS_AS_FUNCTIONS
 
@@ -100,6 +100,37 @@ def test_exceptions_are_public_operations_without_samples() -> None:
     operations = public_operations()
     assert not EXCEPTIONS - operations.keys()
     assert not EXCEPTIONS & NAMES
+
+
+# --- families -------------------------------------------------------------------------------------------------------
+
+ELSEWHERE = {  # operations that another family defines than the one with their samples, and why
+    "Tensor.mul_": "the sample writes through a view that an index has made",
+    "special.softmax": "the function of `torch`, under a second name",
+    "special.log_softmax": "the function of `torch`, under a second name",
+}
+
+
+def family_of(name: str) -> str | None:
+    """The file or package of `operations` that defines the operation; None for what other packages define."""
+    found = plain(find(torch, name))
+    records = [record for record in OPS.values() if record.function is found]
+    defined = inspect.unwrap(records[0].forward) if records else getattr(found, "__func__", found)
+    code = getattr(defined, "__code__", None)
+    path = Path(code.co_filename) if code is not None else Path()
+    own = Path(operations.__file__).parent
+    return path.relative_to(own).with_suffix("").parts[0] if path.is_relative_to(own) else None
+
+
+def test_operations_are_defined_in_the_family_of_their_samples() -> None:
+    """Families are files or packages of `operations`, so that the name of a family tells where its operations are."""
+    own = Path(operations.__file__).parent
+    assert {name for name in families() if not ((own / f"{name}.py").exists() or (own / name / "__init__.py").exists())} == set()
+    found = {sample.name: (family, family_of(sample.name)) for family, table in families().items() for sample in table}
+    wrong = {name: places for name, places in found.items() if places[1] not in (None, places[0])}
+    assert wrong.keys() == ELSEWHERE.keys(), wrong
+    defined = [family for _, family in found.values() if family is not None]
+    assert len(defined) > len(found) / 2
 
 
 # --- documentation --------------------------------------------------------------------------------------------------

@@ -488,5 +488,5 @@ def test_a_library_without_double_precision_and_other_things(plugin: Callable[..
 
 
 def test_checks_that_need_a_dtype_which_the_library_lacks_are_skipped(plugin: Callable[..., str]) -> None:
-    found = plugin(POOR, "-W", "ignore", "-m", "flambeau", "conformance", "mine", "conversions", "--quick")
+    found = plugin(POOR, "-W", "ignore", "-m", "flambeau", "conformance", "mine", "conversion", "--quick")
     assert "skipped: no float64\n" in found and "skipped: no complex128 or float64\n" in found, found

@@ -27,7 +27,7 @@ assert torch.allclose(layer(x), (x + (x * x + 1).sqrt()) / 2)
 assert torch.allclose(x.grad, (x / (x * x + 1).sqrt() + 1).detach() / 2)
 assert "b=1.0" in repr(layer)
 
-(sample,) = [each for each in families()["activations"] if each.name == "nn.functional.squareplus"]
+(sample,) = [each for each in families()["activation"] if each.name == "nn.functional.squareplus"]
 checker = Checker()
 for check, suits in CHECKS.items():
     if suits(sample):
@@ -63,4 +63,4 @@ def test_command_runs_as_printed(command: str, project: Path) -> None:
         assert re.search(r"\d+ passed", printed), printed
     else:
         rows = dict(re.findall(r"^\| (`\w+`): [^|]*\| (\d+) \|", GUIDE, re.MULTILINE))
-        assert f" | {int(rows['`activations`']) + 1} | " in printed
+        assert f" | {int(rows['`activation`']) + 1} | " in printed

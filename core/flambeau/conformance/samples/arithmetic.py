@@ -56,6 +56,7 @@ SAMPLES = [
     elementwise("lerp", lambda np, x, y, w: x + w * (y - x), real, real, real, promotes=False),
 ]  # fmt: skip
 
+
 BAD = [
     Bad("add", lambda torch, x, y: torch.add(x, y), [real(2, 3), real(4)], "RuntimeError"),
     Bad("add", lambda torch, x: torch.add(x, "1"), [real(2)], "TypeError"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .conversion import method
 from .sample import NUMBERS, Input, Sample, fixed, real
 
 __all__ = ["SAMPLES"]
@@ -30,20 +31,34 @@ def _split(name: str, sections: Any, *shape: int) -> Sample:
     )
 
 
+def _pairs(count: int) -> Any:
+    return [[i, j] for i in range(count) for j in range(i + 1, count)]
+
+
+def _filled_diagonal(np: Any, x: Any) -> Any:
+    x = x.copy()
+    np.fill_diagonal(x, 7)
+    return x
+
+
 SAMPLES = [
     *(Sample(f"atleast_{n}d", lambda torch, x, y, n=n: getattr(torch, f"atleast_{n}d")(x, y), [real(), real(3)],
              lambda np, x, y, n=n: getattr(np, f"atleast_{n}d")(x, y), NUMBERS) for n in (1, 2, 3)),
     *(_stack(name, np_name) for name, np_name in (
         ("hstack", "hstack"), ("vstack", "vstack"), ("row_stack", "vstack"), ("dstack", "dstack"),
         ("column_stack", "column_stack"))),
-    _stack("hstack", "hstack", real(), real(3)), _stack("vstack", "vstack", real(3), real(2, 3)),
+    _stack("hstack", "hstack", real(), real(3)),
+    _stack("vstack", "vstack", real(3), real(2, 3)),
     _stack("dstack", "dstack", real(3), real(3)),
     _stack("column_stack", "column_stack", real(2), real(2, 3)),
     Sample("tensor_split", lambda torch, x: torch.tensor_split(x, 3, 1), [real(2, 4)], lambda np, x: np.array_split(x, 3, 1),
            NUMBERS, view=True),
     Sample("tensor_split", lambda torch, x: torch.tensor_split(x, (1, 3), 1), [real(2, 4)], lambda np, x: np.split(x, (1, 3), 1),
            NUMBERS, view=True),
-    _split("hsplit", 2, 2, 4), _split("vsplit", 2, 4, 3), _split("dsplit", (1,), 2, 2, 3), _split("hsplit", (1, 2), 4),
+    _split("hsplit", 2, 2, 4),
+    _split("vsplit", 2, 4, 3),
+    _split("dsplit", (1,), 2, 2, 3),
+    _split("hsplit", (1, 2), 4),
     Sample("unsafe_chunk", lambda torch, x: torch.unsafe_chunk(x, 2), [real(4, 2)], lambda np, x: np.split(x, 2)),
     Sample("unsafe_split", lambda torch, x: torch.unsafe_split(x, 3), [real(4, 2)], lambda np, x: [x[:3], x[3:]]),
     Sample("meshgrid", lambda torch, x, y: torch.meshgrid(x, y, indexing="ij"), [real(2), real(3)],
@@ -71,8 +86,5 @@ SAMPLES = [
              for name in ("tril", "triu")),
     Sample("unravel_index", lambda torch, i: torch.unravel_index(i, (2, 3)), [fixed([0, 5, 4], "int64")],
            lambda np, i: np.unravel_index(i, (2, 3)), ("int64",), grad=False),
+    method("fill_diagonal_", _filled_diagonal, 7),
 ]  # fmt: skip
-
-
-def _pairs(count: int) -> Any:
-    return [[i, j] for i in range(count) for j in range(i + 1, count)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, distinct, elementwise, fixed, mask, positive, real
@@ -64,7 +65,9 @@ SAMPLES = [
                   dtypes=(*NUMBERS, "bool"), result="bool", grad=False, inplace=False) for word in ("and", "or", "xor")),
     elementwise("logical_not", lambda np, x: np.logical_not(x), _few, dtypes=(*NUMBERS, "bool"), result="bool", grad=False,
                 inplace=False),
-    _bits("bitwise_and", "bitwise_and"), _bits("bitwise_or", "bitwise_or"), _bits("bitwise_xor", "bitwise_xor"),
+    _bits("bitwise_and", "bitwise_and"),
+    _bits("bitwise_or", "bitwise_or"),
+    _bits("bitwise_xor", "bitwise_xor"),
     _bits("bitwise_left_shift", "left_shift", ("int64", "uint8")),
     _bits("bitwise_right_shift", "right_shift", ("int64", "uint8")),
     elementwise("bitwise_not", lambda np, x: ~x, dtypes=("int64", "uint8", "bool"), grad=False),
@@ -78,7 +81,14 @@ SAMPLES = [
     Sample("allclose", lambda torch, x: torch.allclose(x, x + 1e-9), [real(3)], lambda np, x: True, ("float64", "float32"),
            "bool", grad=False),
     Sample("allclose", lambda torch, x: torch.allclose(x, x + 1), [distinct(3)], lambda np, x: False, FLOATS, "bool", grad=False),
+    Sample("fmax", lambda torch, x, y: torch.fmax(x, y), [fixed([math.nan, 1.0, 3.0]), fixed([1.0, math.nan, 2.0])],
+           lambda np, x, y: np.fmax(x, y), grad=False),
+    Sample("fmin", lambda torch, x, y: torch.fmin(x, y), [fixed([math.nan, 1.0, 3.0]), fixed([1.0, math.nan, 2.0])],
+           lambda np, x, y: np.fmin(x, y), grad=False),
+    elementwise("fmax", lambda np, x, y: np.fmax(x, y), real, real),
+    elementwise("fmin", lambda np, x, y: np.fmin(x, y), real, real),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("lt", lambda torch, x, y: torch.lt(x, y), [real(2), real(3)], "RuntimeError"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from .sample import COMPLEX, FLOATS, NUMBERS, Bad, Sample, elementwise, fixed, positive, real
+from .conversion import asked, kind
+from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Bad, Sample, elementwise, fixed, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
 _DOUBLE = ("float64", "float32")
 _ENDLESS = [float("inf"), 1.0, float("-inf"), 0.0, float("nan")]
+
 
 SAMPLES = [
     Sample("real", lambda torch, x: torch.real(x), [real(2, 3)], lambda np, x: x.real, COMPLEX, "real", view=True, method=False),
@@ -27,8 +29,15 @@ SAMPLES = [
            _DOUBLE, "complex",
            view=True, layouts=False),
     elementwise("isreal", lambda np, x: np.isreal(x), dtypes=NUMBERS, result="bool", grad=False),
-    elementwise("sgn", lambda np, x: np.where(x == 0, 0, x / np.where(x == 0, 1, abs(x))), dtypes=COMPLEX),
+    asked("is_complex", lambda np, x: kind(np, x) == "c"),
+    asked("is_floating_point", lambda np, x: kind(np, x) == "f",
+           FLOATS),
+    asked("is_inference", lambda np, x: False),
+    asked("numel", lambda np, x: 6, result="int64"),
+    Sample("is_nonzero", lambda torch, x: torch.is_nonzero(x), [fixed([0])], lambda np, x: False, REALS, "bool", grad=False,
+           vmap=False),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("imag", lambda torch, x: torch.imag(x), [real(2)], "RuntimeError"),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import COMPLEX, Bad, Sample, real
+from .sample import COMPLEX, WIDE, Bad, Sample, real
 
 __all__ = ["BAD", "SAMPLES"]
-
-_WIDE = ("float64", "float32")
 
 
 def _pair(name: str, dtypes: Any, result: str, **options: Any) -> Sample:
@@ -22,23 +20,40 @@ def _pair(name: str, dtypes: Any, result: str, **options: Any) -> Sample:
 
 
 SAMPLES = [
-    _pair("fft", COMPLEX, "same"), _pair("fft", _WIDE, "complex", n=7, dim=1, norm="ortho"), _pair("fft", COMPLEX, "same", n=3),
-    _pair("ifft", COMPLEX, "same"), _pair("ifft", _WIDE, "complex", norm="forward"),
-    _pair("rfft", _WIDE, "complex"), _pair("rfft", _WIDE, "complex", dim=0, norm="ortho"),
-    _pair("irfft", COMPLEX, "real"), _pair("irfft", COMPLEX, "real", n=7, norm="forward"),
-    _pair("hfft", COMPLEX, "real"), _pair("hfft", COMPLEX, "real", n=5, norm="ortho"),
-    _pair("ihfft", _WIDE, "complex"), _pair("ihfft", _WIDE, "complex", norm="forward"),
-    _pair("fft2", COMPLEX, "same"), _pair("ifft2", COMPLEX, "same", norm="ortho"),
-    _pair("rfft2", _WIDE, "complex"), _pair("irfft2", COMPLEX, "real"),
-    _pair("fftn", COMPLEX, "same"), _pair("fftn", _WIDE, "complex", dim=(0, 2)), _pair("ifftn", COMPLEX, "same", dim=(1,)),
-    _pair("rfftn", _WIDE, "complex", s=(2, 6), dim=(0, 2)), _pair("irfftn", COMPLEX, "real", norm="ortho"),
+    _pair("fft", COMPLEX, "same"),
+    _pair("fft", WIDE, "complex", n=7, dim=1, norm="ortho"),
+    _pair("fft", COMPLEX, "same", n=3),
+    _pair("ifft", COMPLEX, "same"),
+    _pair("ifft", WIDE, "complex", norm="forward"),
+    _pair("rfft", WIDE, "complex"),
+    _pair("rfft", WIDE, "complex", dim=0, norm="ortho"),
+    _pair("irfft", COMPLEX, "real"),
+    _pair("irfft", COMPLEX, "real", n=7, norm="forward"),
+    _pair("hfft", COMPLEX, "real"),
+    _pair("hfft", COMPLEX, "real", n=5, norm="ortho"),
+    _pair("ihfft", WIDE, "complex"),
+    _pair("ihfft", WIDE, "complex", norm="forward"),
+    _pair("fft2", COMPLEX, "same"),
+    _pair("ifft2", COMPLEX, "same", norm="ortho"),
+    _pair("rfft2", WIDE, "complex"),
+    _pair("irfft2", COMPLEX, "real"),
+    _pair("fftn", COMPLEX, "same"),
+    _pair("fftn", WIDE, "complex", dim=(0, 2)),
+    _pair("ifftn", COMPLEX, "same", dim=(1,)),
+    _pair("rfftn", WIDE, "complex", s=(2, 6), dim=(0, 2)),
+    _pair("irfftn", COMPLEX, "real", norm="ortho"),
     *(Sample(f"fft.{name}", lambda torch, x, name=name: getattr(torch.fft, name)(x), [real(3, 4)],
              lambda np, x: np.fft.irfftn(x.conj()) * 18, COMPLEX, "real") for name in ("hfft2", "hfftn")),
     *(Sample(f"fft.{name}", lambda torch, x, name=name: getattr(torch.fft, name)(x), [real(3, 4)],
-             lambda np, x: np.fft.rfftn(x).conj() / 12, _WIDE, "complex") for name in ("ihfft2", "ihfftn")),
+             lambda np, x: np.fft.rfftn(x).conj() / 12, WIDE, "complex") for name in ("ihfft2", "ihfftn")),
     Sample("fft.fftshift", lambda torch, x: torch.fft.fftshift(x), [real(3, 4)], lambda np, x: np.fft.fftshift(x)),
     Sample("fft.ifftshift", lambda torch, x: torch.fft.ifftshift(x, dim=1), [real(3, 5)], lambda np, x: np.fft.ifftshift(x, 1)),
+    Sample("fft.fftfreq", lambda torch: torch.fft.fftfreq(5, 0.5), [], lambda np: np.fft.fftfreq(5, 0.5), ("float32",),
+           grad=False),
+    Sample("fft.rfftfreq", lambda torch: torch.fft.rfftfreq(6, 2.0), [], lambda np: np.fft.rfftfreq(6, 2.0), ("float32",),
+           grad=False),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("fft.fft", lambda torch, x: torch.fft.fft(x, 0), [real(3)], "RuntimeError"),

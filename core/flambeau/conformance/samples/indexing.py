@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .sample import NUMBERS, Bad, Input, Sample, fixed, index, mask, real
+from .views import view
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -54,6 +55,12 @@ def _through_view_expected(np: Any, x: Any, y: Any) -> Any:
     return x
 
 
+def _added(np: Any, x: Any, i: Any, y: Any) -> Any:
+    x = x.copy()
+    np.add.at(x, (i, np.broadcast_to(np.arange(4), i.shape)), y)
+    return x
+
+
 SAMPLES = [
     _pick(lambda i: i, index(5, high=3)),
     _pick(lambda i: (slice(None), i), index(2, 2, high=4)),
@@ -87,15 +94,11 @@ SAMPLES = [
            "int64", grad=False, vmap=False),
     Sample("nonzero", lambda torch, x: torch.nonzero(x, as_tuple=True), [real(3, 4)], lambda np, x: np.nonzero(x), NUMBERS,
            "int64", grad=False, vmap=False),
-    Sample("argwhere", lambda torch, x: torch.argwhere(x), [real(2, 3, low=-1, high=1)], lambda np, x: np.argwhere(x), NUMBERS,
-           "int64", grad=False, vmap=False),
+    view("Tensor.__getitem__", lambda torch, x: torch.Tensor.__getitem__(x, 1), lambda np, x: x[1]),
+    view("Tensor.__getitem__", lambda torch, x: torch.Tensor.__getitem__(x, (slice(None), slice(0, 3, 2), None, -1)),
+          lambda np, x: x[:, 0:3:2, None, -1]),
+    view("Tensor.__getitem__", lambda torch, x: torch.Tensor.__getitem__(x, (..., slice(1, 3))), lambda np, x: x[..., 1:3]),
 ]  # fmt: skip
-
-
-def _added(np: Any, x: Any, i: Any, y: Any) -> Any:
-    x = x.copy()
-    np.add.at(x, (i, np.broadcast_to(np.arange(4), i.shape)), y)
-    return x
 
 
 BAD = [

@@ -41,6 +41,7 @@ SAMPLES = [
            lambda np, n: np.repeat(np.arange(3), n), ("int64",), grad=False),
 ]  # fmt: skip
 
+
 BAD = [
     Bad("cat", lambda torch, x, y: torch.cat([x, y]), [real(2, 3), real(2, 4)], "RuntimeError"),
     Bad("cat", lambda torch: torch.cat([]), [], "ValueError"),

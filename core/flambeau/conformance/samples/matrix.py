@@ -17,6 +17,7 @@ _MATMUL = [
     ((2, 0), (0, 3)),
 ]
 
+
 SAMPLES = [
     Sample("mm", lambda torch, x, y: torch.mm(x, y), [real(2, 3), real(3, 4)], lambda np, x, y: x @ y, _TYPES),
     Sample("bmm", lambda torch, x, y: torch.bmm(x, y), [real(2, 2, 3), real(2, 3, 2)], lambda np, x, y: x @ y, _TYPES),
@@ -41,6 +42,7 @@ SAMPLES = [
     Sample("addbmm", lambda torch, a, x, y: torch.addbmm(a, x, y), [real(2, 2), real(2, 2, 3), real(2, 3, 2)],
            lambda np, a, x, y: a + (x @ y).sum(0), _TYPES),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("mm", lambda torch, x, y: torch.mm(x, y), [real(2, 3), real(2, 3)], "RuntimeError"),

@@ -1,20 +1,17 @@
-"""Elementwise functions of one tensor."""
+"""Elementwise functions of one and two tensors."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, Sample, elementwise, fixed, positive, real, unit
+from .conversion import asked
+from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, WIDE, Bad, Sample, elementwise, fixed, positive, real, unit
 
-__all__ = ["SAMPLES"]
-
-
-def _erf(np: Any, x: Any) -> Any:
-    return np.vectorize(math.erf, otypes=[float])(x)
+__all__ = ["BAD", "SAMPLES", "float_elementwise"]
 
 
-def _float(name: str, formula: Any, domain: Any = real, complexes: bool = True, **options: Any) -> Sample:
+def float_elementwise(name: str, formula: Any, domain: Any = real, complexes: bool = True, **options: Any) -> Sample:
     """A function whose result has a floating-point dtype also for integers."""
     dtypes = (*REALS, *COMPLEX) if complexes else REALS
     return elementwise(name, formula, domain, dtypes=dtypes, result="float", **options)
@@ -39,27 +36,26 @@ SAMPLES = [
     elementwise("sgn", lambda np, x: x / abs(x), positive, dtypes=(*FLOATS, *COMPLEX)),
     elementwise("conj_physical", lambda np, x: np.conj(x), dtypes=NUMBERS),
     elementwise("clone", lambda np, x: x, dtypes=(*NUMBERS, "bool")),
-    _float("sqrt", lambda np, x: x**0.5, positive),
-    _float("rsqrt", lambda np, x: x**-0.5, positive),
+    float_elementwise("sqrt", lambda np, x: x**0.5, positive),
+    float_elementwise("rsqrt", lambda np, x: x**-0.5, positive),
     elementwise("square", lambda np, x: x * x, dtypes=NUMBERS),
-    _float("reciprocal", lambda np, x: 1 / x, positive),
-    _float("exp", lambda np, x: np.exp(x)),
-    _float("exp2", lambda np, x: 2.0**x),
-    _float("expm1", lambda np, x: np.expm1(x)),
-    _float("log", lambda np, x: np.log(x), positive),
-    _float("log2", lambda np, x: np.log(x) / np.log(2), positive),
-    _float("log10", lambda np, x: np.log(x) / np.log(10), positive),
-    _float("log1p", lambda np, x: np.log(1 + x), positive),
-    _float("sin", lambda np, x: np.sin(x)),
-    _float("cos", lambda np, x: np.cos(x)),
-    _float("tan", lambda np, x: np.sin(x) / np.cos(x), unit),
+    float_elementwise("reciprocal", lambda np, x: 1 / x, positive),
+    float_elementwise("exp", lambda np, x: np.exp(x)),
+    float_elementwise("exp2", lambda np, x: 2.0**x),
+    float_elementwise("expm1", lambda np, x: np.expm1(x)),
+    float_elementwise("log", lambda np, x: np.log(x), positive),
+    float_elementwise("log2", lambda np, x: np.log(x) / np.log(2), positive),
+    float_elementwise("log10", lambda np, x: np.log(x) / np.log(10), positive),
+    float_elementwise("log1p", lambda np, x: np.log(1 + x), positive),
+    float_elementwise("sin", lambda np, x: np.sin(x)),
+    float_elementwise("cos", lambda np, x: np.cos(x)),
+    float_elementwise("tan", lambda np, x: np.sin(x) / np.cos(x), unit),
     _unit("asin", lambda np, x: np.arcsin(x)),
     _unit("acos", lambda np, x: np.arccos(x)),
-    _float("atan", lambda np, x: np.arctan(x)),
-    _float("sinh", lambda np, x: (np.exp(x) - np.exp(-x)) / 2),
-    _float("cosh", lambda np, x: (np.exp(x) + np.exp(-x)) / 2),
-    _float("tanh", lambda np, x: np.tanh(x)),
-    _float("asinh", lambda np, x: np.arcsinh(x)),
+    float_elementwise("atan", lambda np, x: np.arctan(x)),
+    float_elementwise("sinh", lambda np, x: (np.exp(x) - np.exp(-x)) / 2),
+    float_elementwise("cosh", lambda np, x: (np.exp(x) + np.exp(-x)) / 2),
+    float_elementwise("asinh", lambda np, x: np.arcsinh(x)),
     elementwise("acosh", lambda np, x: np.log(x + np.sqrt(x * x - 1)),
                 lambda *shape: real(*shape, low=1.3, high=3)),
     _unit("atanh", lambda np, x: np.log((1 + x) / (1 - x)) / 2),
@@ -76,10 +72,6 @@ SAMPLES = [
     Sample("round", lambda torch, x: torch.round(x), [fixed([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])],
            lambda np, x: np.array([-2.0, -2, 0, 0, 2, 2]), grad=False),
     elementwise("frac", lambda np, x: x - np.trunc(x)),
-    _float("sigmoid", lambda np, x: 1 / (1 + np.exp(-x))),
-    elementwise("relu", lambda np, x: np.maximum(x, 0), dtypes=REALS),
-    _float("erf", _erf, complexes=False),
-    _float("erfc", lambda np, x: 1 - _erf(np, x), complexes=False),
     elementwise("isnan", lambda np, x: x != x, dtypes=NUMBERS, result="bool", grad=False),
     elementwise("isinf", lambda np, x: abs(x) == np.inf, dtypes=NUMBERS, result="bool", grad=False),
     elementwise("isfinite", lambda np, x: abs(x) < np.inf, dtypes=NUMBERS, result="bool", grad=False),
@@ -90,4 +82,42 @@ SAMPLES = [
     *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [fixed([1, 2], dtype)], lambda np, x: x, (dtype,),
              grad=False)
       for name in ("resolve_conj", "resolve_neg") for dtype in ("float64", *INTEGERS)),
+    elementwise("sgn", lambda np, x: np.where(x == 0, 0, x / np.where(x == 0, 1, abs(x))), dtypes=COMPLEX),
+    asked("is_conj", lambda np, x: False),
+    asked("is_neg", lambda np, x: False),
+    elementwise("atan2", lambda np, x, y: np.arctan2(x, y), real, positive, dtypes=REALS, result="float"),
+    elementwise("arctan2", lambda np, x, y: np.arctan2(x, y), real, positive),
+    elementwise("hypot", lambda np, x, y: np.hypot(x, y), positive, real),
+    elementwise("deg2rad", lambda np, x: np.deg2rad(x), dtypes=REALS, result="float"),
+    elementwise("rad2deg", lambda np, x: np.rad2deg(x), dtypes=WIDE, result="float"),
+    elementwise("sinc", lambda np, x: np.sinc(x), positive),
+    elementwise("copysign", lambda np, x, y: np.copysign(x, y), positive, real),
+    elementwise("nextafter", lambda np, x, y: np.nextafter(x, y), real, real, dtypes=("float64",), grad=False),
+    Sample("isneginf", lambda torch, x: torch.isneginf(x), [fixed([1.0, math.inf, -math.inf, math.nan])],
+           lambda np, x: x == -np.inf,
+           FLOATS, "bool", grad=False),
+    Sample("isposinf", lambda torch, x: torch.isposinf(x), [fixed([1.0, math.inf, -math.inf, math.nan])],
+           lambda np, x: x == np.inf,
+           FLOATS, "bool", grad=False),
+    Sample("heaviside", lambda torch, x, y: torch.heaviside(x, y), [fixed([-1.0, 0.0, 2.0]), real(3)],
+           lambda np, x, y: np.heaviside(x, y),
+           FLOATS, grad=False),
+    Sample("gcd", lambda torch, x, y: torch.gcd(x, y), [fixed([12, 0, 7, 30]), fixed([8, 0, 3, 45])],
+           lambda np, x, y: np.gcd(x, y),
+           INTEGERS, grad=False),
+    Sample("lcm", lambda torch, x, y: torch.lcm(x, y), [fixed([12, 0, 7, 3]), fixed([8, 0, 3, 4])], lambda np, x, y: np.lcm(x, y),
+           INTEGERS, grad=False),
+    elementwise("logaddexp", lambda np, x, y: np.logaddexp(x, y), real, real, dtypes=WIDE),
+    elementwise("logaddexp2", lambda np, x, y: np.logaddexp2(x, y), real, real, dtypes=WIDE),
+    Sample("frexp", lambda torch, x: torch.frexp(x), [positive(6)], lambda np, x: np.frexp(x), WIDE, ("same", "int32")),
+    Sample("ldexp", lambda torch, x, y: torch.ldexp(x, y), [real(3), fixed([1, 2, 3], "int64")],
+           lambda np, x, y: np.ldexp(x, y), WIDE),
+]  # fmt: skip
+
+
+BAD = [
+    Bad("gcd", lambda torch, x: torch.gcd(x, x), [real(2)], "NotImplementedError"),
+    Bad("heaviside", lambda torch, x, y: torch.heaviside(x, y), [real(2), fixed([1.0], "float64")], "RuntimeError"),
+    Bad("frexp", lambda torch, x: torch.frexp(x), [fixed([1], "int64")], "RuntimeError"),
+    Bad("isneginf", lambda torch, x: torch.isneginf(x), [real(2)], "RuntimeError", COMPLEX[1]),
 ]  # fmt: skip

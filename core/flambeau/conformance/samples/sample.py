@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "Bad", "Input", "Sample", "distinct", "elementwise", "fixed", "index",
-    "mask", "positive", "real", "replaced", "unit",
+    "COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "WIDE", "Bad", "Input", "Sample", "bad_functional", "distinct",
+    "elementwise", "fixed", "functional", "index", "mask", "positive", "real", "replaced", "torch_function", "unit",
 ]  # fmt: skip
 
-FLOATS = ("float64", "float32", "float16")
+WIDE = ("float64", "float32")
+FLOATS = (*WIDE, "float16")
 INTEGERS = ("int64", "uint8")
 COMPLEX = ("complex128", "complex64")
 REALS = (*FLOATS, *INTEGERS)
@@ -165,6 +166,29 @@ def elementwise(name: str, reference: Callable[..., Any], *domains: Callable[...
         return find(torch, name)(*tensors)
 
     return Sample(name, call, inputs, reference, elementwise=True, **options)
+
+
+def functional(name: str, call: Callable[..., Any], reference: Callable[..., Any], *inputs: Input, **options: Any) -> Sample:
+    """A sample of `nn.functional.name`, called by `call(F, *inputs)`; without inputs, on a matrix."""
+    made_from = inputs or [real(3, 4)]
+    return Sample(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), made_from, reference, **options)
+
+
+def bad_functional(name: str, call: Callable[..., Any], *inputs: Input, error: str = "RuntimeError", values: bool = False) -> Bad:
+    """A call of `nn.functional.name` that must raise."""
+    return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs, error, values=values)
+
+
+def torch_function(
+    name: str,
+    call: Callable[..., Any],
+    reference: Callable[..., Any],
+    *inputs: Input,
+    dtypes: Sequence[str] = WIDE,
+    **options: Any,
+) -> Sample:
+    """A sample of a function of `torch`, called by `call(function, *inputs)`."""
+    return Sample(name, lambda torch, *x: call(find(torch, name), *x), inputs, reference, dtypes, method=False, **options)
 
 
 def find(module: Any, path: str) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .sample import FLOATS, NUMBERS, Bad, Sample, distinct, fixed, index, mask, real
+from .sample import FLOATS, NUMBERS, Bad, Sample, distinct, fixed, index, mask, real, torch_function
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -79,6 +80,10 @@ def _at(torch: Any, x: Any, values: Any) -> Any:
     return torch.tensor(values, device=x.device)
 
 
+def _segments(combine: Callable[..., Any], empty: float) -> Callable[..., Any]:
+    return lambda np, x, n: np.stack([combine(np, x[0:2]), np.full(x.shape[1:], empty), combine(np, x[2:5])])
+
+
 SAMPLES = [
     Sample("scatter", lambda torch, x, i, y: torch.scatter(x, 0, i, y), [real(3, 4), _PLACES, real(2, 4)], _written(_put_rows),
            NUMBERS),
@@ -114,7 +119,12 @@ SAMPLES = [
            _written(lambda np, x, y: x.__setitem__((np.arange(3), np.arange(1, 4)), y)), NUMBERS),
     Sample("as_strided_scatter", lambda torch, x, y: torch.as_strided_scatter(x, y, (2,), (4,), 1), [real(3, 4), real(2)],
            _written(lambda np, x, y: x.__setitem__((slice(0, 2), 1), y)), NUMBERS, layouts=False),
+    *(torch_function("segment_reduce", lambda f, x, n, how=how, start=start: f(x, how, lengths=n, initial=start),
+          _segments(combine, start), distinct(5, 2), fixed([2, 0, 3], "int64")) for how, start, combine in (
+        ("sum", 0.0, lambda np, x: x.sum(0)), ("prod", 1.0, lambda np, x: x.prod(0)), ("max", -9.0, lambda np, x: x.max(0)),
+        ("min", 9.0, lambda np, x: x.min(0)), ("mean", 0.0, lambda np, x: x.mean(0)))),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("scatter", lambda torch, x, i: torch.scatter(x, 0, i, x), [real(3, 4), fixed([[5]], "int64")], "RuntimeError"),

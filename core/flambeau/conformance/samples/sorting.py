@@ -60,7 +60,8 @@ SAMPLES = [
            lambda np, x: (np.array([2, 1]), np.array([2, 3])), REALS, _BOTH, grad=False),
     Sample("nanmedian", lambda torch, x: torch.nanmedian(x, 0), [distinct(3, 4)], lambda np, x: _at_rank(np, x, 1, 0), FLOATS,
            _BOTH),
-    _running("cummax", "maximum"), _running("cummin", "minimum"),
+    _running("cummax", "maximum"),
+    _running("cummin", "minimum"),
     *(Sample("searchsorted", lambda torch, x, v, right=right: torch.searchsorted(x, v, right=right),
              [fixed([1, 3, 3, 5]), fixed([[0, 3], [4, 9]])],
              lambda np, x, v, right=right: np.searchsorted(x, v, "right" if right else "left"), _TYPES, "int64", grad=False)
@@ -78,6 +79,7 @@ SAMPLES = [
            lambda np, x, y: np.isin(x, y),
            REALS, "bool", grad=False),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("sort", lambda torch, x: torch.sort(x, 2), [real(2, 3)], "IndexError"),

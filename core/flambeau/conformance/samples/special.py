@@ -1,15 +1,17 @@
-"""Special functions: Bessel functions and zeta compared with tables, polynomials with their recurrences."""
+"""Gamma, Bessel and error functions, and orthogonal polynomials."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
-from .sample import Sample, find, fixed, real, unit
+from .pointwise import float_elementwise
+from .sample import WIDE, Bad, Input, Sample, elementwise, find, fixed, positive, real, torch_function, unit
 
-__all__ = ["SAMPLES"]
+__all__ = ["BAD", "SAMPLES"]
 
-_WIDE = ("float64", "float32")
 _PLACES = [0.3, 0.75, 1.0, 2.5, 6.0]
 _TABLE = {
     "airy_ai": ([-2.0, -0.5, 0.0, 0.5, 2.0],
@@ -43,7 +45,7 @@ def _of_table(name: str, *values: list[float], expected: list[float]) -> Sample:
         lambda torch, *x: find(torch, name)(*x),
         [fixed(v) for v in values],
         lambda np, *x: np.array(expected),
-        _WIDE,
+        WIDE,
         grad=False,
     )
 
@@ -83,13 +85,49 @@ _POLYNOMIALS = {
 
 def _polynomial(name: str, formula: Callable[..., Any]) -> Sample:
     return Sample(
-        f"special.{name}", lambda torch, x: find(torch, f"special.{name}")(x, 4), [unit(2, 3)], formula, _WIDE, grad=False
+        f"special.{name}", lambda torch, x: find(torch, f"special.{name}")(x, 4), [unit(2, 3)], formula, WIDE, grad=False
     )
 
 
-def _softmax(np: Any, x: Any) -> Any:
-    exps = np.exp(x - x.max(1, keepdims=True))
-    return exps / exps.sum(1, keepdims=True)
+def _each(function: Callable[[float], float]) -> Callable[..., Any]:
+    """A Python function of one number as a reference for arrays."""
+    return lambda np, x: np.vectorize(function, otypes=[float])(x)
+
+
+def _inside(*shape: int) -> Input:
+    """Random values between 0.05 and 0.95."""
+    return Input(shape, 0.05, 0.95)
+
+
+def _phi(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def _bessel(order: int) -> Callable[..., Any]:
+    """Bessel's integral, by the trapezoidal rule, which is exact to rounding for a periodic function."""
+
+    def formula(np: Any, x: Any) -> Any:
+        angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
+        return np.mean(np.cos(order * angle - x[..., None] * np.sin(angle)), -1)
+
+    return formula
+
+
+def _modified(order: int, scaled: bool) -> Callable[..., Any]:
+    def formula(np: Any, x: Any) -> Any:
+        angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
+        mean = np.mean(np.exp(x[..., None] * np.cos(angle)) * np.cos(order * angle), -1)
+        return mean * np.exp(-np.abs(x)) if scaled else mean
+
+    return formula
+
+
+def _legendre(np: Any, x: Any) -> Any:
+    return (5 * x**3 - 3 * x) / 2
+
+
+def _erf(np: Any, x: Any) -> Any:
+    return np.vectorize(math.erf, otypes=[float])(x)
 
 
 SAMPLES = [
@@ -101,10 +139,51 @@ SAMPLES = [
     _of_table("special.zeta", [1.5, 2.0, 3.5, 6.0], [0.5, 1.0, 2.5, 0.25],
               expected=[4.776537947554833, 1.644934066848226, 0.06517125158965971, 4096.270948064011]),
     Sample("special.multigammaln", lambda torch, x: torch.special.multigammaln(x, 3), [fixed([1.5, 2.5, 4.0])],
-           lambda np, x: np.array([2.168677534063555, 1.880995461611774, 5.402975080909175]), _WIDE),
+           lambda np, x: np.array([2.168677534063555, 1.880995461611774, 5.402975080909175]), WIDE),
     *(_polynomial(name, _recurrence(*rules)) for name, rules in _POLYNOMIALS.items()),
-    *(Sample(name, lambda torch, x, name=name: find(torch, name)(x, 1), [real(3, 4)], _softmax, (*_WIDE, "float16"))
-      for name in ("softmax", "special.softmax")),
-    *(Sample(name, lambda torch, x, name=name: find(torch, name)(x, 1), [real(3, 4)], lambda np, x: np.log(_softmax(np, x)),
-             (*_WIDE, "float16")) for name in ("log_softmax", "special.log_softmax")),
+    elementwise("xlogy", lambda np, x, y: x * np.log(y), real, positive),
+    elementwise("special.xlog1py", lambda np, x, y: x * np.log1p(y), real, positive),
+    elementwise("logit", lambda np, x: np.log(x / (1 - x)), _inside),
+    Sample("logit", lambda torch, x: torch.logit(x, 0.2), [_inside(8)],
+           lambda np, x: np.log((y := np.clip(x, 0.2, 0.8)) / (1 - y)), WIDE,
+           method=False, inplace=False),
+    elementwise("lgamma", _each(math.lgamma), positive, dtypes=WIDE),
+    elementwise("special.gammaln", _each(math.lgamma), positive, dtypes=WIDE),
+    elementwise("erfinv", _each(lambda x: NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)), unit, dtypes=WIDE, atol=1e-9),
+    elementwise("special.erfcx", _each(lambda x: math.exp(x * x) * math.erfc(x)), real, dtypes=WIDE),
+    elementwise("special.ndtr", _each(_phi), real, dtypes=WIDE),
+    elementwise("special.log_ndtr", _each(lambda x: math.log(_phi(x))), real, dtypes=WIDE),
+    elementwise("special.ndtri", _each(NormalDist().inv_cdf), _inside, dtypes=WIDE),
+    elementwise("special.entr", lambda np, x: -x * np.log(x), positive, dtypes=WIDE),
+    elementwise("i0", _modified(0, False), real, dtypes=WIDE),
+    elementwise("special.i0e", _modified(0, True), positive, dtypes=WIDE),
+    elementwise("special.i1", _modified(1, False), real, dtypes=WIDE),
+    elementwise("special.i1e", _modified(1, True), positive, dtypes=WIDE),
+    elementwise("special.bessel_j0", _bessel(0), real, dtypes=WIDE, grad=False),
+    elementwise("special.bessel_j1", _bessel(1), real, dtypes=WIDE, grad=False),
+    elementwise("special.spherical_bessel_j0", lambda np, x: np.sin(x) / x, positive, dtypes=WIDE, grad=False),
+    elementwise("igammac", lambda np, a, x: np.exp(-x) * (1 + a * 0), lambda *shape: Input(shape, 1.0, 1.0), positive,
+           dtypes=WIDE, grad=False),
+    Sample("polygamma", lambda torch, x: torch.polygamma(1, x), [fixed([1.0, 0.5])],
+           lambda np, x: np.asarray([np.pi**2 / 6, np.pi**2 / 2]),
+           WIDE, method=False, inplace=False),
+    Sample("digamma", lambda torch, x: torch.digamma(x), [fixed([1.0, 0.5])],
+           lambda np, x: -np.euler_gamma - np.asarray([0, 2 * np.log(2)]), WIDE),
+    Sample("mvlgamma", lambda torch, x: torch.mvlgamma(x, 2), [Input((4,), 1.0, 4.0)],
+           lambda np, x: 0.5 * np.log(np.pi) + np.vectorize(math.lgamma)(x) + np.vectorize(math.lgamma)(x - 0.5), WIDE),
+    Sample("special.legendre_polynomial_p", lambda torch, x: torch.special.legendre_polynomial_p(x, 3), [unit(4)], _legendre,
+           WIDE, grad=False),
+    Sample("special.chebyshev_polynomial_t", lambda torch, x: torch.special.chebyshev_polynomial_t(x, 5), [unit(4)],
+           lambda np, x: np.cos(5 * np.arccos(x)), WIDE, grad=False),
+    torch_function("igamma", lambda f, a, x: f(a, x), lambda np, a, x: 1 - np.exp(-x), fixed([1.0, 1.0]), positive(2),
+        grad=False),
+    torch_function("igammac", lambda f, a, x: f(a, x), lambda np, a, x: np.exp(-x), fixed([1.0, 1.0]), positive(2), grad=False),
+    float_elementwise("erf", _erf, complexes=False),
+    float_elementwise("erfc", lambda np, x: 1 - _erf(np, x), complexes=False),
+]  # fmt: skip
+
+
+BAD = [
+    Bad("polygamma", lambda torch, x: torch.polygamma(-1, x), [real(2)], "RuntimeError"),
+    Bad("mvlgamma", lambda torch, x: torch.mvlgamma(x, 0), [real(2)], "RuntimeError"),
 ]  # fmt: skip

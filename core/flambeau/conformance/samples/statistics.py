@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .reductions import over
 from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Bad, Sample, distinct, fixed, real, unit
 
 __all__ = ["BAD", "SAMPLES"]
@@ -20,18 +19,6 @@ def _quantile(name: str, interpolation: str) -> Sample:
         lambda np, x, q: getattr(np, name)(x, q, 1, method=interpolation),
         _DOUBLE,
     )
-
-
-def _norm(p: Any, axis: Any = None) -> Sample:
-    def expected(np: Any, x: Any) -> Any:
-        return np.linalg.norm(x.reshape(-1) if axis is None else x, p, axis)
-
-    return Sample("norm", lambda torch, x: torch.norm(x, p, axis), [real(3, 4)], expected, (*FLOATS, *COMPLEX), "real", grad=True)
-
-
-def _renormed(np: Any, x: Any) -> Any:
-    norms = np.sqrt((x * x).sum((0, 2), keepdims=True))
-    return np.where(norms > 1, x / norms, x)
 
 
 SAMPLES = [
@@ -67,10 +54,6 @@ SAMPLES = [
     Sample("quantile", lambda torch, x: torch.quantile(x, 0.3), [distinct(3, 4)], lambda np, x: np.quantile(x, 0.3), _DOUBLE),
     Sample("cov", lambda torch, x: torch.cov(x), [real(3, 5)], lambda np, x: np.cov(x)),
     Sample("corrcoef", lambda torch, x: torch.corrcoef(x), [real(3, 5)], lambda np, x: np.corrcoef(x)),
-    _norm(2), _norm(1), _norm(3), _norm(float("inf")), _norm(2, 1), _norm(1, 0),
-    Sample("dist", lambda torch, x, y: torch.dist(x, y, 3), [real(3), real(3)],
-           lambda np, x, y: (abs(x - y) ** 3).sum() ** (1 / 3)),
-    Sample("renorm", lambda torch, x: torch.renorm(x, 2, 1, 1.0), [real(2, 3, 2)], _renormed, atol=2e-7),
     Sample("diff", lambda torch, x: torch.diff(x), [real(2, 4)], lambda np, x: np.diff(x), (*FLOATS, "int64", *COMPLEX)),
     Sample("diff", lambda torch, x, y: torch.diff(x, 2, 0, prepend=y), [real(3, 2), real(1, 2)],
            lambda np, x, y: np.diff(x, 2, 0, y)),
@@ -86,7 +69,12 @@ SAMPLES = [
            COMPLEX),
     Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 0), [fixed([0.0, 900.0, -900.0])],
            lambda np, x: np.logaddexp.accumulate(x), _DOUBLE),
+    Sample("argwhere", lambda torch, x: torch.argwhere(x), [real(2, 3, low=-1, high=1)], lambda np, x: np.argwhere(x), NUMBERS,
+           "int64", grad=False, vmap=False),
+    *over("nansum", "nansum"),
+    *over("nanmean", "nanmean", empty=False),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("bincount", lambda torch, x: torch.bincount(x), [fixed([-1], "int64")], "RuntimeError"),
@@ -95,5 +83,4 @@ BAD = [
     Bad("quantile", lambda torch, x: torch.quantile(x, 1.5), [real(3)], "RuntimeError"),
     Bad("quantile", lambda torch, x: torch.quantile(x, 0.5), [fixed([1, 2], "int64")], "RuntimeError"),
     Bad("cov", lambda torch, x: torch.cov(x), [real(2, 2, 2)], "RuntimeError"),
-    Bad("renorm", lambda torch, x: torch.renorm(x, 2, 0, 1.0), [real(3)], "RuntimeError"),
 ]  # fmt: skip

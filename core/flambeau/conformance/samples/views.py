@@ -4,80 +4,77 @@ from __future__ import annotations
 
 from typing import Any
 
+from .conversion import method
 from .sample import NUMBERS, Bad, Input, Sample, fixed, real
 
-__all__ = ["BAD", "SAMPLES"]
+__all__ = ["BAD", "SAMPLES", "view"]
 
 
-def _view(name: str, call: Any, formula: Any, *inputs: Input, **options: Any) -> Sample:
+def view(name: str, call: Any, formula: Any, *inputs: Input, **options: Any) -> Sample:
     return Sample(name, call, inputs or [real(2, 3, 4)], formula, (*NUMBERS, "bool"), view=True, inplace=False, **options)
 
 
 SAMPLES = [
-    _view("Tensor.view", lambda torch, x: torch.Tensor.view(x, 6, -1), lambda np, x: x.reshape(6, 4), layouts=False),
-    _view("Tensor.view", lambda torch, x: torch.Tensor.view(x, (2, 0)), lambda np, x: x.reshape(2, 0), real(0, 3)),
-    _view("Tensor.view", lambda torch, x: torch.Tensor.view(x, -1), lambda np, x: x.reshape(1), real()),
-    _view("reshape", lambda torch, x: torch.reshape(x, (4, -1)), lambda np, x: x.reshape(4, 6)),
-    _view("Tensor.reshape", lambda torch, x: torch.Tensor.reshape(x, 2, 12), lambda np, x: x.reshape(2, 12)),
+    view("Tensor.view", lambda torch, x: torch.Tensor.view(x, 6, -1), lambda np, x: x.reshape(6, 4), layouts=False),
+    view("Tensor.view", lambda torch, x: torch.Tensor.view(x, (2, 0)), lambda np, x: x.reshape(2, 0), real(0, 3)),
+    view("Tensor.view", lambda torch, x: torch.Tensor.view(x, -1), lambda np, x: x.reshape(1), real()),
+    view("reshape", lambda torch, x: torch.reshape(x, (4, -1)), lambda np, x: x.reshape(4, 6)),
+    view("Tensor.reshape", lambda torch, x: torch.Tensor.reshape(x, 2, 12), lambda np, x: x.reshape(2, 12)),
     Sample("reshape", lambda torch, x: torch.reshape(x.transpose(0, 1), (6,)), [real(2, 3)], lambda np, x: x.T.reshape(6),
            NUMBERS),
-    _view("Tensor.view_as", lambda torch, x: torch.Tensor.view_as(x, x[0].expand(2, 3, 4)), lambda np, x: x),
-    _view("Tensor.reshape_as", lambda torch, x: torch.Tensor.reshape_as(x, torch.empty(24)), lambda np, x: x.reshape(24)),
-    _view("Tensor.expand", lambda torch, x: torch.Tensor.expand(x, 4, -1, 2), lambda np, x: np.broadcast_to(x, (4, 3, 2)),
+    view("Tensor.view_as", lambda torch, x: torch.Tensor.view_as(x, x[0].expand(2, 3, 4)), lambda np, x: x),
+    view("Tensor.reshape_as", lambda torch, x: torch.Tensor.reshape_as(x, torch.empty(24)), lambda np, x: x.reshape(24)),
+    view("Tensor.expand", lambda torch, x: torch.Tensor.expand(x, 4, -1, 2), lambda np, x: np.broadcast_to(x, (4, 3, 2)),
           real(3, 1),
           ),
-    _view("Tensor.expand_as", lambda torch, x: torch.Tensor.expand_as(x, torch.empty(2, 3)),
+    view("Tensor.expand_as", lambda torch, x: torch.Tensor.expand_as(x, torch.empty(2, 3)),
           lambda np, x: np.broadcast_to(x, (2, 3)), real(3)),
-    _view("broadcast_to", lambda torch, x: torch.broadcast_to(x, (2, 3)), lambda np, x: np.broadcast_to(x, (2, 3)), real(2, 1)),
+    view("broadcast_to", lambda torch, x: torch.broadcast_to(x, (2, 3)), lambda np, x: np.broadcast_to(x, (2, 3)), real(2, 1)),
     Sample("broadcast_tensors", lambda torch, x, y: torch.broadcast_tensors(x, y), [real(3, 1), real(2)],
            lambda np, x, y: np.broadcast_arrays(x, y)),
-    _view("squeeze", lambda torch, x: torch.squeeze(x), lambda np, x: x.squeeze(), real(1, 3, 1)),
-    _view("squeeze", lambda torch, x: torch.squeeze(x, -1), lambda np, x: x.squeeze(-1), real(1, 3, 1)),
-    _view("squeeze", lambda torch, x: torch.squeeze(x, 1), lambda np, x: x, real(1, 3, 1)),
-    _view("squeeze", lambda torch, x: torch.squeeze(x, (0, 2)), lambda np, x: x.squeeze(), real(1, 3, 1)),
-    _view("unsqueeze", lambda torch, x: torch.unsqueeze(x, 1), lambda np, x: x[:, None]),
-    _view("unsqueeze", lambda torch, x: torch.unsqueeze(x, -1), lambda np, x: x[..., None], real()),
-    _view("flatten", lambda torch, x: torch.flatten(x), lambda np, x: x.reshape(-1)),
-    _view("flatten", lambda torch, x: torch.flatten(x, 1), lambda np, x: x.reshape(2, 12)),
-    _view("flatten", lambda torch, x: torch.flatten(x), lambda np, x: x.reshape(1), real()),
-    _view("unflatten", lambda torch, x: torch.unflatten(x, -1, (2, -1)), lambda np, x: x.reshape(2, 3, 2, 2)),
-    _view("ravel", lambda torch, x: torch.ravel(x), lambda np, x: x.reshape(-1)),
-    _view("permute", lambda torch, x: torch.permute(x, (2, 0, -2)), lambda np, x: x.transpose(2, 0, 1)),
-    *(_view(name, lambda torch, x, name=name: getattr(torch, name)(x, 0, -1), lambda np, x: x.swapaxes(0, -1))
+    view("squeeze", lambda torch, x: torch.squeeze(x), lambda np, x: x.squeeze(), real(1, 3, 1)),
+    view("squeeze", lambda torch, x: torch.squeeze(x, -1), lambda np, x: x.squeeze(-1), real(1, 3, 1)),
+    view("squeeze", lambda torch, x: torch.squeeze(x, 1), lambda np, x: x, real(1, 3, 1)),
+    view("squeeze", lambda torch, x: torch.squeeze(x, (0, 2)), lambda np, x: x.squeeze(), real(1, 3, 1)),
+    view("unsqueeze", lambda torch, x: torch.unsqueeze(x, 1), lambda np, x: x[:, None]),
+    view("unsqueeze", lambda torch, x: torch.unsqueeze(x, -1), lambda np, x: x[..., None], real()),
+    view("flatten", lambda torch, x: torch.flatten(x), lambda np, x: x.reshape(-1)),
+    view("flatten", lambda torch, x: torch.flatten(x, 1), lambda np, x: x.reshape(2, 12)),
+    view("flatten", lambda torch, x: torch.flatten(x), lambda np, x: x.reshape(1), real()),
+    view("unflatten", lambda torch, x: torch.unflatten(x, -1, (2, -1)), lambda np, x: x.reshape(2, 3, 2, 2)),
+    view("ravel", lambda torch, x: torch.ravel(x), lambda np, x: x.reshape(-1)),
+    view("permute", lambda torch, x: torch.permute(x, (2, 0, -2)), lambda np, x: x.transpose(2, 0, 1)),
+    *(view(name, lambda torch, x, name=name: getattr(torch, name)(x, 0, -1), lambda np, x: x.swapaxes(0, -1))
       for name in ("transpose", "swapaxes", "swapdims")),
-    _view("t", lambda torch, x: torch.t(x), lambda np, x: x.T, real(2, 3)),
-    _view("t", lambda torch, x: torch.t(x), lambda np, x: x, real(3)),
+    view("t", lambda torch, x: torch.t(x), lambda np, x: x.T, real(2, 3)),
+    view("t", lambda torch, x: torch.t(x), lambda np, x: x, real(3)),
     Sample("adjoint", lambda torch, x: torch.adjoint(x), [real(2, 3)], lambda np, x: x.conj().T, NUMBERS),
-    *(_view(name, lambda torch, x, name=name: getattr(torch, name)(x, (0, 1), (1, 2)),
+    *(view(name, lambda torch, x, name=name: getattr(torch, name)(x, (0, 1), (1, 2)),
             lambda np, x: np.moveaxis(x, (0, 1), (1, 2)))
       for name in ("movedim", "moveaxis")),
-    _view("select", lambda torch, x: torch.select(x, 1, -1), lambda np, x: x[:, -1]),
-    _view("narrow", lambda torch, x: torch.narrow(x, 2, 1, 2), lambda np, x: x[:, :, 1:3]),
+    view("select", lambda torch, x: torch.select(x, 1, -1), lambda np, x: x[:, -1]),
+    view("narrow", lambda torch, x: torch.narrow(x, 2, 1, 2), lambda np, x: x[:, :, 1:3]),
     Sample("narrow_copy", lambda torch, x: torch.narrow_copy(x, 2, 1, 2), [real(2, 3, 4)], lambda np, x: x[:, :, 1:3]),
-    _view("split", lambda torch, x: torch.split(x, 2, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
-    _view("split", lambda torch, x: torch.split(x, [1, 0, 3], -1), lambda np, x: [x[..., :1], x[..., 1:1], x[..., 1:]]),
-    _view("split_with_sizes", lambda torch, x: torch.split_with_sizes(x, [1, 2], 1), lambda np, x: [x[:, :1], x[:, 1:]]),
+    view("split", lambda torch, x: torch.split(x, 2, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
+    view("split", lambda torch, x: torch.split(x, [1, 0, 3], -1), lambda np, x: [x[..., :1], x[..., 1:1], x[..., 1:]]),
+    view("split_with_sizes", lambda torch, x: torch.split_with_sizes(x, [1, 2], 1), lambda np, x: [x[:, :1], x[:, 1:]]),
     Sample("unsafe_split_with_sizes", lambda torch, x: torch.unsafe_split_with_sizes(x, [1, 2], 1), [real(2, 3)],
            lambda np, x: [x[:, :1], x[:, 1:]]),
-    _view("chunk", lambda torch, x: torch.chunk(x, 3, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
-    _view("unbind", lambda torch, x: torch.unbind(x, 1), lambda np, x: list(x.swapaxes(0, 1))),
-    _view("diagonal", lambda torch, x: torch.diagonal(x, 1, 0, 2), lambda np, x: x.diagonal(1, 0, 2), real(3, 2, 4)),
-    _view("diagonal", lambda torch, x: torch.diagonal(x, -2), lambda np, x: x.diagonal(-2), real(3, 4)),
-    _view("as_strided", lambda torch, x: torch.as_strided(x, (2, 2), (1, 3), 1), lambda np, x: x.reshape(-1)[[[1, 4], [2, 5]]],
-          real(2, 3, 4), layouts=False),
-    _view("as_strided", lambda torch, x: torch.as_strided(x[1].expand(2, 3), (2, 2), (0, 1)),
-          lambda np, x: x[[[1, 1]] * 2, [[0, 1]] * 2], real(2, 3), layouts=False),
-    _view("Tensor.unfold", lambda torch, x: torch.Tensor.unfold(x, 1, 2, 1),
+    view("chunk", lambda torch, x: torch.chunk(x, 3, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
+    view("unbind", lambda torch, x: torch.unbind(x, 1), lambda np, x: list(x.swapaxes(0, 1))),
+    view("diagonal", lambda torch, x: torch.diagonal(x, 1, 0, 2), lambda np, x: x.diagonal(1, 0, 2), real(3, 2, 4)),
+    view("diagonal", lambda torch, x: torch.diagonal(x, -2), lambda np, x: x.diagonal(-2), real(3, 4)),
+    view("Tensor.unfold", lambda torch, x: torch.Tensor.unfold(x, 1, 2, 1),
           lambda np, x: np.lib.stride_tricks.sliding_window_view(x, 2, 1), real(2, 4)),
     *(Sample(name, lambda torch, x, name=name, k=k: getattr(torch, name)(x, k), [real(2, 3, 4)],
              lambda np, x, name=name, k=k: getattr(np, name)(x, k), NUMBERS) for name in ("tril", "triu") for k in (-1, 0, 2)),
     Sample("Tensor.sum_to_size", lambda torch, x: torch.Tensor.sum_to_size(x, 1, 4), [real(2, 3, 4)],
            lambda np, x: x.sum((0, 1))[None]),
-    _view("Tensor.__getitem__", lambda torch, x: torch.Tensor.__getitem__(x, 1), lambda np, x: x[1]),
-    _view("Tensor.__getitem__", lambda torch, x: torch.Tensor.__getitem__(x, (slice(None), slice(0, 3, 2), None, -1)),
-          lambda np, x: x[:, 0:3:2, None, -1]),
-    _view("Tensor.__getitem__", lambda torch, x: torch.Tensor.__getitem__(x, (..., slice(1, 3))), lambda np, x: x[..., 1:3]),
+    method("resize_", lambda np, x: x.reshape(3, 2), (3, 2), grad=False,
+            vmap=False, layouts=False),
+    method("resize_as_", lambda np, x, y: x.reshape(6), inputs=(fixed([0] * 6),), grad=False, vmap=False, layouts=False),
 ]  # fmt: skip
+
 
 BAD = [
     Bad("Tensor.view", lambda torch, x: x.view(4), [real(2, 3)], "RuntimeError"),
@@ -91,5 +88,4 @@ BAD = [
     Bad("t", lambda torch, x: torch.t(x), [real(2, 3, 4)], "RuntimeError"),
     Bad("select", lambda torch, x: torch.select(x, 0, 5), [real(2, 3)], "IndexError"),
     Bad("diagonal", lambda torch, x: torch.diagonal(x), [fixed([1.0])], "IndexError"),
-    Bad("as_strided", lambda torch, x: torch.as_strided(x, (9,), (1,)), [real(2, 3)], "RuntimeError"),
 ]  # fmt: skip

@@ -9,12 +9,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .sample import COMPLEX, Bad, Sample, find, real
+from .sample import COMPLEX, FLOATS, WIDE, Bad, Sample, find, real, torch_function
 
-__all__ = ["BAD", "SAMPLES"]
+__all__ = ["BAD", "SAMPLES", "TYPES", "bad_call"]
 
-_REAL = ("float64", "float32")
-_TYPES = (*_REAL, *COMPLEX)
+TYPES = (*WIDE, *COMPLEX)
 _INF = float("inf")
 
 
@@ -53,7 +52,7 @@ def _of(
     prepare: Callable[..., Any] | None = None,
     finish: Callable[..., Any] | None = None,
     args: tuple[Any, ...] = (),
-    dtypes: Any = _TYPES,
+    dtypes: Any = TYPES,
     atol: float = 1e-5,
     options: dict[str, Any] | None = None,
     result: Any = "same",
@@ -157,7 +156,7 @@ def _with_factor(of: str, name: str, reference: Any, *shapes: tuple[int, ...], p
         return find(torch, name)(b, *(factors if isinstance(factors, tuple) else (factors,)), **options)
 
     return Sample(
-        name, call, [real(*shape) for shape in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), _TYPES, atol=1e-5
+        name, call, [real(*shape) for shape in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), TYPES, atol=1e-5
     )
 
 
@@ -188,15 +187,15 @@ _DECOMPOSITIONS = [
     *(_of(name, lambda np, a: sum(_lu(np, a)[1:]) - np.eye(3), (2, 3, 3), finish=lambda torch, out: out[0])
       for name in ("lu", "linalg.lu_factor", "linalg.lu_factor_ex")),
     Sample("lu_unpack", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), [real(2, 3, 4)], lambda np, a: _lu(np, a),
-           _TYPES,
+           TYPES,
            atol=1e-5, method=False),
     Sample("linalg.ldl_factor", lambda torch, a: torch.linalg.ldl_factor(_positive(torch, a))[0].diagonal(0, -2, -1).prod(-1),
-           [real(2, 3, 3)], lambda np, a: np.linalg.det(_positive(np, a)), _REAL, grad=False, atol=1e-5),
+           [real(2, 3, 3)], lambda np, a: np.linalg.det(_positive(np, a)), WIDE, grad=False, atol=1e-5),
     Sample("linalg.ldl_factor_ex", lambda torch, a: torch.linalg.ldl_factor_ex(_positive(torch, a))[0].diagonal(0, -2,
            -1).prod(-1),
-           [real(2, 3, 3)], lambda np, a: np.linalg.det(_positive(np, a)), _REAL, grad=False, atol=1e-5),
+           [real(2, 3, 3)], lambda np, a: np.linalg.det(_positive(np, a)), WIDE, grad=False, atol=1e-5),
     Sample("linalg.ldl_solve", lambda torch, a, b: torch.linalg.ldl_solve(*torch.linalg.ldl_factor(_positive(torch, a)), b),
-           [real(2, 3, 3), real(3, 2)], lambda np, a, b: np.linalg.solve(_positive(np, a), b + 0 * a[:, :, :2]), _REAL,
+           [real(2, 3, 3), real(3, 2)], lambda np, a, b: np.linalg.solve(_positive(np, a), b + 0 * a[:, :, :2]), WIDE,
                grad=False,
            atol=1e-5),
     _of("geqrf", lambda np, a: abs(np.linalg.qr(a)[1]), (2, 4, 3), finish=lambda torch, out: out[0].triu()[..., :3, :].abs(),
@@ -205,14 +204,13 @@ _DECOMPOSITIONS = [
     _of("ormqr", lambda np, a, tau, b: _reflectors(np, np.pad(a, ((0, 0), (0, 1))), np.pad(tau, (0, 1))) @ b, (4, 3), (3,),
         (4, 2),
         grad=False),
-    _of("svd_lowrank", lambda np, a: np.linalg.svd(a)[1], (5, 3), args=(3,), finish=lambda torch, out: out[1], dtypes=_REAL,
+    _of("svd_lowrank", lambda np, a: np.linalg.svd(a)[1], (5, 3), args=(3,), finish=lambda torch, out: out[1], dtypes=WIDE,
         grad=False, vmap=False),
     _of("pca_lowrank", lambda np, a: np.linalg.svd(a - a.mean(0))[1], (5, 3), args=(3,), finish=lambda torch, out: out[1],
-        dtypes=_REAL, grad=False, vmap=False),
+        dtypes=WIDE, grad=False, vmap=False),
     _of("lobpcg", lambda np, a: np.linalg.eigvalsh(a)[:-3:-1], (7, 7), prepare=_hermitian, options={"k": 2, "niter": 100},
         finish=lambda torch, out: out[0], dtypes=("float64",), grad=False, atol=1e-4),
 ]  # fmt: skip
-
 _SOLUTIONS = [
     *(_of(name, lambda np, a: np.linalg.inv(a), (2, 3, 3), prepare=_regular) for name in ("inverse", "linalg.inv")),
     _of("linalg.inv_ex", lambda np, a: (np.linalg.inv(a), np.zeros(2)), (2, 3, 3), prepare=_regular, result=("same", "int32")),
@@ -234,18 +232,18 @@ _SOLUTIONS = [
     _of("linalg.solve_triangular", lambda np, a, b: np.linalg.solve(np.tril(a, -1) + np.eye(3), b), (3, 3), (3, 2),
         options={"upper": False, "unitriangular": True}, atol=1e-4),
     Sample("triangular_solve", lambda torch, b, a: torch.triangular_solve(b, _regular(torch, a), upper=False, transpose=True)[0],
-           [real(3, 2), real(3, 3)], lambda np, b, a: np.linalg.solve(np.tril(_regular(np, a)).T, b), _TYPES, atol=1e-5),
+           [real(3, 2), real(3, 3)], lambda np, b, a: np.linalg.solve(np.tril(_regular(np, a)).T, b), TYPES, atol=1e-5),
     _with_factor("linalg.cholesky", "cholesky_solve", lambda np, b, a: np.linalg.solve(a, b + 0 * a[..., :2]), (3, 2), (2, 3, 3),
                  prepare=_positive),
     Sample("cholesky_inverse", lambda torch, a: torch.cholesky_inverse(torch.linalg.cholesky(_positive(torch, a))),
            [real(2, 3, 3)],
-           lambda np, a: np.linalg.inv(_positive(np, a)), _TYPES, atol=1e-5),
+           lambda np, a: np.linalg.inv(_positive(np, a)), TYPES, atol=1e-5),
     _with_factor("linalg.lu_factor", "lu_solve", lambda np, b, a: np.linalg.solve(a, b), (3, 2), (3, 3)),
     Sample("linalg.lu_solve", lambda torch, a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(_regular(torch, a)), b),
-           [real(2, 3, 3), real(3, 2)], lambda np, a, b: np.linalg.solve(_regular(np, a), b + 0 * a[..., :2]), _TYPES, atol=1e-5),
+           [real(2, 3, 3), real(3, 2)], lambda np, a, b: np.linalg.solve(_regular(np, a), b + 0 * a[..., :2]), TYPES, atol=1e-5),
     Sample("linalg.lu_solve",
            lambda torch, a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(_regular(torch, a)), b, left=False, adjoint=True),
-           [real(3, 3), real(2, 3)], lambda np, a, b: b @ _adjoint(np, np.linalg.inv(_regular(np, a))), _TYPES, atol=1e-5),
+           [real(3, 3), real(2, 3)], lambda np, a, b: b @ _adjoint(np, np.linalg.inv(_regular(np, a))), TYPES, atol=1e-5),
     *(_of(name, _pinv, (4, 3), atol=1e-4) for name in ("pinverse", "linalg.pinv")),
     _of("linalg.pinv", _pinv, (2, 3, 4), atol=1e-4),
     _of("linalg.pinv", lambda np, a: np.linalg.pinv(a, hermitian=True), (3, 3), prepare=_hermitian, options={"hermitian": True},
@@ -258,7 +256,6 @@ _SOLUTIONS = [
     _of("linalg.tensorsolve", lambda np, a, b: np.linalg.tensorsolve(a, b, axes=(0,)), (4, 2, 2), (2, 2), options={"dims": (0,)},
         atol=1e-4),
 ]  # fmt: skip
-
 _NORMS = [
     *(_of("linalg.matrix_norm", _matrix_norm(p), (2, 3, 4), args=(p,), result="real") for p in ("fro", "nuc", 1, -1, 2, -2, _INF,
           -_INF)),
@@ -276,12 +273,6 @@ _NORMS = [
         grad=False),
     _of("linalg.matrix_rank", lambda np, a: np.linalg.matrix_rank(a, 1.5), (2, 4, 3), args=(1.5,), result="int64", grad=False),
 ]  # fmt: skip
-
-_EQUATIONS: dict[str, list[tuple[int, ...]]] = {
-    "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ii": [(3, 3)], "ii->i": [(3, 3)], "ij->": [(2, 3)],
-    "i,j->ij": [(3,), (2,)], "...ij,...jk->...ik": [(2, 3, 4), (4, 5)], "bn,anm,bm->ba": [(2, 5), (3, 5, 4), (2, 4)],
-    "iij,jk->ik": [(2, 2, 3), (3, 2)], "ij,kl,mn->": [(2, 3), (3, 2), (2, 2)], "Ab,b->A": [(2, 3), (3,)], ",i->i": [(), (3,)],
-}  # fmt: skip
 _PRODUCTS = [
     *(_of(name, lambda np, a: _exp(np, a), (2, 3, 3), atol=1e-4) for name in ("matrix_exp", "linalg.matrix_exp")),
     *(_of(name, lambda np, a: np.linalg.matrix_power(a, 3), (2, 3, 3), args=(3,), atol=1e-4)
@@ -289,9 +280,9 @@ _PRODUCTS = [
     _of("linalg.matrix_power", lambda np, a: np.linalg.matrix_power(a, -2), (3, 3), args=(-2,), prepare=_regular),
     _of("linalg.matrix_power", lambda np, a: np.eye(3) + 0 * a, (2, 3, 3), args=(0,)),
     Sample("linalg.multi_dot", lambda torch, *x: torch.linalg.multi_dot(x), [real(2, 3), real(3, 4), real(4)],
-           lambda np, *x: np.linalg.multi_dot(x), _TYPES, atol=1e-4),
+           lambda np, *x: np.linalg.multi_dot(x), TYPES, atol=1e-4),
     Sample("chain_matmul", lambda torch, *x: torch.chain_matmul(*x), [real(2, 3), real(3, 4), real(4, 2)],
-           lambda np, *x: np.linalg.multi_dot(x), _TYPES, atol=1e-4),
+           lambda np, *x: np.linalg.multi_dot(x), TYPES, atol=1e-4),
     _of("linalg.vander", lambda np, a: np.stack([a**n for n in range(4)], -1), (2, 3), options={"N": 4}, atol=1e-4),
     _of("linalg.cross", lambda np, a, b: np.cross(a, b), (2, 3), (1, 3)),
     _of("cross", lambda np, a, b: np.cross(a, b, axis=0), (3, 2), (3, 2), args=(0,)),
@@ -302,13 +293,7 @@ _PRODUCTS = [
     _of("tensordot", lambda np, a, b: np.tensordot(a, b, 1), (2, 3), (3, 4), args=(1,)),
     _of("inner", lambda np, a, b: np.inner(a, b), (2, 3), (4, 3)),
     _of("kron", lambda np, a, b: np.kron(a, b), (2, 3), (2, 1, 2)),
-    *(Sample("einsum", lambda torch, *x, e=e: torch.einsum(e, *x), [real(*shape) for shape in shapes],
-             lambda np, *x, e=e: np.einsum(e, *x), _TYPES, atol=1e-5) for e, shapes in _EQUATIONS.items()),
-    *(Sample("cdist", lambda torch, a, b, p=p: torch.cdist(a, b, p), [real(2, 4, 3), real(5, 3)],
-             lambda np, a, b, p=p: np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], p, -1), _REAL, atol=1e-5)
-      for p in (1.0, 1.5, 2.0, 3.0, _INF)),
 ]  # fmt: skip
-
 _EMPTY = [
     _of("linalg.inv", lambda np, a: a, (0, 3, 3)), _of("linalg.det", lambda np, a: np.ones(2), (2, 0, 0)),
     _of("linalg.svd", lambda np, a: (np.zeros((0, 0)), np.zeros(0), np.eye(3)), (0, 3), result=("same", "real", "same"),
@@ -318,30 +303,63 @@ _EMPTY = [
     _of("linalg.matrix_exp", lambda np, a: a, (0, 2, 2)), _of("linalg.cholesky", lambda np, a: a, (0, 0)),
 ]  # fmt: skip
 
-SAMPLES = [*_DECOMPOSITIONS, *_SOLUTIONS, *_NORMS, *_PRODUCTS, *_EMPTY]
 
-
-def _bad(name: str, *inputs: Any, error: str = "RuntimeError", dtype: str = "float32", **options: Any) -> Bad:
+def bad_call(name: str, *inputs: Any, error: str = "RuntimeError", dtype: str = "float32", **options: Any) -> Bad:
     return Bad(name, lambda torch, *x: find(torch, name)(*x, **options), inputs, error, dtype)
 
 
+def _norm(p: Any, axis: Any = None) -> Sample:
+    def expected(np: Any, x: Any) -> Any:
+        return np.linalg.norm(x.reshape(-1) if axis is None else x, p, axis)
+
+    return Sample("norm", lambda torch, x: torch.norm(x, p, axis), [real(3, 4)], expected, (*FLOATS, *COMPLEX), "real", grad=True)
+
+
+def _renormed(np: Any, x: Any) -> Any:
+    norms = np.sqrt((x * x).sum((0, 2), keepdims=True))
+    return np.where(norms > 1, x / norms, x)
+
+
+SAMPLES = [
+    *_DECOMPOSITIONS,
+    *_SOLUTIONS,
+    *_NORMS,
+    *_PRODUCTS,
+    *_EMPTY,
+    torch_function("norm_except_dim", lambda f, x: f(x, 2, 1), lambda np, x: np.sqrt((x * x).sum((0, 2), keepdims=True)), real(3,
+        4, 2)),
+    torch_function("frobenius_norm", lambda f, x: f(x, (0, 2), True), lambda np, x: np.sqrt((x * x).sum((0, 2), keepdims=True)),
+        real(3, 4, 2)),
+    torch_function("nuclear_norm", lambda f, x: f(x), lambda np, x: np.linalg.norm(x, "nuc"), real(3, 4)),
+    _norm(2),
+    _norm(1),
+    _norm(3),
+    _norm(float("inf")),
+    _norm(2, 1),
+    _norm(1, 0),
+    Sample("renorm", lambda torch, x: torch.renorm(x, 2, 1, 1.0), [real(2, 3, 2)], _renormed, atol=2e-7),
+]  # fmt: skip
+
+
 BAD = [
-    *(_bad(name, real(2)) for name in (
+    *(bad_call(name, real(2)) for name in (
         "linalg.cholesky", "linalg.inv", "linalg.det", "linalg.slogdet", "linalg.qr", "linalg.svd", "linalg.svdvals",
         "linalg.eigh",
         "linalg.eigvalsh", "linalg.eig", "linalg.lu", "linalg.lu_factor", "linalg.pinv", "linalg.matrix_exp",
         "linalg.matrix_norm",
         "cholesky", "inverse", "det", "logdet", "qr")),
-    *(_bad(name, real(2, 3)) for name in (
+    *(bad_call(name, real(2, 3)) for name in (
         "linalg.cholesky", "linalg.inv", "linalg.det", "linalg.slogdet", "linalg.eigh", "linalg.eigvalsh", "linalg.eig",
         "linalg.matrix_exp", "inverse", "det", "logdet")),
-    *(_bad(name, real(2, 2), dtype="int64") for name in ("linalg.cholesky", "linalg.inv", "linalg.qr", "linalg.svd")),
-    _bad("linalg.eigh", real(2, 2), dtype="int64", error="NotImplementedError"),
-    _bad("linalg.solve", real(3, 3), real(2, 2)), _bad("linalg.solve_triangular", real(3, 3), real(2, 2), upper=True),
-    _bad("linalg.matrix_power", real(2, 3), n=2), _bad("linalg.eigh", real(2, 2), UPLO="X"),
-         _bad("linalg.qr", real(2, 2), mode="x"),
-    _bad("linalg.cross", real(2, 2), real(2, 2)), _bad("kron", real(2), error="TypeError"),
-    Bad("einsum", lambda torch, x: torch.einsum("ij,jk", x), [real(2, 2)], "RuntimeError"),
-    Bad("einsum", lambda torch, x, y: torch.einsum("ij,jk", x, y), [real(2, 2), real(3, 2)], "RuntimeError"),
+    *(bad_call(name, real(2, 2), dtype="int64") for name in ("linalg.cholesky", "linalg.inv", "linalg.qr", "linalg.svd")),
+    bad_call("linalg.eigh", real(2, 2), dtype="int64", error="NotImplementedError"),
+    bad_call("linalg.solve", real(3, 3), real(2, 2)),
+    bad_call("linalg.solve_triangular", real(3, 3), real(2, 2), upper=True),
+    bad_call("linalg.matrix_power", real(2, 3), n=2),
+    bad_call("linalg.eigh", real(2, 2), UPLO="X"),
+    bad_call("linalg.qr", real(2, 2), mode="x"),
+    bad_call("linalg.cross", real(2, 2), real(2, 2)),
+    bad_call("kron", real(2), error="TypeError"),
     Bad("tensordot", lambda torch, x, y: torch.tensordot(x, y, 1), [real(2, 2), real(3, 2)], "RuntimeError"),
+    Bad("renorm", lambda torch, x: torch.renorm(x, 2, 0, 1.0), [real(3)], "RuntimeError"),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Linear maps, convolutions and their transposes, windows unfolded and folded."""
+"""Convolutions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from .sample import FLOATS, Bad, Sample, real
+from .sample import FLOATS, Sample, bad_functional, real, torch_function
 
-__all__ = ["BAD", "SAMPLES"]
+__all__ = ["BAD", "IMAGE", "SAMPLES", "WEIGHT", "Sizes", "padded"]
 
 Sizes = Sequence[int]
 
@@ -17,7 +17,7 @@ def _all(n: int, value: Any) -> tuple[int, ...]:
     return (value,) * n if isinstance(value, int) else tuple(value)
 
 
-def _padded(np: Any, x: Any, padding: Sizes) -> Any:
+def padded(np: Any, x: Any, padding: Sizes) -> Any:
     return np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
 
 
@@ -27,7 +27,7 @@ def convolve(
     """A convolution by its definition, as a sum over the positions in the window."""
     n = x.ndim - 2
     stride, padding, dilation = _all(n, stride), _all(n, padding), _all(n, dilation)
-    x = _padded(np, x, padding)
+    x = padded(np, x, padding)
     size = [(x.shape[2 + i] - dilation[i] * (w.shape[2 + i] - 1) - 1) // stride[i] + 1 for i in range(n)]
     result = np.zeros((len(x), len(w), *size), np.result_type(x, w))
     ins, outs = w.shape[1], len(w) // groups
@@ -71,25 +71,6 @@ def transpose(
     return result if b is None else result + b.reshape(-1, *(1,) * n)
 
 
-def _columns(np: Any, x: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
-    x = _padded(np, x, padding)
-    size = [(x.shape[2 + i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
-    columns = [
-        x[:, :, i * dilation[0] :, j * dilation[1] :][:, :, :: stride[0], :: stride[1]][:, :, : size[0], : size[1]]
-        for i in range(kernel[0])
-        for j in range(kernel[1])
-    ]
-    return np.stack(columns, 2).reshape(len(x), -1, size[0] * size[1])
-
-
-def _folded(np: Any, columns: Any, shape: Sizes, *geometry: Any) -> Any:
-    """Folding, the adjoint of unfolding, by multiplication with its matrix."""
-    length = shape[1] * shape[2] * shape[3]
-    basis = np.eye(length).reshape(length, *shape[1:])
-    matrix = _columns(np, basis, *geometry).reshape(length, -1)
-    return (columns.reshape(len(columns), -1) @ matrix.T).reshape(len(columns), *shape[1:])
-
-
 def _conv(n: int, x: Sizes, w: Sizes, bias: bool = True, dtypes: Any = FLOATS, atol: float = 1e-3, **options: Any) -> Sample:
     inputs = [real(*x), real(*w), *([real(w[0])] if bias else [])]
     return Sample(
@@ -113,23 +94,10 @@ def _transposed(n: int, x: Sizes, w: Sizes, outputs: int, **options: Any) -> Sam
     )
 
 
-_WINDOWS = {"kernel_size": (2, 3), "dilation": (2, 1), "padding": (1, 2), "stride": (2, 1)}
-_ORDER = ("kernel_size", "dilation", "padding", "stride")
+IMAGE, WEIGHT = real(2, 3, 5, 5), real(4, 3, 3, 3)
+
 
 SAMPLES = [
-    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [real(3, 4), real(2, 4), real(2)],
-           lambda np, x, w, b: x @ w.T + b, (*FLOATS, "int64")),
-    Sample("nn.functional.linear", lambda torch, x, w: torch.nn.functional.linear(x, w), [real(2, 3, 4), real(2, 4)],
-           lambda np, x, w: x @ w.T),
-    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b),
-           [real(2, 0, 4), real(2, 4), real(2)],
-           lambda np, x, w, b: x @ w.T + b),
-    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [real(4), real(2, 4), real(2)],
-           lambda np, x, w, b: x @ w.T + b, ("float64", "complex128")),
-    Sample("nn.functional.bilinear", lambda torch, x, y, w, b: torch.nn.functional.bilinear(x, y, w, b),
-           [real(2, 3, 4), real(2, 3, 5), real(6, 4, 5), real(6)],
-           lambda np, x, y, w, b: np.einsum("...m,...n,kmn->...k", x, y, w) + b,
-           ("float64", "float32")),
     _conv(1, (2, 4, 9), (6, 4, 3)),
     _conv(1, (2, 4, 9), (6, 2, 3), stride=2, padding=2, dilation=2, groups=2),
     _conv(2, (2, 3, 3, 4), (4, 3, 2, 3)),
@@ -157,41 +125,29 @@ SAMPLES = [
     _transposed(2, (1, 4, 4, 4), (4, 2, 2, 2), 4, padding=2, output_padding=(1, 0), groups=2, dilation=(2, 3)),
     _transposed(2, (2, 3, 3, 3), (3, 1, 3, 3), 3, padding=1, groups=3),
     _transposed(3, (1, 2, 2, 3, 2), (2, 2, 2, 2, 3), 2, stride=2),
-    Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, **_WINDOWS), [real(2, 3, 5, 4)],
-           lambda np, x: _columns(np, x, *(_WINDOWS[name] for name in _ORDER))),
-    Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, 2), [real(3, 5, 4)],
-           lambda np, x: _columns(np, x[None], (2, 2), (1, 1), (0, 0), (1, 1))[0]),
-    Sample("nn.functional.fold", lambda torch, x: torch.nn.functional.fold(x, (5, 4), **_WINDOWS), [real(2, 6, 18)],
-           lambda np, x: _folded(np, x, (2, 1, 5, 4), *(_WINDOWS[name] for name in _ORDER)), atol=1e-3),
-    Sample("nn.functional.fold", lambda torch, x: torch.nn.functional.fold(x, 4, 2, stride=2), [real(8, 4)],
-           lambda np, x: _folded(np, x[None], (1, 2, 4, 4), (2, 2), (1, 1), (0, 0), (2, 2))[0]),
+    torch_function("convolution", lambda f, x, w, b: f(x, w, b, [1], [0], [1], False, [0], 1),
+        lambda np, x, w, b: np.stack([(x[:, None, :, i : i + 2] * w).sum((2, 3)) + b for i in range(3)], -1), real(2, 3, 4),
+        real(5, 3, 2), real(5)),
+    torch_function("convolution", lambda f, x, w: f(x, w, None, [2], [0], [1], True, [0], 1),
+        lambda np, x, w: np.einsum("nct,cok->notk", x, w).reshape(2, 5, 8), real(2, 3, 4), real(3, 5, 2)),
+    torch_function("conv_tbc", lambda f, x, w, b: f(x, w, b, 0), lambda np, x, w, b: x[:-1] @ w[0] + x[1:] @ w[1] + b, real(4, 2,
+        3),
+        real(2, 3, 5), real(5)),
 ]  # fmt: skip
 
 
-def _bad(name: str, call: Any, *inputs: Any, error: str = "RuntimeError") -> Bad:
-    return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs, error)
-
-
-_IMAGE, _WEIGHT = real(2, 3, 5, 5), real(4, 3, 3, 3)
 BAD = [
-    _bad("linear", lambda F, x, w: F.linear(x, w), real(3, 4), real(2, 5)),
-    _bad("linear", lambda F, x, w, b: F.linear(x, w, b), real(3, 4), real(2, 5), real(2)),
-    _bad("linear", lambda F, x, w, b: F.linear(x, w, b.double()), real(3, 4), real(2, 4), real(2)),
-    _bad("linear", lambda F, x, w: F.linear(3, w), real(3, 4), real(2, 4), error="TypeError"),
-    _bad("bilinear", lambda F, x, y, w: F.bilinear(x, y, w), real(3, 4), real(3, 5), real(2, 5, 4)),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w), real(2, 2, 5, 5), _WEIGHT),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w), _IMAGE, real(4, 3, 6, 3)),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w), real(5, 5), _WEIGHT),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w.double()), _IMAGE, _WEIGHT),
-    _bad("conv2d", lambda F, x, w, b: F.conv2d(x, w, b), _IMAGE, _WEIGHT, real(3)),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, stride=0), _IMAGE, _WEIGHT),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, padding=-1), _IMAGE, _WEIGHT),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, padding="same", stride=2), _IMAGE, _WEIGHT),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, padding="full"), _IMAGE, _WEIGHT),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, groups=2), _IMAGE, _WEIGHT),
-    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, stride=(1, 2, 3)), _IMAGE, _WEIGHT),
-    _bad("conv_transpose2d", lambda F, x, w: F.conv_transpose2d(x, w), _IMAGE, _WEIGHT),
-    _bad("conv_transpose2d", lambda F, x, w: F.conv_transpose2d(x, w, output_padding=1), _IMAGE, real(3, 4, 3, 3)),
-    _bad("unfold", lambda F, x: F.unfold(x, 6), _IMAGE),
-    _bad("fold", lambda F, x: F.fold(x, 4, 2), real(1, 8, 10)),
-]
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w), real(2, 2, 5, 5), WEIGHT),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w), IMAGE, real(4, 3, 6, 3)),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w), real(5, 5), WEIGHT),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w.double()), IMAGE, WEIGHT),
+    bad_functional("conv2d", lambda F, x, w, b: F.conv2d(x, w, b), IMAGE, WEIGHT, real(3)),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w, stride=0), IMAGE, WEIGHT),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w, padding=-1), IMAGE, WEIGHT),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w, padding="same", stride=2), IMAGE, WEIGHT),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w, padding="full"), IMAGE, WEIGHT),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w, groups=2), IMAGE, WEIGHT),
+    bad_functional("conv2d", lambda F, x, w: F.conv2d(x, w, stride=(1, 2, 3)), IMAGE, WEIGHT),
+    bad_functional("conv_transpose2d", lambda F, x, w: F.conv_transpose2d(x, w), IMAGE, WEIGHT),
+    bad_functional("conv_transpose2d", lambda F, x, w: F.conv_transpose2d(x, w, output_padding=1), IMAGE, real(3, 4, 3, 3)),
+]  # fmt: skip

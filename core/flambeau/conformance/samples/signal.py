@@ -1,4 +1,4 @@
-"""Windows, frequencies, and short-time Fourier transforms."""
+"""Windows, and short-time Fourier transforms."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .sample import Sample, find, fixed, real
+from .sample import WIDE, Sample, find, fixed, real
 
 __all__ = ["SAMPLES"]
-
-_WIDE = ("float64", "float32")
 
 
 def _cosines(*coefficients: float) -> Callable[..., Any]:
@@ -74,19 +72,16 @@ def _rebuilt(torch: Any, x: Any, window: Any) -> Any:
 
 _HANN_8 = [0.5 - 0.5 * math.cos(2 * math.pi * k / 8) for k in range(8)]
 
+
 SAMPLES = [
     *(_window(f"signal.windows.{name}", formula, options, False) for name, (formula, options) in _WINDOWS.items()),
     *(_window(f"signal.windows.{name}", _cosine if name == "cosine" else formula, options, True, sym=False)
       for name, (formula, options) in _WINDOWS.items() if name not in ("exponential",)),
     *(_window(name, formula, options, True, periodic=True) for name, (formula, options) in _OF_OLD.items()),
     *(_window(name, formula, options, False, periodic=False) for name, (formula, options) in _OF_OLD.items()),
-    Sample("fft.fftfreq", lambda torch: torch.fft.fftfreq(5, 0.5), [], lambda np: np.fft.fftfreq(5, 0.5), ("float32",),
-           grad=False),
-    Sample("fft.rfftfreq", lambda torch: torch.fft.rfftfreq(6, 2.0), [], lambda np: np.fft.rfftfreq(6, 2.0), ("float32",),
-           grad=False),
     Sample("stft", lambda torch, x: torch.stft(x, 8, 4, window=torch.ones(8, dtype=x.dtype), center=False, return_complex=True),
-           [real(20)], lambda np, x: _stft(np, x, 8, 4), _WIDE, "complex", atol=1e-5),
-    Sample("istft", lambda torch, x, w: _rebuilt(torch, x, w), [real(2, 20), fixed(_HANN_8)], lambda np, x, w: x, _WIDE,
+           [real(20)], lambda np, x: _stft(np, x, 8, 4), WIDE, "complex", atol=1e-5),
+    Sample("istft", lambda torch, x, w: _rebuilt(torch, x, w), [real(2, 20), fixed(_HANN_8)], lambda np, x, w: x, WIDE,
            atol=1e-5,
            method=False),
 ]  # fmt: skip

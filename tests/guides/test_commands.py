@@ -1,4 +1,4 @@
-"""The tox commands of docs/operations.md, typed as they are printed, in a copy of the project: `tox -e guides`."""
+"""The tox commands of the guides to operations, typed as they are printed, in a copy of the project: `tox -e guides`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 pytestmark = pytest.mark.timeout(1800)
 
-GUIDE = (guides.ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-COMMANDS = [command for command in guides.commands(GUIDE, "**6. The commands.**") if command.startswith("tox")]
+GUIDE = guides.read("operations.md")
+COMMANDS = [command for command in guides.commands() if command.startswith("tox")]
 
 
 @pytest.fixture(scope="module")

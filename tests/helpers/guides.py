@@ -31,11 +31,20 @@ def steps(guide: str) -> list[tuple[str, str]]:
     return re.findall(r"^In `([^`]+)`:\n\n```python\n(.*?)```", guide, re.DOTALL | re.MULTILINE)
 
 
-def commands(guide: str, heading: str) -> list[str]:
-    """The commands in the first block of text after a heading, without the comments at the ends of lines."""
-    block = re.search(r"```text\n(.*?)```", guide[guide.index(heading) :], re.DOTALL)
-    assert block is not None, f"no block of commands after {heading!r}"
-    return [re.sub(r"\s+#.*", "", line) for line in block[1].splitlines()]
+def read(name: str) -> str:
+    """The text of a file in `docs`."""
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def commands() -> list[str]:
+    """The commands for a new operation that two guides print, without the comments at the ends of lines."""
+    sections = [("operations.md", "**6. The commands.**"), ("derivative_rules.md", "## How to test a rule")]
+    found = []
+    for name, heading in sections:
+        section = read(name).partition(heading)[2].partition("\n## ")[0]
+        for block in re.findall(r"```text\n(.*?)```", section, re.DOTALL):
+            found += [re.sub(r"\s+#.*", "", line.strip()) for line in block.splitlines() if line.strip()]
+    return list(dict.fromkeys(found))
 
 
 def add_block(path: Path, block: str) -> None:

@@ -1,4 +1,7 @@
-"""The steps of "Adding one" in docs/operations.md, taken in a copy of the project.  `tests/guides` runs its tox commands."""
+"""The steps of "Adding one" in docs/operations.md, and the commands for an operation, in a copy of the project.
+
+`tests/guides` runs the tox commands.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-GUIDE = (guides.ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+GUIDE = guides.read("operations.md")
 STEPS = guides.steps(GUIDE)
-COMMANDS = [command for command in guides.commands(GUIDE, "**6. The commands.**") if not command.startswith("tox")]
+COMMANDS = [command for command in guides.commands() if not command.startswith("tox")]
 
 PROGRAM = """
 import doctest
@@ -52,6 +55,10 @@ def test_the_operation_works(project: Path) -> None:
     (project / "program.py").write_text(PROGRAM, encoding="utf-8")
     printed = guides.run("python program.py", project)
     assert not printed, printed  # examples that fail are printed
+
+
+def test_there_are_commands() -> None:
+    assert len(COMMANDS) == 4
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -20,7 +20,7 @@ __all__ = ["check", "check_untracked", "write"]
 
 def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
     """Refuse an `out` that is no tensor, that autograd would have to know of, or that shares memory with the inputs."""
-    if Out.SETS_DTYPE in rules and not isinstance(out, Tensor):
+    if not isinstance(out, Tensor) and Out.SETS_DTYPE in rules:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     for target in out if isinstance(out, (tuple, list)) else (out,):
         if not isinstance(target, Tensor):

@@ -1,4 +1,4 @@
-"""Private helpers of PyTorch that programs import nevertheless."""
+"""The module `torch._utils`, and the checks that `torch` has: `torch._check` and its relatives."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..engine.calls.overriding import handle_torch_function, has_torch_function
-from ..engine.calls.transform_hooks import hooks
+from ..engine.devices.aliases import private_names
 from ..engine.devices.devices import device as Device
 from ..engine.tensors.tensor import Tensor
 from ..operations.joining import cat
-from ..protocols import pickling
 
 __all__: list[str] = []
+
+__getattr__ = private_names(__name__)
 
 
 def _assert(condition: Any, message: str) -> Any:
@@ -41,19 +42,7 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     return tuple(parts)
 
 
-def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
-    """A sparse tensor from its layout and parts: what pickles of sparse tensors call."""
-    tensor: Tensor = hooks.sparse("rebuild")(layout, data)
-    return tensor
-
-
-def _rebuild_nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Tensor:
-    """A nested tensor in the strided layout from its elements and their places: what pickles of such tensors call."""
-    tensor: Tensor = hooks.nested("_nested_view_from_buffer")(buffer, sizes, strides, storage_offsets)
-    return tensor
-
-
-# --- checks, as torchvision, torchao, transformers and vllm make them -----------------------------------------------
+# --- checks -------------------------------------------------------------------------------------------------------
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Any = None) -> None:
@@ -114,29 +103,13 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
-# --- what files of PyTorch's name ---
-
-
-_REBUILDING = {
-    "_rebuild_tensor": "plain_tensor", "_rebuild_tensor_v2": "tensor", "_rebuild_tensor_v3": "tensor_of_dtype",
-    "_rebuild_meta_tensor_no_storage": "tensor_without_data",
-    "_rebuild_parameter": "parameter", "_rebuild_parameter_with_state": "parameter_with_state",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name in _REBUILDING:  # picklescan, safetensors' converters, fickling
-        return getattr(pickling, _REBUILDING[name])
-    raise AttributeError(f"module 'flambeau.compat._utils' has no attribute '{name}'")
-
-
 def _element_size(dtype: Any) -> int:
     """How many bytes an element takes."""
     size: int = dtype.itemsize
     return size
 
 
-# --- of devices, errors and names, as copies of PyTorch's parallel modules use them ---------------------------------
+# --- devices, errors and names ------------------------------------------------------------------------------------
 
 
 class KeyErrorMessage(str):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from ..engine.calls.transform_hooks import hooks
 from ..engine.devices import devices
 from ..engine.tape.grad_mode import no_grad
 from ..engine.tensors.storage import StorageBase
@@ -24,6 +25,7 @@ __all__ = [
     "copy_sharing_storage",
     "from_type",
     "give_state",
+    "nested_tensor",
     "on_storage",
     "parameter",
     "parameter_with_state",
@@ -31,6 +33,7 @@ __all__ = [
     "reduce_parameter",
     "reduce_storage",
     "reduce_tensor",
+    "sparse_tensor",
     "state_of",
     "storage_of_bytes",
     "storage_over",
@@ -175,6 +178,18 @@ def parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
 
 def parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
     return _set_state(Parameter(data, requires_grad), state)
+
+
+def sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """Build a sparse tensor from its layout and parts."""
+    result: Tensor = hooks.sparse("rebuild")(layout, data)
+    return result
+
+
+def nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Tensor:
+    """Build a nested tensor in the strided layout from its elements and the places of its items."""
+    result: Tensor = hooks.nested("_nested_view_from_buffer")(buffer, sizes, strides, storage_offsets)
+    return result
 
 
 def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> Any:

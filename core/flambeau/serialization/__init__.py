@@ -6,7 +6,7 @@ without breaking a file.
 
 - `saving`, `loading`: the functions `save` and `load`;
 - `archive`: the zip format;
-- `legacy`: the formats before it;
+- `legacy`: the format before it, and `compat/tar.py` the one of PyTorch 0.1;
 - `storages`: the storages that a pickle refers to;
 - `damage`: how a damaged file is reported;
 - `replacing`: how a file takes the place of another;

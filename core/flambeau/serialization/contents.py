@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from ..compat.tar import TarLoader
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..layouts.subclasses.parameter import Parameter
@@ -17,7 +18,7 @@ from ..protocols import pickling as rebuild
 from . import npz, safetensors
 from .archive import ArchiveReader, is_archive
 from .damage import RefusalError, described, reading
-from .legacy import TarLoader, is_tar
+from .legacy import is_tar
 from .pickles import SafeUnpickler
 from .saving import MAGIC_NUMBER
 from .storages import SavedStorage, saved_storage

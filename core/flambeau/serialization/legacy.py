@@ -1,18 +1,15 @@
-"""The formats before PyTorch 1.6: a stream of pickles followed by storages, and the tar archive of PyTorch 0.1."""
+"""The format before PyTorch 1.6: a stream of pickles followed by storages."""
 
 from __future__ import annotations
 
 import inspect
 import struct
 import sys
-import tarfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import IO, Any
 
-from ..engine.values import dtypes
-from ..operations.creation.from_shape import empty
-from ..protocols.pickling import on_storage, storage_over
+from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
 from .archive import swap_bytes
 from .damage import described, reading
@@ -20,7 +17,7 @@ from .options import is_skipping_data
 from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
 from .storages import SavedStorage, locator, saved_storage
 
-__all__ = ["LegacyLoader", "SourceChangeWarning", "TarLoader", "is_tar"]
+__all__ = ["LegacyLoader", "SourceChangeWarning", "Unpickling", "check_source", "is_tar"]
 
 Unpickling = Callable[[IO[bytes], Callable[[Any], Any] | None], Any]
 
@@ -72,7 +69,7 @@ class LegacyLoader:
 
     def _persistent_load(self, saved_id: Any) -> Any:
         if self._allows_code and saved_id[0] in ("module", b"module"):
-            _check_source(*saved_id[1:])
+            check_source(*saved_id[1:])
             return saved_id[1]
         saved, view = saved_storage(saved_id, 6)
         if saved.key not in self._storages:
@@ -111,7 +108,7 @@ def _end(file: IO[bytes]) -> int:
     return file.tell() if end is None else end
 
 
-def _check_source(container: type, file_name: str | None, source: str | None) -> None:
+def check_source(container: type, file_name: str | None, source: str | None) -> None:
     """Warn if the source of a class has changed since an instance was saved."""
     if not file_name or not source:
         return
@@ -129,90 +126,9 @@ def _check_source(container: type, file_name: str | None, source: str | None) ->
         warnings.warn(message, SourceChangeWarning, stacklevel=2)
 
 
-# --- PyTorch 0.1 ---
-
-
 def is_tar(file: IO[bytes]) -> bool:
-    """Whether a tar archive starts at the position of `file`, which does not change."""
+    """Whether a tar archive, as of PyTorch 0.1, starts at the position of `file`, which does not change."""
     start = file.tell()
     header = file.read(512)
     file.seek(start)
     return header[257:262] == b"ustar"
-
-
-class TarLoader:
-    """Loads a tar archive of PyTorch 0.1: its members `storages`, `tensors` and `pickle`, where the last refers to the others.
-
-    Args:
-        file: the file, at the start of the archive.
-        map_location: as for `load`.
-        unpickle: reads one pickle, given the file and what persistent ids stand for.
-        allows_code: whether the file may refer to classes by their source, which `weights_only` files may not.
-    """
-
-    def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool) -> None:
-        self._file = file
-        self._name = described(file)
-        self._locate = locator(map_location)
-        self._unpickle = unpickle
-        self._allows_code = allows_code
-        self._storages: dict[int, Any] = {}
-        self._objects: dict[int, Any] = {}
-
-    def load(self) -> Any:
-        with reading(self._name, "directory", self._file.tell), tarfile.open(fileobj=self._file, mode="r:") as tar:
-            members = {name: tar.extractfile(name) for name in ("storages", "tensors", "pickle")}
-        for name, read in (("storages", self._read_storages), ("tensors", self._read_tensors)):
-            member: Any = members[name]
-            with reading(self._name, f"member {name!r}", member.tell):
-                read(member)
-        pickled: Any = members["pickle"]
-        if self._allows_code:
-            return self._unpickle(pickled, self._persistent_load)
-        with reading(self._name, "member 'pickle'", pickled.tell):
-            return self._unpickle(pickled, self._persistent_load)
-
-    def _read_storages(self, member: IO[bytes]) -> None:
-        for _ in range(self._unpickle(member, None)):
-            key, location, kind = self._unpickle(member, None)
-            (numel,) = struct.unpack("<q", member.read(8))
-            saved = SavedStorage(kind, str(key), location, numel)
-            self._storages[key] = self._storage(member, saved)
-        for key, root_key, offset, numel in self._unpickle(member, None):
-            self._storages[key] = self._part(self._storages[root_key], offset, numel)
-        self._objects.update(self._storages)
-
-    def _storage(self, member: IO[bytes], saved: SavedStorage) -> Any:
-        data: Any = bytearray(member.read(saved.nbytes))
-        if len(data) != saved.nbytes:
-            raise RuntimeError(f"unexpected end of the file: storage {saved.key} has {len(data)} of {saved.nbytes} bytes")
-        if sys.byteorder == "big":
-            data = swap_bytes(data, saved.dtype)
-        return saved.of(self._locate(storage_over(data), saved.location))
-
-    def _part(self, root: Any, offset: int, numel: int) -> Any:
-        itemsize = root.dtype.itemsize
-        part = root.untyped()[offset * itemsize : (offset + numel) * itemsize]
-        return TypedStorage(wrap_storage=part, dtype=root.dtype)
-
-    def _read_tensors(self, member: IO[bytes]) -> None:
-        for _ in range(self._unpickle(member, None)):
-            key, storage_key, kind = self._unpickle(member, None)
-            storage = self._storages.get(storage_key)
-            (ndim,) = struct.unpack("<i4x", member.read(8))  # followed by what once was the upper half of the number
-            *place, offset = struct.unpack(f"<{2 * ndim + 1}q", member.read(8 * (2 * ndim + 1)))
-            if storage is None:
-                self._objects[key] = empty(0, dtype=getattr(kind, "dtype", dtypes.float32))
-            else:
-                self._objects[key] = self._tensor(storage, offset, place[:ndim], place[ndim:])
-
-    def _tensor(self, storage: Any, offset: int, size: Sequence[int], stride: Sequence[int]) -> Any:
-        return on_storage(storage.untyped(), storage.dtype, offset, size, stride)
-
-    def _persistent_load(self, saved_id: Any) -> Any:
-        if isinstance(saved_id, tuple):
-            if not self._allows_code:
-                raise RuntimeError(f"the file refers to the source of a class, {saved_id[:2]!r}, which is not allowed")
-            _check_source(*saved_id)
-            return saved_id[0]
-        return self._objects[int(saved_id)]

@@ -18,7 +18,7 @@ from ..protocols.pickling import storage_over
 from ..storage import UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
 from .damage import CallerError, DamageError, EmptyFileError, called_back, described, reading
-from .legacy import LegacyLoader, SourceChangeWarning, TarLoader, Unpickling, is_tar
+from .legacy import LegacyLoader, SourceChangeWarning, Unpickling, is_tar
 from .options import assumed_byteorder, collection_paused, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
 from .storages import SavedStorage, locator, saved_storage, storage_filled
@@ -106,7 +106,11 @@ def _loader(file: IO[bytes], f: Any, map_location: Any, unpickle: Unpickling, al
     if not file.read(1):
         raise EmptyFileError(f"Ran out of input: {described(file)} is empty")
     file.seek(-1, 1)
-    return (TarLoader if is_tar(file) else LegacyLoader)(file, map_location, unpickle, allows_code)
+    if is_tar(file):
+        from ..compat.tar import TarLoader
+
+        return TarLoader(file, map_location, unpickle, allows_code)
+    return LegacyLoader(file, map_location, unpickle, allows_code)
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import flambeau as torch
 
-from ..compat._utils import _rebuild_nested_tensor, _rebuild_sparse_tensor
 from ..engine.devices import devices
 from ..engine.devices.aliases import face, resolve
 from ..engine.tensors.tensor import Tensor
@@ -112,8 +111,8 @@ def known() -> dict[str, Any]:
         "torch._utils._rebuild_tensor_v2": rebuild.tensor,
         "torch._utils._rebuild_tensor_v3": rebuild.tensor_of_dtype,
         "torch._utils._rebuild_meta_tensor_no_storage": rebuild.tensor_without_data,
-        "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
-        "torch._utils._rebuild_nested_tensor": _rebuild_nested_tensor,
+        "torch._utils._rebuild_sparse_tensor": rebuild.sparse_tensor,
+        "torch._utils._rebuild_nested_tensor": rebuild.nested_tensor,
         "torch.nested._internal.nested_tensor.NestedTensor": NestedTensor,
         "torch.nested._internal.nested_tensor._rebuild_njt": _rebuild_njt,
         "torch._utils._rebuild_wrapper_subclass": rebuild.wrapper,

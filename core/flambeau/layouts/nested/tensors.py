@@ -9,11 +9,11 @@ from typing import Any, ClassVar, TypeVar
 
 import flambeau as torch
 
-from ...compat._utils import _rebuild_nested_tensor
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.tape.node import Output
 from ...engine.tensors.tensor import Tensor
 from ...engine.values.sizes import Size
+from ...protocols import pickling
 from .sizes import SYMBOLS, size_of
 
 __all__ = ["Nested", "NestedTensor", "StridedNestedTensor", "implements", "items_of", "lengths_of", "like", "made_of", "moved"]
@@ -507,7 +507,7 @@ class StridedNestedTensor(Nested):
     def __reduce_ex__(self, protocol: Any) -> Any:
         places = self._nested_tensor_size(), self._nested_tensor_strides(), self._nested_tensor_storage_offsets()
         values = self._values.detach().requires_grad_(self.requires_grad)
-        return _rebuild_nested_tensor, (values, *places)
+        return pickling.nested_tensor, (values, *places)
 
 
 def _wrapped(dim: int, ndim: int) -> int:

@@ -427,11 +427,11 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 
 @implements("__reduce_ex__")
 def _reduce_ex(self: Any, protocol: Any) -> Any:
-    from ...compat._utils import _rebuild_sparse_tensor
+    from ...protocols.pickling import sparse_tensor
     from .tensors import parts_of
 
     plain = self.detach()
     data: tuple[Any, ...] = (*parts_of(self._array), values_of(plain), self.shape)
     if self._array.layout == "sparse_coo":
         data += (self._array.coalesced,)
-    return _rebuild_sparse_tensor, (self.layout, data)
+    return sparse_tensor, (self.layout, data)

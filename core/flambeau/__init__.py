@@ -254,9 +254,9 @@ def __getattr__(name: str) -> _Any:
         globals()[name] = value
         return value
     if name.startswith("_foreach_"):
-        functions = import_module("flambeau.operations.foreach").FUNCTIONS
-        if name in functions:
-            return functions[name]
+        function = import_module("flambeau.operations.foreach").find(name)
+        if function is not None:
+            return function
     listed = name in ("__config__", "__future__") or not (name.startswith("__") or f"flambeau.{name}" in _table.MOVED)
     if listed and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")

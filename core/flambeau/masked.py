@@ -368,10 +368,10 @@ class MaskedTensor(Tensor):
 
 
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": sum, "mean": mean, "prod": prod, "amax": amax, "amin": amin, "argmax": argmax, "argmin": argmin, "var": var,
-    "std": std,
-    "norm": norm, "median": median, "logsumexp": logsumexp, "cumsum": cumsum, "cumprod": cumprod, "softmax": softmax,
-    "log_softmax": log_softmax,
+    function.__name__: function
+    for function in (
+        sum, mean, prod, amax, amin, argmax, argmin, var, std, norm, median, logsumexp, cumsum, cumprod, softmax, log_softmax,
+    )
 }  # fmt: skip
 
 

@@ -18,9 +18,9 @@ from flambeau.amp.autocast_mode import (
     set_autocast_cache_enabled,
     set_autocast_dtype,
 )
-from flambeau.amp.policies import FAST, FLOAT32, POLICIES, UNSAFE, WHOLE, WIDEST, operation_name
 
 import flambeau as torch
+from flambeau.extension import Autocast, facts_of, operation_name
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -29,15 +29,15 @@ def square(dtype=torch.float32):
     return torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=dtype)
 
 
-# --- The tables ---
+# --- The policies ---
 
 
-def test_tables_name_known_policies():
-    for table in POLICIES.values():
-        assert set(table.values()) <= {FAST, FLOAT32, WIDEST, UNSAFE, WHOLE}
-    assert POLICIES["cpu"]["matmul"] == POLICIES["cuda"]["conv2d"] == FAST
-    assert POLICIES["cuda"]["softmax"] == POLICIES["cpu"]["mse_loss"] == FLOAT32
-    assert "relu" not in POLICIES["cpu"]
+def test_policies_are_facts_of_operations():
+    assert facts_of("matmul").autocast_on("cpu") is facts_of("conv2d").autocast_on("cuda") is Autocast.FAST
+    assert facts_of("softmax").autocast_on("cuda") is facts_of("mse_loss").autocast_on("cpu") is Autocast.FLOAT32
+    assert facts_of("cat").autocast_on("cpu") is facts_of("addcmul").autocast_on("cuda") is Autocast.WIDEST
+    assert facts_of("binary_cross_entropy").autocast_on("cuda") is Autocast.UNSAFE
+    assert facts_of("relu").autocast_on("cpu") is None
 
 
 def test_operation_names():

@@ -10,7 +10,10 @@ from flambeau.operations.foreach import FUNCTIONS
 
 UNARY = [name for name in FUNCTIONS if hasattr(np, name.removeprefix("_foreach_")) and f"{name}_" in FUNCTIONS]
 UNARY = [
-    name.removeprefix("_foreach_") for name in UNARY if name.removeprefix("_foreach_") not in ("add", "maximum", "minimum", "pow")
+    name.removeprefix("_foreach_")
+    for name in UNARY
+    if name.removeprefix("_foreach_")
+    not in ("add", "bitwise_not", "maximum", "minimum", "pow")  # of two operands, or of integers
 ]
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power,

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from flambeau.backend import memory_order
 from flambeau.engine.tensors.memory_format import preserve_format
-from flambeau.extension import forward_of
+from flambeau.extension import Order, forward_of, names
 
 from ..numpy.kernels_fourier import transform_order
 from .arrays import MetaArray, described, in_order, like
@@ -93,13 +93,6 @@ def _of_row_major(name: str) -> Kernel:
     return kernel
 
 
-_ROW_MAJOR = (
-    "avg_pool2d_windows", "avg_pool3d_windows", "avg_pool_backward", "col2im", "complex", "cumprod", "cumsum", "group_norm",
-    "layer_norm", "log_softmax", "logcumsumexp", "masked_fill", "nll_loss_backward", "resample_backward", "roll", "softmax",
-    "tril", "triu",
-)  # fmt: skip
-
-
 def _of_image_format(name: str) -> Kernel:
     """The forward, with results whose channels are last in memory if those of the first argument are, and row-major if not."""
 
@@ -113,12 +106,6 @@ def _of_image_format(name: str) -> Kernel:
         return tuple(arranged) if isinstance(results, (tuple, list)) else arranged[0]
 
     return kernel
-
-
-_IMAGES = (
-    "batch_norm", "constant_pad", "convolution", "convolution_transposed", "fixed_norm", "max_pool2d", "max_pool_indices",
-    "resample", "resample_nearest",
-)  # fmt: skip
 
 
 def _indices_row_major(name: str) -> Kernel:
@@ -173,8 +160,8 @@ KERNELS: Mapping[str, Kernel] = {
     "gcd": namespace.gcd,
     "lcm": namespace.lcm,
     "round": lambda input: _contiguous(input) if input.dtype.kind in "iu" else like(input),
-    **{name: _of_row_major(name) for name in _ROW_MAJOR},
-    **{name: _of_image_format(name) for name in _IMAGES},
+    **{name: _of_row_major(name) for name in names(order=Order.ROW_MAJOR)},
+    **{name: _of_image_format(name) for name in names(order=Order.IMAGE)},
     **{name: _indices_row_major(name) for name in ("sort", "topk")},
     "linalg_ldl_factor_ex": _ldl_factor,
     "linalg_ldl_solve": _ldl_solve,

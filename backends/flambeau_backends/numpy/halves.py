@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.extension import Kind, facts_of, names
+
 from .pieces import by_pairs_of_pieces, by_pieces, over_pieces
 from .quiet import quiet
 
@@ -87,21 +89,7 @@ def cast(array: Any, dtype: Any) -> Any:
 
 # --- operations ---------------------------------------------------------------------------------------------------
 
-_OF_NUMPY = (  # whose loops for halves compute in float32, too
-    "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "div", "exp", "exp2", "expm1",
-    "floor", "fmax", "fmin", "log", "log10", "log1p", "log2", "maximum", "minimum", "mul", "reciprocal", "relu", "relu_backward",
-    "round", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "trunc",
-)  # fmt: skip
-_COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
-_ACTIVATIONS = (
-    "elu", "elu_backward", "erf", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "hardsigmoid",
-    "hardsigmoid_backward", "hardswish", "hardswish_backward", "leaky_relu", "log_sigmoid_backward", "mish_backward", "sigmoid",
-    "silu", "silu_backward", "softplus", "softplus_backward",
-)  # fmt: skip
-_WHOLE = (  # whose operands are converted as a whole
-    "amax", "amin", "cross_entropy_backward", "elman_backward", "fixed_norm_backward", "gru_backward", "log_softmax_backward",
-    "lstm_backward", "max_dim", "min_dim", "mse_loss_backward", "norm_backward", "prod_backward", "softmax_backward",
-)  # fmt: skip
+_EXACT = ("relu", "relu_backward", "round")  # kernels that do not round in half precision, as those do that are ufuncs
 _FEW = 1 << 12  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
 _BOOL = np.dtype(bool)
 
@@ -112,13 +100,17 @@ LOOPS: dict[str, Kernel] = {}
 
 def half_kernels(kernels: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
     """The kernels of halves for those operations that convert them."""
-    found = {
-        **{name: _for_many(_by_pieces_in_single(kernels[name]), kernels[name]) for name in _OF_NUMPY},
-        **{name: _for_many(_by_pieces_in_single(kernels[name], _BOOL), kernels[name]) for name in _COMPARISONS},
-        **{name: _by_pieces_in_single(kernels[name]) for name in _ACTIVATIONS},
-        **{name: _in_single(kernels[name]) for name in _WHOLE},
-    }
+    found = {name: _of_halves(name, kernels[name]) for name in names(rounds_once=True) & kernels.keys()}
     return found | {name: _either(loop, found[name]) for name, loop in LOOPS.items()}
+
+
+def _of_halves(name: str, kernel: Kernel) -> Kernel:
+    """The kernel of halves from that of float32.  NumPy's ufuncs take halves too, and compute them in float32."""
+    if facts_of(name).kind is not Kind.POINTWISE:
+        return _in_single(kernel)
+    is_comparison = isinstance(kernel, np.ufunc) and "ff->?" in kernel.types
+    of_pieces = _by_pieces_in_single(kernel, _BOOL if is_comparison else None)
+    return _for_many(of_pieces, kernel) if isinstance(kernel, np.ufunc) or name in _EXACT else of_pieces
 
 
 def _either(kernel: Kernel, other: Kernel) -> Kernel:

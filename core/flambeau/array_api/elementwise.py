@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from math import nan
 from typing import Any
 
@@ -12,25 +13,18 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values.dtypes import COMPLEX, FLOATING
 from .data_types import promoted, with_scalar
 
-__all__ = ["clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "tanh", "where"]
-
-_UNARY = {  # the standard's name: that of PyTorch
-    **{name: name for name in (
-        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "floor", "log",
-        "log10", "log1p", "log2", "logical_not", "negative", "positive", "reciprocal", "signbit", "sin", "sinh", "sqrt",
-        "square", "tan", "trunc",
-    )},
-    "bitwise_invert": "bitwise_not",
-    "conj": "conj_physical",
-}  # fmt: skip
-_BINARY = {
-    **{name: name for name in (
-        "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign",
-        "divide", "greater", "greater_equal", "hypot", "less", "less_equal", "logaddexp", "logical_and",
-        "logical_or", "logical_xor", "maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "remainder", "subtract",
-    )},
-    "equal": "eq",
-}  # fmt: skip
+__all__ = [
+    "clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "tanh", "where",
+    *[  # made below, from PyTorch's functions
+        "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
+        "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "conj", "copysign", "cos", "cosh",
+        "divide", "equal", "exp", "floor", "greater", "greater_equal", "hypot", "less", "less_equal", "log", "log1p", "log2",
+        "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply",
+        "negative", "nextafter", "not_equal", "positive", "pow", "reciprocal", "remainder", "signbit", "sin", "sinh", "sqrt",
+        "square", "subtract", "tan", "trunc",
+    ],
+]  # fmt: skip
+_THEIRS = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal": "eq"}  # PyTorch's names, where they differ
 
 
 def together(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
@@ -65,12 +59,6 @@ def _named(wrapper: Any, name: str, function: Callable[..., Any]) -> Callable[..
     wrapper.__name__ = wrapper.__qualname__ = name
     wrapper.__doc__ = function.__doc__
     return wrapper  # type: ignore[no-any-return]
-
-
-for _make, _names in ((_unary, _UNARY), (_binary, _BINARY)):
-    for _name, _theirs in _names.items():
-        globals()[_name] = _make(_name, getattr(torch, _theirs))
-        __all__ += [_name]
 
 
 def _constant_for_integers(value: bool, function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
@@ -158,3 +146,11 @@ def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> T
         x1 = torch.asarray(x1, device=condition.device)
     result: Tensor = torch.where(condition, *together(x1, x2))
     return result
+
+
+for _name in __all__:
+    if _name not in globals():
+        _function = getattr(torch, _THEIRS.get(_name, _name))
+        _operands = [each for each in signature(_function).parameters.values() if each.default is each.empty]
+        _make = _binary if len(_operands) == 2 else _unary
+        globals()[_name] = _make(_name, _function)

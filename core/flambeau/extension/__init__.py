@@ -8,7 +8,8 @@ Everything else is internal and may change in any version.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
 - Facts about operations: `declare(kind=Kind.POINTWISE)` for a function of a layer, `facts_of(name)`, and `names(...)` of all
-  functions that have some in common; with `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `operation_name`.
+  functions that have some in common; with `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `Order`, `operation_name` and
+  `is_inplace`.
 - Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after one; `is_mutable`, whether writing to a tensor
   writes to its array.
 - Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for tensors like a given one;
@@ -25,7 +26,19 @@ from __future__ import annotations
 
 from ..engine.calls.arguments import Dims, Number, as_float, as_int
 from ..engine.calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
-from ..engine.calls.facts import Autocast, Facts, Kind, Linearity, Narrow, declare, facts_of, names, operation_name
+from ..engine.calls.facts import (
+    Autocast,
+    Facts,
+    Kind,
+    Linearity,
+    Narrow,
+    Order,
+    declare,
+    facts_of,
+    is_inplace,
+    names,
+    operation_name,
+)
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import source
 from ..engine.calls.wrappers import open_to_overrides
@@ -51,6 +64,7 @@ __all__ = [
     "Linearity",
     "Narrow",
     "Number",
+    "Order",
     "Parameter",
     "array_of",
     "as_float",
@@ -64,6 +78,7 @@ __all__ = [
     "gathered",
     "has_data",
     "has_step",
+    "is_inplace",
     "is_mutable",
     "kernel_of",
     "names",

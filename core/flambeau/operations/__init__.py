@@ -13,6 +13,7 @@ from functools import update_wrapper
 from typing import Any
 
 from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.facts import Kind, register
 from ..engine.calls.tables import PUBLIC
 from ..engine.tensors.tensor import Tensor
 from . import (  # noqa: F401  # each registers its own
@@ -83,3 +84,6 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 PUBLIC.update({name: _function(name) for name in METHODS_AS_FUNCTIONS})
+register("detach", {"kind": Kind.VIEW})
+register("get_device", {"kind": Kind.QUERY})
+register("is_signed", {"kind": Kind.QUERY})

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..engine.calls.arguments import as_float, as_number
 from ..engine.calls.dispatch import refusing, require_dtype, require_flags
+from ..engine.calls.facts import Autocast, Kind, declare
 from ..engine.calls.inplace import in_place
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, formula, op
@@ -32,11 +33,13 @@ __all__ = [
 
 
 def _activation(
-    name: str, forward: Any, rule: Any, grad_fn: str | None = None, promote: str = "accumulate", accepts: str = "floating"
-) -> Callable[..., Tensor]:
+    name: str, forward: Any, rule: Any, grad_fn: str | None = None, promote: str = "accumulate", accepts: str = "floating",
+    **facts: Any,
+) -> Callable[..., Tensor]:  # fmt: skip
     return op(
         name,
         forward,
+        kind=Kind.POINTWISE,
         promote=promote,
         dtypes=accepts,
         public=False,
@@ -44,6 +47,7 @@ def _activation(
         out=False,
         input=rule,
         **({"grad_fn": grad_fn} if grad_fn else {}),
+        **facts,
     )
 
 
@@ -64,19 +68,21 @@ def _sigmoid_forward(xp: Any, input: Any) -> Any:
 
 
 sigmoid = op(
-    "sigmoid", _sigmoid_forward, promote="float_accumulate", inplace=True,
+    "sigmoid", _sigmoid_forward,
+    kind=Kind.POINTWISE, rounds_once=True, promote="float_accumulate", inplace=True,
     doc="`1 / (1 + exp(-x))`.",
     input=lambda F, g, out: g * F.conj(out * (1 - out)),
 )  # fmt: skip
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def relu_backward(F: Any, g: Any, out: Any) -> Any:
     return F.masked(g, ~(out <= 0), out)  # as PyTorch's: the gradient of a NaN is passed on
 
 
 relu = op(
-    "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
+    "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)),
+    kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, inplace=True, out=False,
     dtypes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),
     doc="""The rectified linear unit: the element where it is positive, else 0.
 
@@ -93,7 +99,8 @@ relu = op(
 
 
 tanh = op(
-    "tanh", lambda xp, input: xp.tanh(input), promote="float", inplace=True,
+    "tanh", lambda xp, input: xp.tanh(input),
+    kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, promote="float", inplace=True,
     doc="The hyperbolic tangent.",
     input=lambda F, g, out: g * F.conj(1 - out * out),
 )  # fmt: skip
@@ -128,12 +135,14 @@ _leaky_relu = _activation(
 )  # fmt: skip
 op(
     "leaky_relu_backward", lambda xp, input, of, /, negative_slope: xp.where(of > 0, input, input * negative_slope),
+    kind=Kind.POINTWISE,
     promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, of, negative_slope: F.leaky_relu_backward(g, of, negative_slope),
     of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`x` where it is positive, `negative_slope * x` elsewhere.
 
@@ -160,13 +169,14 @@ def prelu_backward(F: Any, g: Any, input: Any, weight: Any) -> Any:
 
 _prelu = op(
     "prelu_kernel", lambda xp, input, weight: xp.where(input > 0, input, weight * input),
+    kind=Kind.POINTWISE,
     promote="same", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, weight: prelu_backward(F, g, input, weight),
     weight=lambda F, g, input: F.masked(g * input, ~(input > 0)),
 )  # fmt: skip
 
 
-@composite
+@composite(kind=Kind.POINTWISE, autocast=Autocast.FAST)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`x` where it is positive, `weight * x` elsewhere: a leaky ReLU whose slope is learned; see `nn.PReLU`.
 
@@ -202,6 +212,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _prelu(input, weight if input.ndim == weight.ndim == 1 else weight.reshape(shape))
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True)
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
     """A leaky ReLU; while training, with a slope drawn from U(lower, upper) for each element.
 
@@ -241,7 +252,8 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 
 _scaled_where_drawn = op(
-    "rrelu_with_noise", lambda xp, input, noise: input * noise, public=False, method=False, out=False,
+    "rrelu_with_noise", lambda xp, input, noise: input * noise,
+    kind=Kind.POINTWISE, public=False, method=False, out=False,
     input=lambda F, g, input, noise: F.tied(g * noise, input),
 )  # fmt: skip
 
@@ -254,7 +266,7 @@ def _elu_forward(xp: Any, input: Any, /, alpha: float, scale: float, input_scale
     return xp.where(input > 0, input * scale, xp.expm1(negative * input_scale) * (alpha * scale))
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def elu_backward(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     slope = F.exp(F.masked(input, input < 0) * input_scale) * (alpha * scale * input_scale)
     return F.where(input <= 0, g * slope, g * scale)
@@ -267,6 +279,7 @@ _elu = _activation(
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.
 
@@ -286,7 +299,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return _elu(input, as_number("elu", "alpha", alpha), 1.0, 1.0)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.POINTWISE, keeps_zero=True)
 def selu(input: Tensor) -> Tensor:
     """A scaled ELU, whose constants keep mean 0 and variance 1 from layer to layer.
 
@@ -304,7 +317,7 @@ def selu(input: Tensor) -> Tensor:
     return _elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
-@composite(method=False, grad_fn="CeluBackward0")
+@composite(method=False, grad_fn="CeluBackward0", kind=Kind.POINTWISE, keeps_zero=True)
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere: an ELU with a continuous derivative.
 
@@ -348,6 +361,7 @@ _hardtanh = _activation(
 )  # fmt: skip
 
 
+@declare(kind=Kind.POINTWISE)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Each element clamped to `[min_val, max_val]`.
 
@@ -377,17 +391,18 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     return _hardtanh(input, min_val, max_val)
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True)
 def relu6(input: Tensor) -> Tensor:
     """Each element clamped to `[0, 6]`."""
     return hardtanh(input, 0, 6)
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def hardsigmoid_backward(F: Any, g: Any, input: Any) -> Any:
     return F.masked(g / 6, (input > -3) & (input < 3), input)
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def hardswish_backward(F: Any, g: Any, input: Any) -> Any:
     return g * F.where(input <= -3, 0.0, F.where(input < 3, input / 3 + 0.5, 1.0))
 
@@ -400,12 +415,14 @@ _hardswish = _activation(
 )
 
 
+@declare(kind=Kind.POINTWISE, rounds_once=True)
 def hardsigmoid(input: Tensor) -> Tensor:
     """`x / 6 + 1 / 2`, clamped to `[0, 1]`."""
     _needs_floats("hardsigmoid", input)
     return _hardsigmoid(input)
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
 def hardswish(input: Tensor) -> Tensor:
     """`x * hardsigmoid(x)` (Howard et al. 2019, "Searching for MobileNetV3")."""
     _needs_floats("hardswish", input)
@@ -418,7 +435,7 @@ _threshold = _activation(
 )  # fmt: skip
 
 
-@composite(method=False, out=Out.UNCHECKED)
+@composite(method=False, out=Out.UNCHECKED, kind=Kind.POINTWISE)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """Each element that is above `threshold`, and `value` in place of the others.
 
@@ -446,7 +463,7 @@ _softshrink = _activation(
 )  # fmt: skip
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each element that is farther than `lambd` from 0, and 0 in place of the others; see `nn.Hardshrink`.
 
@@ -464,7 +481,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _hardshrink(input, lambd)
 
 
-@with_out(Out.OWN_DTYPE)
+@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each element moved towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
 
@@ -490,7 +507,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 # --- smooth units -------------------------------------------------------------------------------------------------
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def silu_backward(F: Any, g: Any, input: Any) -> Any:
     gate = F.sigmoid(input)
     return g * (gate * (1 + input * (1 - gate)))
@@ -504,6 +521,7 @@ _silu = _activation(
 )
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
 def silu(input: Tensor) -> Tensor:
     """`x * sigmoid(x)` (Hendrycks & Gimpel 2016, "Gaussian error linear units"; also known as swish)."""
     return _silu(input)
@@ -514,7 +532,7 @@ def _softplus_of(xp: Any, input: Any) -> Any:
     return xp.maximum(input, _zero(xp, input)) + xp.log1p(xp.exp(-xp.abs(input)))
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def mish_backward(F: Any, g: Any, input: Any) -> Any:
     bent = F.tanh(F.softplus(input, 1.0, 20.0))
     return g * (bent + input * F.sigmoid(input) * (1 - bent * bent))
@@ -525,18 +543,19 @@ _mish = _activation(
 )
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True)
 def mish(input: Tensor) -> Tensor:
     """`x * tanh(softplus(x))` (Misra 2019, "Mish: a self regularized non-monotonic neural activation function")."""
     _needs_floats("mish_cpu", input)
     return _mish(input)
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def softplus_backward(F: Any, g: Any, input: Any, beta: float, threshold: float) -> Any:
     return F.where(input * beta > threshold, g, g * F.sigmoid(input * beta))
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def log_sigmoid_backward(F: Any, g: Any, input: Any) -> Any:
     return g * F.sigmoid(-input)
 
@@ -552,7 +571,7 @@ _logsigmoid = _activation(
 )  # fmt: skip
 
 
-@with_out(Out.OWN_DTYPE)
+@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, rounds_once=True, autocast={"cuda": Autocast.FLOAT32})
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """`log(1 + exp(beta * x)) / beta`, a smooth ReLU; see `nn.Softplus`.
 
@@ -572,7 +591,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return _softplus(input, beta, threshold)
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POINTWISE)
 def logsigmoid(input: Tensor) -> Tensor:
     """`log(1 / (1 + exp(-x)))`, without underflow; see `nn.LogSigmoid`.
 
@@ -597,7 +616,7 @@ def _gelu_forward(xp: Any, input: Any) -> Any:
     return 0.5 * input * (1 + erf_forward(xp, input * math.sqrt(0.5)))
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def gelu_backward(F: Any, g: Any, input: Any) -> Any:
     below = 0.5 * (1 + F.erf(input * math.sqrt(0.5)))  # how much of the normal distribution lies below
     density = F.exp(-0.5 * input * input) / math.sqrt(2 * math.pi)
@@ -611,7 +630,7 @@ def _gelu_tanh_forward(xp: Any, input: Any) -> Any:
     return 0.5 * input * (1 + xp.tanh(_TANH_SCALE * (input + _CUBE * input * input * input)))
 
 
-@formula
+@formula(kind=Kind.POINTWISE, rounds_once=True)
 def gelu_tanh_backward(F: Any, g: Any, input: Any) -> Any:
     bent = F.tanh(_TANH_SCALE * (input + _CUBE * input * input * input))
     slope = _TANH_SCALE * (1 + 3 * _CUBE * input * input)
@@ -619,10 +638,12 @@ def gelu_tanh_backward(F: Any, g: Any, input: Any) -> Any:
 
 
 _gelu = _activation("gelu", _gelu_forward, lambda F, g, input: gelu_backward(F, g, input))
-_gelu_tanh = _activation("gelu_tanh", _gelu_tanh_forward, lambda F, g, input: gelu_tanh_backward(F, g, input), "GeluBackward0")
+_gelu_tanh = _activation(
+    "gelu_tanh", _gelu_tanh_forward, lambda F, g, input: gelu_tanh_backward(F, g, input), "GeluBackward0", rounds_once=True
+)
 
 
-@with_out(Out.OWN_DTYPE)
+@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """`x` times the probability that a standard normal variable is below `x`; see `nn.GELU`.
 
@@ -650,6 +671,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 # --- gates --------------------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.OTHER)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of dimension `dim` times the sigmoid of the second half; see `nn.GLU`.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_dtype, require_factor, require_tensors, result_dtype
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, no_slope, op
 from ..engine.calls.operands import can_operate
@@ -20,6 +21,7 @@ from ..engine.values import dtypes
 
 _add = op(
     "add", lambda xp, input, other: xp.add(input, other),
+    kind=Kind.POINTWISE, linearity=Linearity.JOINT, narrow=Narrow.COMPLEX32, rounds_once=True,
     promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__add__", "__radd__", "__iadd__"),
     input=lambda F, g: g,
     other=lambda F, g: g,
@@ -47,6 +49,7 @@ def _refuse_bool_sub(input: Any, other: Any) -> None:
 
 _sub = op(
     "sub", lambda xp, input, other: xp.subtract(input, other),
+    kind=Kind.POINTWISE, linearity=Linearity.JOINT, narrow=Narrow.COMPLEX32, rounds_once=True,
     promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
     check=_refuse_bool_sub, grad_fn_reflected="RsubBackward1",
     input=lambda F, g: g,
@@ -98,7 +101,7 @@ def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     return _combined("sub", _sub, input, other, alpha)
 
 
-@composite(method=False, grad_fn="RsubBackward1")
+@composite(method=False, grad_fn="RsubBackward1", kind=Kind.POINTWISE, linearity=Linearity.JOINT)
 def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
     """`other - alpha * input`."""
     if not isinstance(input, Tensor):
@@ -108,6 +111,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
 
 mul = op(
     "mul", lambda xp, input, other: xp.multiply(input, other),
+    kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.EACH, narrow=Narrow.COMPLEX32, rounds_once=True,
     promote="arithmetic", exact_numbers=True, numbers_alone=True, inplace=True, aliases=("multiply",),
     dunders=("__mul__", "__rmul__", "__imul__"),
     doc="""The product `input * other`, element by element, broadcast.
@@ -122,6 +126,7 @@ mul = op(
 
 _div = op(
     "div", lambda xp, input, other: xp.divide(input, other),
+    kind=Kind.POINTWISE, linearity=Linearity.FIRST, rounds_once=True,
     promote="float", exact_numbers=True, numbers_alone=True, public=False, method=False,
     dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
     input=lambda F, g, other: g / F.conj(other),
@@ -130,6 +135,7 @@ _div = op(
 
 floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
+    kind=Kind.POINTWISE,
     out=Out.RECORDED, promote="arithmetic", exact_numbers=True, numbers_alone=True, dtypes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
     doc="The quotient rounded towards minus infinity.", grad_fn="DivBackward2",
@@ -138,7 +144,7 @@ floor_divide = op(
 )  # fmt: skip
 
 
-@composite(inplace=True, out=True, aliases=("divide",))
+@composite(inplace=True, out=True, aliases=("divide",), operators=("__rtruediv__", "__rdiv__"))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient: true by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
@@ -155,7 +161,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, kind=Kind.POINTWISE, linearity=Linearity.FIRST)
 def true_divide(input: Any, other: Any) -> Tensor:
     """The true quotient."""
     return _div(input, other)
@@ -168,7 +174,8 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 _trunc_divide = op(
-    "trunc_divide", _trunc_divide_forward, promote="arithmetic", numbers_alone=True, dtypes="real numbers", public=False,
+    "trunc_divide", _trunc_divide_forward,
+    kind=Kind.POINTWISE, promote="arithmetic", numbers_alone=True, dtypes="real numbers", public=False,
     method=False, grad_fn="DivBackward2",
     input=no_slope,
     other=no_slope,
@@ -176,6 +183,7 @@ _trunc_divide = op(
 
 remainder = op(
     "remainder", lambda xp, input, other: xp.remainder(input, other),
+    kind=Kind.POINTWISE,
     promote="arithmetic", dtypes="real numbers", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
     doc="The remainder of floor division: of the sign of `other`.",
     input=lambda F, g: g,
@@ -190,7 +198,8 @@ def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 fmod = op(
-    "fmod", _fmod_forward, promote="arithmetic", scalars=("other",), dtypes="real numbers", inplace=True,
+    "fmod", _fmod_forward,
+    kind=Kind.POINTWISE, promote="arithmetic", scalars=("other",), dtypes="real numbers", inplace=True,
     doc="The remainder of truncating division: of the sign of `input`.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
@@ -222,6 +231,7 @@ def _pow_forward(xp: Any, input: Any, other: Any) -> Any:
 
 _pow = op(
     "pow", lambda xp, input, other: _pow_forward(xp, input, other),
+    kind=Kind.POINTWISE, autocast={"cuda": Autocast.FLOAT32},
     promote="arithmetic", dtypes="numbers", public=False, method=False,
     input=_pow_grad_base, other=_pow_grad_exponent,
 )  # fmt: skip
@@ -236,6 +246,7 @@ def pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
 
 _pow_scalar = op(
     "pow_scalar", pow_scalar_forward,
+    kind=Kind.POINTWISE,
     public=False, method=False, grad_fn="PowBackward0",
     input=lambda F, g, input, exponent: (
         F.zeros_of(input, input.shape) if exponent == 0 else
@@ -256,7 +267,7 @@ def __pow__(input: Any, exponent: Any) -> Tensor:
     return shown_as(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, operators=("__pow__", "__rpow__", "__ipow__"))
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input` to the power of `exponent`; either may be a Python number.
 
@@ -306,7 +317,7 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     return self.pow_(exponent)
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.POINTWISE)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """`input` to the power of `exponent`, in double precision."""
 
@@ -331,7 +342,7 @@ def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tensors
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, kind=Kind.POINTWISE, autocast={"cuda": Autocast.WIDEST})
 def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`.
 
@@ -352,7 +363,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     return gathered(result, "AddcmulBackward0", (input, tensor1, tensor2))
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, kind=Kind.POINTWISE, autocast={"cuda": Autocast.WIDEST})
 def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
     if args:
@@ -375,6 +386,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
 _lerp = op(
     "lerp", lambda xp, input, end, weight: xp.where(
         xp.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
+    kind=Kind.POINTWISE,
     promote="wide arithmetic", public=False, method=False, grad_fn="LerpBackward1",
     input=lambda F, g, weight: g * F.conj(1 - weight),
     end=lambda F, g, weight: g * F.conj(weight),
@@ -389,7 +401,8 @@ def _lerp_scalar_forward(xp: Any, input: Any, end: Any, /, weight: Any) -> Any:
 
 
 _lerp_scalar = op(
-    "lerp_scalar", _lerp_scalar_forward, promote="wide arithmetic", public=False, method=False, grad_fn="LerpBackward0",
+    "lerp_scalar", _lerp_scalar_forward,
+    kind=Kind.POINTWISE, promote="wide arithmetic", public=False, method=False, grad_fn="LerpBackward0",
     input=lambda F, g, weight: g * (1 - weight).conjugate(),
     end=lambda F, g, weight: g * weight.conjugate(),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from math import inf
 from typing import Any
 
 from ..engine.calls import overriding
+from ..engine.calls.facts import Kind
 from ..engine.calls.op import formula, op
 from ..engine.calls.tables import FUSED
 from ..engine.devices.devices import DispatchKey
@@ -53,7 +54,8 @@ def attention_backward(
 
 
 _attention = op(
-    "fused_attention", _forward, public=False, method=False, out=False,
+    "fused_attention", _forward,
+    kind=Kind.ATTENTION, public=False, method=False, out=False,
     grad_fn="ScaledDotProductCudnnAttentionBackward0",
     vjp=lambda F, g, query, key, value, bias, out, causal, scale, workspace: (
         *attention_backward(F, g, query, key, value, bias, out, causal, scale, {} if workspace is None else workspace), None),
@@ -141,7 +143,8 @@ def _is_bool(mask: Any) -> bool:
 
 
 _attention_in_blocks = op(
-    "attention", _attention_forward, promote="product", keeps_dtype=("mask",), public=False, method=False, out=False,
+    "attention", _attention_forward,
+    kind=Kind.ATTENTION, promote="product", keeps_dtype=("mask",), public=False, method=False, out=False,
     grad_fn="ScaledDotProductFlashAttentionForCpuBackward0",
     vjp=lambda F, g, query, key, value, mask, out, causal, scale, workspace: (
         *attention_gradients(

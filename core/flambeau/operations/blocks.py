@@ -9,6 +9,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Dims, as_int, as_python
 from ..engine.calls.dispatch import require_dtype, whole_numbers
+from ..engine.calls.facts import Autocast, Kind, Linearity, declare, register
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite
 from ..engine.calls.operands import filler
@@ -48,7 +49,7 @@ def _at_least(count: int) -> Any:
 
     function.__name__ = function.__qualname__ = f"atleast_{count}d"
     function.__doc__ = f"The tensor, or each of several, with at least {count} dimensions."
-    return composite(function, method=False)
+    return composite(function, method=False, kind=Kind.VIEW)
 
 
 atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
@@ -56,7 +57,7 @@ atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 # --- stacking and splitting ---------------------------------------------------------------------------------------
 
 
-@composite(method=False, out=Out.JOINED)
+@composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along the second dimension, or the first of vectors."""
     if not tensors:
@@ -65,7 +66,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(wide, 0 if wide[0].ndim == 1 else 1)
 
 
-@composite(method=False, out=Out.JOINED, aliases=("row_stack",))
+@composite(method=False, out=Out.JOINED, aliases=("row_stack",), kind=Kind.MOVEMENT)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors on top of each other."""
     if not tensors:
@@ -73,7 +74,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat([atleast_2d(x) for x in tensors], 0)
 
 
-@composite(method=False, out=Out.JOINED)
+@composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors behind each other: along the third dimension."""
     if not tensors:
@@ -81,13 +82,13 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat([atleast_3d(x) for x in tensors], 2)
 
 
-@composite(method=False, out=Out.JOINED)
+@composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side, vectors as columns."""
     return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def tensor_split(
     input: Tensor,
     indices_or_sections: Any = None,
@@ -154,14 +155,14 @@ def _split_along(name: str, axis: int) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`tensor_split` along dimension {axis}."
-    composite(function)
+    composite(function, kind=Kind.VIEW)
 
 
 _split_along("vsplit", 0)
 _split_along("dsplit", 2)
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
     """`tensor_split` along the second dimension, or the first of a vector."""
     indices_or_sections = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
@@ -170,13 +171,13 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
     return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
-@composite(grad_fn="UnsafeSplitBackward0")
+@composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     """`chunk`, without the check that the parts are not written to."""
     return input.chunk(chunks, dim)
 
 
-@composite(grad_fn="UnsafeSplitBackward0")
+@composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
     """`split`, without the check that the parts are not written to."""
     return split(input, split_size, dim)
@@ -185,7 +186,7 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
 # --- grids --------------------------------------------------------------------------------------------------------
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.MOVEMENT)
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each vector spread over the dimensions of all others.
 
@@ -221,7 +222,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     return tuple(grids)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.MOVEMENT)
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element from each vector, a row each."""
     for vector in tensors:
@@ -232,7 +233,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
-@composite(method=False, grad_fn="StackBackward0")
+@composite(method=False, grad_fn="StackBackward0", kind=Kind.MOVEMENT)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, in order, a row each."""
     from .creation.from_data import tensor
@@ -248,7 +249,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input[tensor(places, dtype=dtypes.int64, device=input.device).reshape(-1, r)]
 
 
-@composite(method=False, grad_fn="BlockDiagBackward0")
+@composite(method=False, grad_fn="BlockDiagBackward0", kind=Kind.MOVEMENT, autocast=Autocast.WHOLE)
 def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices along the diagonal of one matrix, 0 elsewhere."""
     for index, matrix in enumerate(tensors):
@@ -269,7 +270,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 # --- diagonals ----------------------------------------------------------------------------------------------------
 
 
-@composite(grad_fn="DiagEmbedBackward0")
+@composite(grad_fn="DiagEmbedBackward0", kind=Kind.MOVEMENT)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dimension as the diagonal of matrices in dimensions `dim1` and `dim2`."""
     ndim = input.ndim + 1
@@ -285,7 +286,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return output
 
 
-@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.MOVEMENT)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector as its diagonal; or the diagonal of a matrix."""
     if input.ndim == 1:
@@ -295,13 +296,13 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return gathered(input.diagonal(diagonal).clone(), "DiagonalBackward0_copy", (input,))
 
 
-@composite
+@composite(kind=Kind.MOVEMENT)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements as the diagonal of one matrix."""
     return diag_embed(input.reshape(-1), offset)
 
 
-@composite(grad_fn="TraceBackward0")
+@composite(grad_fn="TraceBackward0", kind=Kind.REDUCTION, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
@@ -310,6 +311,7 @@ def trace(input: Tensor) -> Tensor:
     return input.diagonal().sum()
 
 
+@declare("fill_diagonal_", kind=Kind.SCATTER)
 def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Set the main diagonal to `fill_value`, in place; with `wrap`, it starts again below the square part of a tall matrix."""
     if self.ndim < 2:
@@ -367,6 +369,7 @@ def _triangle_indices(name: str, span: Any) -> None:
     side = "on and below" if name.startswith("tril") else "on and above"
     function.__doc__ = f"The row and column numbers {side} a diagonal of a `row` by `col` matrix, shape `(2, n)`."
     PUBLIC[name] = function
+    register(name, {"kind": Kind.FACTORY})
 
 
 # the columns of each line that are in the triangle: the first, and the one after the last
@@ -374,7 +377,7 @@ _triangle_indices("tril_indices", lambda diagonal, col: (diagonal * 0, diagonal 
 _triangle_indices("triu_indices", lambda diagonal, col: (diagonal, diagonal * 0 + col))
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.POINTWISE)
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Positions in a flattened tensor of `shape` as an index per dimension."""
     shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)
@@ -401,7 +404,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 # --- flipping and rotating ----------------------------------------------------------------------------------------
 
 
-@composite
+@composite(kind=Kind.MOVEMENT)
 def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order."""
     if input.ndim < 2:
@@ -409,7 +412,7 @@ def fliplr(input: Tensor) -> Tensor:
     return input.flip(1)
 
 
-@composite
+@composite(kind=Kind.MOVEMENT)
 def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
     if input.ndim < 1:
@@ -417,7 +420,7 @@ def flipud(input: Tensor) -> Tensor:
     return input.flip(0)
 
 
-@composite(grad_fn="Rot90Backward0")
+@composite(grad_fn="Rot90Backward0", kind=Kind.MOVEMENT)
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Rotated by `k` quarter turns from the first towards the second of `dims`."""
     k = as_int("rot90", "k", k)

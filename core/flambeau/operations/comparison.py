@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.calls.codegen import NAMESPACE
 from ..engine.calls.dispatch import refusing, require_data, require_operands, require_tensors, result_dtype
+from ..engine.calls.facts import Kind, Narrow, declare
 from ..engine.calls.op import composite, op
 from ..engine.calls.record import Out
 from ..engine.calls.wrappers import as_method
@@ -22,6 +23,9 @@ def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "r
     return op(
         name,
         forward,
+        kind=Kind.POINTWISE,
+        rounds_once=True,
+        narrow=Narrow.ALL if name in ("eq", "ne") else Narrow.NONE,
         promote="compare",
         scalars=("other",),
         dtypes=accepts,
@@ -77,14 +81,16 @@ def refuse_complex(name: str) -> Callable[..., None]:
 
 
 maximum = op(
-    "maximum", lambda xp, input, other: xp.maximum(input, other), promote="arithmetic", scalars=False, dtypes="real",
+    "maximum", lambda xp, input, other: xp.maximum(input, other),
+    kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("maximum"),
     doc="The larger of the two, element by element; NaN where either is.",
     input=lambda F, g, input, other: _share(F, g, ~(input <= other), input == other),
     other=lambda F, g, input, other: _share(F, g, ~(other <= input), input == other),
 )  # fmt: skip
 minimum = op(
-    "minimum", lambda xp, input, other: xp.minimum(input, other), promote="arithmetic", scalars=False, dtypes="real",
+    "minimum", lambda xp, input, other: xp.minimum(input, other),
+    kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("minimum"),
     doc="The smaller of the two, element by element; NaN where either is.",
     input=lambda F, g, input, other: _share(F, g, ~(input >= other), input == other),
@@ -92,7 +98,8 @@ minimum = op(
 )  # fmt: skip
 
 masked = op(
-    "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0), keeps_dtype=("mask", "of"), public=False, method=False,
+    "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0),
+    kind=Kind.POINTWISE, keeps_dtype=("mask", "of"), public=False, method=False,
     doc="The elements where `mask` holds, else 0: the gradient of a choice.  The derivative by `of`, the tensor that the mask "
         "was computed from, is zero.",
     input=lambda F, g, mask, of: F.masked(g, mask, of),
@@ -109,6 +116,7 @@ def _check_choices(condition: Any, *choices: Any) -> None:
 
 _where = op(
     "where", lambda xp, condition, input, other: xp.where(condition, input, other),
+    kind=Kind.POINTWISE, narrow=Narrow.ALL,
     promote="arithmetic", keeps_dtype=("condition",), public=False, method=False, check=_check_choices,
     input=lambda F, g, condition: F.masked(g, condition),
     other=lambda F, g, condition: F.masked(g, ~condition),
@@ -170,7 +178,8 @@ def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 _clamp = op(
-    "clamp", _clamp_forward, dtypes="real numbers", public=False, method=False, grad_fn="ClampBackward1",
+    "clamp", _clamp_forward,
+    kind=Kind.POINTWISE, dtypes="real numbers", public=False, method=False, grad_fn="ClampBackward1",
     input=_inside,
 )  # fmt: skip
 
@@ -189,7 +198,8 @@ def _above(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 _clamp_between = op(
-    "clamp_between", _between_forward, dtypes="real", promote="arithmetic", scalars=False, public=False,
+    "clamp_between", _between_forward,
+    kind=Kind.POINTWISE, dtypes="real", promote="arithmetic", scalars=False, public=False,
     method=False, out=False, grad_fn="ClampBackward0", input=_inside, min=_below, max=_above,
 )  # fmt: skip
 
@@ -238,14 +248,14 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(input, min, max)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE)
+@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least `min`."""
     require_operands("clamp_min", min=min)
     return shown_as(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE)
+@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most `max`."""
     require_operands("clamp_max", max=max)
@@ -263,6 +273,7 @@ def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
     return op(
         name,
         forward,
+        kind=Kind.POINTWISE,
         promote="compare",
         scalars=False,
         inplace=True,
@@ -274,14 +285,17 @@ logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_t
 logical_or = _logical("logical_or", lambda xp, input, other: xp.logical_or(_truth(xp, input), _truth(xp, other)))
 logical_xor = _logical("logical_xor", lambda xp, input, other: xp.logical_xor(_truth(xp, input), _truth(xp, other)))
 logical_not = op(
-    "logical_not", lambda xp, input: xp.logical_not(_truth(xp, input)), promote="bool", inplace=True,
+    "logical_not", lambda xp, input: xp.logical_not(_truth(xp, input)),
+    kind=Kind.POINTWISE, promote="bool", inplace=True,
     doc="True where the element is zero.",
 )  # fmt: skip
 
 
 def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whole") -> Callable[..., Tensor]:
     dunders = (f"__{operator}__", f"__r{operator}__", f"__i{operator}__")
-    return op(name, forward, promote="arithmetic", dtypes=accepts, inplace=True, dunders=dunders, doc=doc)
+    return op(
+        name, forward, kind=Kind.POINTWISE, promote="arithmetic", dtypes=accepts, inplace=True, dunders=dunders, doc=doc,
+    )  # fmt: skip
 
 
 bitwise_and = _bits("bitwise_and", lambda xp, input, other: xp.bitwise_and(input, other), "and", "The bits set in both.")
@@ -302,11 +316,13 @@ bitwise_right_shift = _bits(
     accepts="integers",
 )
 bitwise_not = op(
-    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), out=Out.OWN_DTYPE, dtypes="whole", inplace=True,
+    "bitwise_not", lambda xp, input: xp.bitwise_invert(input),
+    kind=Kind.POINTWISE, out=Out.OWN_DTYPE, dtypes="whole", inplace=True,
     doc="Every bit inverted; for bool, logical not.",
 )  # fmt: skip
 
 
+@declare("bitwise_not", operators=("__invert__",))
 def _invert(self: Tensor) -> Tensor:
     """`~self`: `bitwise_not`.  TypeError for other than integers and bool."""
     if self._key.dtype.category >= dtypes.FLOATING:
@@ -321,7 +337,7 @@ attach(__invert__=_invert)
 # --- comparisons of whole tensors ---------------------------------------------------------------------------------
 
 
-@composite
+@composite(kind=Kind.REDUCTION)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     require_tensors("equal", input=input, other=other)
@@ -331,7 +347,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return bool((input == other).all())
 
 
-@composite
+@composite(kind=Kind.POINTWISE)
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where `|input - other| <= atol + rtol * |other|`, element by element."""
     require_tensors("isclose", input=input, other=other)
@@ -351,7 +367,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return close | (error.isfinite() & (error <= atol + rtol * other.abs()))
 
 
-@composite
+@composite(kind=Kind.REDUCTION)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close, as in `isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
@@ -371,6 +387,8 @@ def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
     return op(
         name,
         forward,
+        kind=Kind.POINTWISE,
+        rounds_once=True,
         promote="arithmetic",
         scalars=False,
         dtypes="real",

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_tensors, result_dtype
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order
 from ..engine.calls.op import composite, no_slope, op
 from ..engine.calls.record import Out
 from ..engine.tensors.tensor import Tensor, attach
@@ -28,12 +29,15 @@ def _complex_dtype(xp: Any, array: Any) -> Any:
 # --- parts --------------------------------------------------------------------------------------------------------
 
 _real = op(
-    "real", lambda xp, input: xp.real(input) if _is_complex_array(xp, input) else input, promote="real", view=True,
+    "real", lambda xp, input: xp.real(input) if _is_complex_array(xp, input) else input,
+    kind=Kind.POINTWISE, moves=True, keeps_zero=True, linearity=Linearity.JOINT, narrow=Narrow.ALL, promote="real", view=True,
     public=False, method=False,
     input=lambda F, g: g,
 )  # fmt: skip
 _imag = op(
-    "imag", lambda xp, input: xp.imag(input), promote="real", view=True, public=False, method=False,
+    "imag", lambda xp, input: xp.imag(input),
+    kind=Kind.POINTWISE, moves=True, keeps_zero=True, linearity=Linearity.JOINT, narrow=Narrow.COMPLEX32,
+    promote="real", view=True, public=False, method=False,
     input=lambda F, g: F.complex(g * 0, g),
 )  # fmt: skip
 
@@ -97,7 +101,9 @@ def _angle_grad(F: Any, g: Any, input: Any) -> Any:
     return F.complex(-imag * g, real * g)
 
 
-_angle = op("angle", _angle_forward, promote="real", public=False, method=False, input=_angle_grad)
+_angle = op(
+    "angle", _angle_forward, kind=Kind.POINTWISE, keeps_zero=True, promote="real", public=False, method=False, input=_angle_grad
+)
 
 # --- complex numbers from and as pairs of real ones ---------------------------------------------------------------
 
@@ -112,7 +118,8 @@ def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
 
 
 _complex = op(
-    "complex", _complex_forward, promote="complex", public=False, method=False,
+    "complex", _complex_forward,
+    kind=Kind.POINTWISE, linearity=Linearity.JOINT, order=Order.ROW_MAJOR, promote="complex", public=False, method=False,
     input=lambda F, g: F.real(g),
     imag=lambda F, g: F.imag(g),
 )  # fmt: skip
@@ -133,7 +140,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(real, imag)
 
 
-@composite(method=False, out=Out.OWN_DTYPE, grad_fn="PolarBackward0")
+@composite(method=False, out=Out.OWN_DTYPE, grad_fn="PolarBackward0", kind=Kind.POINTWISE, autocast={"cpu": Autocast.FLOAT32})
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """`abs * exp(1j * angle)`.
 
@@ -163,21 +170,25 @@ def _check_parts(first: Tensor, second: Tensor) -> None:
 
 
 _view_as_real = op(
-    "view_as_real", lambda xp, input: xp.stack([xp.real(input), xp.imag(input)], axis=-1), promote="real", view=True,
+    "view_as_real", lambda xp, input: xp.stack([xp.real(input), xp.imag(input)], axis=-1),
+    kind=Kind.VIEW, moves=False, narrow=Narrow.COMPLEX32, promote="real", view=True,
     public=False, method=False,
     input=lambda F, g: F.complex_of_pairs(g),
 )  # fmt: skip
 _view_as_complex = op(
-    "view_as_complex", lambda xp, input: _complex_forward(xp, input[..., 0], input[..., 1]), promote="complex", view=True,
+    "view_as_complex", lambda xp, input: _complex_forward(xp, input[..., 0], input[..., 1]),
+    kind=Kind.VIEW, moves=False, narrow=Narrow.COMPLEX32, autocast={"cpu": Autocast.FLOAT32}, promote="complex", view=True,
     public=False, method=False,
     input=lambda F, g: F.pairs_of_complex(g),
 )  # fmt: skip
 op(
-    "complex_of_pairs", lambda xp, input: _complex_forward(xp, input[..., 0], input[..., 1]), promote="complex",
+    "complex_of_pairs", lambda xp, input: _complex_forward(xp, input[..., 0], input[..., 1]),
+    kind=Kind.POINTWISE, narrow=Narrow.COMPLEX32, promote="complex",
     public=False, method=False, input=lambda F, g: F.pairs_of_complex(g),
 )  # fmt: skip
 op(
-    "pairs_of_complex", lambda xp, input: xp.stack([xp.real(input), xp.imag(input)], axis=-1), promote="real",
+    "pairs_of_complex", lambda xp, input: xp.stack([xp.real(input), xp.imag(input)], axis=-1),
+    kind=Kind.VIEW, moves=False, narrow=Narrow.COMPLEX32, promote="real",
     public=False, method=False, input=lambda F, g: F.complex_of_pairs(g),
 )  # fmt: skip
 
@@ -229,7 +240,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 # --- predicates ---------------------------------------------------------------------------------------------------
 
 
-@composite
+@composite(kind=Kind.POINTWISE)
 def isreal(input: Tensor) -> Tensor:
     """Where the imaginary part is 0; everywhere, for a real tensor."""
     if input._key.dtype.category == dtypes.COMPLEX:
@@ -237,14 +248,14 @@ def isreal(input: Tensor) -> Tensor:
     return input.new_ones(input.shape, dtype=dtypes.bool_)
 
 
-@composite
+@composite(kind=Kind.QUERY)
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not 0.  RuntimeError unless there is exactly one."""
     require_tensors("is_nonzero", input=input)
     return bool(input)
 
 
-op("is_complex", _is_complex_array, public=False, method=False, out=False)  # for derivative rules on raw arrays
+op("is_complex", _is_complex_array, kind=Kind.QUERY, public=False, method=False, out=False)  # for derivative rules on raw arrays
 
 
 @composite(method=False)
@@ -253,19 +264,19 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.QUERY)
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is floating-point."""
     return input.is_floating_point()
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.QUERY)
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return input.is_inference()
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.QUERY)
 def numel(input: Tensor) -> int:
     """The number of elements.
 
@@ -276,7 +287,7 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.QUERY)
 def result_type(
     tensor: Tensor | Number | None = None,
     other: Tensor | Number | None = None,

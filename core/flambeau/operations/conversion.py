@@ -7,6 +7,7 @@ from typing import Any
 from ..backend import contiguous_strides
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import require_flags, require_tensors
+from ..engine.calls.facts import Kind, declare, register
 from ..engine.calls.inplace import assign, check_writable, is_plain, snapshot
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import op
@@ -24,7 +25,8 @@ from ..engine.tensors.tensor import Tensor, attach, wrap
 from ..engine.values import dtypes
 
 _cast = op(
-    "to_key", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
+    "to_key", lambda xp, input, /, target, source: _converted(input, target),
+    kind=Kind.CONVERSION, public=False, method=False, out=False,
     grad_fn="ToCopyBackward0",
     input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine brings it to the input's dtype
 )  # fmt: skip
@@ -89,6 +91,7 @@ def _transferred(array: Any, source: DispatchKey, key: DispatchKey, non_blocking
     return moved if source.dtype is key.dtype else key.backend.astype(moved, key.raw_dtype)
 
 
+@declare("to", kind=Kind.CONVERSION)
 def _to_method(
     self: Tensor,
     *args: Any,
@@ -170,6 +173,7 @@ def _converter(name: str, dtype: dtypes.dtype) -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"`self.to({dtype!r})`."
+    register(name, {"kind": Kind.CONVERSION})
     setattr(Tensor, name, method)
 
 
@@ -191,17 +195,20 @@ for _name, _dtype in {
     _converter(_name, _dtype)
 
 
+@declare("type_as", kind=Kind.CONVERSION)
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.type(other.type())`."""
     require_tensors("type_as", other=other)
     return to_key(self, other._key)
 
 
+@declare("cpu", kind=Kind.CONVERSION)
 def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor in the CPU's memory."""
     return to_key(self, dispatch_key(self.dtype, _device("cpu")))
 
 
+@declare("cuda", kind=Kind.CONVERSION)
 def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **legacy: Any) -> Tensor:
     """The tensor on a CUDA device: the current one, or the one named.  The legacy `cuda(async=True)` is accepted."""
     if isinstance(device, bool):
@@ -257,7 +264,8 @@ def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 _contiguous_copy = op(
-    "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
+    "contiguous", lambda xp, input: xp.asarray(input, copy=True),
+    kind=Kind.CONVERSION, public=False, method=False, out=False,
     grad_fn="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
 
@@ -270,6 +278,7 @@ def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
 attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
 
 
+@declare("copy_", kind=Kind.CONVERSION)
 def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the elements with those of `other`, broadcast and converted; the history becomes that of `other`."""
     kernel = self._key.backend.inplace_kernels.get("copy")
@@ -297,7 +306,8 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
 
 
 _copied = op(
-    "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, grad_fn="CopyBackwards",
+    "copied", lambda xp, input, src: src,
+    kind=Kind.CONVERSION, promote="match", public=False, method=False, out=False, grad_fn="CopyBackwards",
     doc="`src` written over `input`, which gets no gradient.",
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,

@@ -16,6 +16,7 @@ from typing import Any
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import _c_name as c_name
 from ..engine.calls.dispatch import whole_numbers
+from ..engine.calls.facts import Autocast, Kind, Order, declare
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
 from ..engine.calls.tables import PUBLIC
@@ -170,7 +171,8 @@ def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
 
 
 _convolution = op(
-    "convolution", _convolution_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
+    "convolution", _convolution_forward,
+    kind=Kind.CONVOLUTION, order=Order.IMAGE, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
     own_arguments=True,
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
         g, F.conj(weight), None, tuple(input_shape[2:]), stride, padding, dilation, groups),
@@ -179,7 +181,8 @@ _convolution = op(
     bias=lambda F, g: _over_space(F, g),
 )  # fmt: skip
 _transposed = op(
-    "convolution_transposed", _transposed_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
+    "convolution_transposed", _transposed_forward,
+    kind=Kind.CONVOLUTION, order=Order.IMAGE, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
     grad_fn="ConvolutionBackward0",
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: _back_to(
         F, input_shape, g, F.conj(weight), None, stride, padding, dilation, groups),
@@ -188,7 +191,8 @@ _transposed = op(
     bias=lambda F, g: _over_space(F, g),
 )  # fmt: skip
 op(
-    "convolution_weight", _weight_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
+    "convolution_weight", _weight_forward,
+    kind=Kind.CONVOLUTION, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
     grad_fn="ConvolutionBackward0",
     grad=lambda F, g, input, grad_shape, stride, padding, dilation, groups: _back_to(
         F, grad_shape, F.conj(input), g, None, stride, padding, dilation, groups),
@@ -331,7 +335,7 @@ def _check_kernel_fits(space: Sizes, kernel: Sizes, padding: Sizes, dilation: Si
         )
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -364,7 +368,7 @@ def conv1d(
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -397,7 +401,7 @@ def conv2d(
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -493,7 +497,7 @@ def convolve(
     return _convolve(n, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -527,7 +531,7 @@ def conv_transpose1d(
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -564,7 +568,7 @@ def conv_transpose2d(
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -630,6 +634,7 @@ def convolution(
     return convolve(input.ndim - 2, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+@declare(kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution over time that comes first, before batch and channels, with `pad` zeros at both ends.
 

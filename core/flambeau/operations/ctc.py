@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.calls.dispatch import require_flags, whole_numbers
+from ..engine.calls.facts import Autocast, Kind
 from ..engine.calls.op import op
 from ..engine.calls.tables import PUBLIC
 from ..engine.tensors.tensor import Tensor
@@ -127,7 +128,8 @@ def _ctc_backward_forward(
 
 
 _ctc = op(
-    "ctc_loss", _ctc_forward, keeps_dtype=("labels", "input_lengths", "target_lengths"), public=False,
+    "ctc_loss", _ctc_forward,
+    kind=Kind.LOSS, autocast={"cpu": Autocast.FLOAT32}, keeps_dtype=("labels", "input_lengths", "target_lengths"), public=False,
     method=False, out=False,
     log_probs=lambda F, g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity: F.ctc_loss_backward(
         g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity),
@@ -139,7 +141,8 @@ def _refuse(F: Any, g: Any) -> Any:
 
 
 op(
-    "ctc_loss_backward", _ctc_backward_forward, keeps_dtype=("labels", "input_lengths", "target_lengths"), public=False,
+    "ctc_loss_backward", _ctc_backward_forward,
+    kind=Kind.LOSS, keeps_dtype=("labels", "input_lengths", "target_lengths"), public=False,
     method=False,
     out=False, input=_refuse, log_probs=_refuse,
 )  # fmt: skip

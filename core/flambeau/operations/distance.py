@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.calls.dispatch import common_shape, require_tensors
+from ..engine.calls.facts import Autocast, Kind
 from ..engine.calls.op import composite, op
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
@@ -17,7 +18,7 @@ from .reductions import _vector_norm
 __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.PRODUCT)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
 
@@ -36,7 +37,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return shown_as(_vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32})
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along `dim`; see `nn.CosineSimilarity`.
 
@@ -78,12 +79,13 @@ def _pair_distances_grad(F: Any, g: Any, input: Any, first: Any, second: Any, ou
 
 
 _pair_distances = op(
-    "pair_distances", pair_distances_forward, keeps_dtype=("first", "second"), public=False, method=False, out=False,
+    "pair_distances", pair_distances_forward,
+    kind=Kind.PRODUCT, keeps_dtype=("first", "second"), public=False, method=False, out=False,
     input=_pair_distances_grad,
 )  # fmt: skip
 
 
-@composite(method=False, grad_fn="PdistBackward0")
+@composite(method=False, grad_fn="PdistBackward0", kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32})
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows of a matrix, those of row 0 first.
 
@@ -124,7 +126,7 @@ def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
     return first, (count - ends)[first] + arange(first.shape[0], device=device)
 
 
-@composite(grad_fn="DistBackward0")
+@composite(grad_fn="DistBackward0", kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference."""
     require_tensors("dist", input=input, other=other)
@@ -149,7 +151,8 @@ def _euclidean_grad(F: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
 
 
 _euclidean = op(
-    "euclidean_dist", _euclidean_forward, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
+    "euclidean_dist", _euclidean_forward,
+    kind=Kind.PRODUCT, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
 )  # fmt: skip
 _COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 _FEW = 25  # up to this many points, differences are taken one by one
@@ -173,7 +176,7 @@ def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
         raise RuntimeError("cdist only supports non-negative p values")
 
 
-@composite(method=False, grad_fn="CdistBackward0")
+@composite(method=False, grad_fn="CdistBackward0", kind=Kind.PRODUCT, autocast=Autocast.FLOAT32)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm distances between all rows of `x1` and all of `x2`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..engine.calls.facts import Kind, declare
 from ..engine.calls.inplace import in_place
 from ..engine.calls.op import op
 from ..engine.calls.tables import FUSED, PUBLIC
@@ -42,7 +43,8 @@ def _fused_forward(xp: Any, input: Any, /, keep: float, generator: Any) -> tuple
 
 
 _fused = op(
-    "fused_dropout", _fused_forward, promote="accumulate", results=("result", "noise"), public=False, method=False, out=False,
+    "fused_dropout", _fused_forward,
+    kind=Kind.POINTWISE, promote="accumulate", results=("result", "noise"), public=False, method=False, out=False,
     grad_fn="NativeDropoutBackward0", vjp=lambda F, g, noise: (g[0] * noise,),
 )  # fmt: skip
 
@@ -83,21 +85,25 @@ def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -
     return input * noise + shift
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True)
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`."""
     return _drop(input, p, train, False)
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True)
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout of whole channels, the slices of dimensions 0 and 1."""
     return _drop(input, p, train, True)
 
 
+@declare(kind=Kind.POINTWISE)
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout that sets elements to SELU's lowest value and keeps mean 0 and variance 1."""
     return _drop_to_alpha(input, p, train, False)
 
 
+@declare(kind=Kind.POINTWISE)
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Alpha dropout of whole channels."""
     return _drop_to_alpha(input, p, train, True)

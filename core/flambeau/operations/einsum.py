@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
+from ..engine.calls.facts import Autocast, Kind, Linearity
 from ..engine.calls.op import composite
 from ..engine.calls.overriding import may_override, offered_as
 from ..engine.tensors.tensor import Tensor
@@ -33,7 +34,7 @@ def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
     return equation, *given
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cuda": Autocast.FAST})
 @offered_as(_spelled)
 def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
     """The sum of products that an equation names: letters for dimensions, those not in the result summed over.

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..engine.calls.arguments import as_float, as_int
 from ..engine.calls.dispatch import require_flags
+from ..engine.calls.facts import Autocast, Kind, declare
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import op
 from ..engine.calls.tables import PUBLIC
@@ -60,16 +61,26 @@ def _rows_gradient(F: Any, g: Any, indices: Any, weight_shape: Any, padding_idx:
 
 
 _embedding = op(
-    "embedding", _rows_forward, keeps_dtype=("indices",), public=False, method=False, out=False,
+    "embedding", _rows_forward,
+    kind=Kind.INDEXING, keeps_dtype=("indices",), public=False, method=False, out=False,
     weight=lambda F, g, indices, weight_shape, padding_idx, by_frequency: _rows_gradient(
         F, g, indices, weight_shape, padding_idx, by_frequency),
 )  # fmt: skip
 _sum_rows = op(
-    "sum_rows", _sum_rows_forward, keeps_dtype=("indices",), promote="accumulate", public=False, method=False, out=False,
+    "sum_rows", _sum_rows_forward,
+    kind=Kind.REDUCTION, keeps_dtype=("indices",), promote="accumulate", public=False, method=False, out=False,
     grad_fn="EmbeddingDenseBackwardBackward0",
     input=lambda F, g, indices: F.embedding(g, indices, -1, False),
 )  # fmt: skip
-op("index_frequencies", _frequencies_forward, keeps_dtype=("indices",), public=False, method=False, out=False)
+op(
+    "index_frequencies",
+    _frequencies_forward,
+    kind=Kind.REDUCTION,
+    keeps_dtype=("indices",),
+    public=False,
+    method=False,
+    out=False,
+)
 
 
 def _check_indices(name: str, indices: Tensor) -> None:
@@ -99,6 +110,7 @@ def embedding(
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
+@declare(kind=Kind.SCATTER)
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale, in place, the rows at `indices` that are longer than `max_norm`."""
     if weight.ndim != 2:
@@ -240,7 +252,14 @@ def _places_of_largest_forward(xp: Any, input: Any, bags: Any, /, count: int) ->
 
 
 _places_of_largest = op(
-    "places_of_largest", _places_of_largest_forward, promote="index", keeps_dtype=("bags",), public=False, method=False, out=False
+    "places_of_largest",
+    _places_of_largest_forward,
+    kind=Kind.SORTING,
+    promote="index",
+    keeps_dtype=("bags",),
+    public=False,
+    method=False,
+    out=False,
 )
 
 
@@ -258,6 +277,7 @@ def _max_of_bags(weight: Tensor, indices: Tensor, bags: Tensor, count: int) -> T
 # --- one-hot ------------------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.SCATTER)
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A vector for each class number, 1 at the class and 0 elsewhere.
 
@@ -304,6 +324,7 @@ PUBLIC["embedding_renorm_"] = embedding_renorm_
 _BAG_MODES = ("sum", "mean", "max")
 
 
+@declare(kind=Kind.REDUCTION, autocast=Autocast.WHOLE)
 def embedding_bag(
     weight: Tensor,
     indices: Tensor,

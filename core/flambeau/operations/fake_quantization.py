@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.calls.facts import Kind
 from ..engine.calls.op import composite, op
 from ..engine.tape.grad_mode import no_grad
 from ..engine.tensors.tensor import Tensor
@@ -15,7 +16,8 @@ __all__: list[str] = []
 
 # the integers times the scale; a gradient passes where a number was within their range (Bengio et al. 2013)
 _dequantized = op(
-    "fake_quantized", lambda xp, input, steps, scale, inside: steps * scale, keeps_dtype=("inside",), public=False, method=False,
+    "fake_quantized", lambda xp, input, steps, scale, inside: steps * scale,
+    kind=Kind.POINTWISE, keeps_dtype=("inside",), public=False, method=False,
     out=False,
     input=lambda F, g, inside, input: F.masked(g, inside, input),
 )  # fmt: skip
@@ -38,7 +40,7 @@ def _check_range(quant_min: int, quant_max: int) -> None:
         raise RuntimeError("`quant_min` should be less than or equal to `quant_max`.")
 
 
-@composite(method=False, grad_fn="FakeQuantizePerTensorAffineCachemaskBackward0")
+@composite(method=False, grad_fn="FakeQuantizePerTensorAffineCachemaskBackward0", kind=Kind.POINTWISE)
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Tensor:
     """`(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * scale`.
 
@@ -74,7 +76,7 @@ def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, 
     return _fake_quantized(name, input, scale.reshape(()).float(), zero_point.reshape(()), quant_min, quant_max)
 
 
-@composite(method=False, grad_fn="FakeQuantizePerChannelAffineCachemaskBackward0")
+@composite(method=False, grad_fn="FakeQuantizePerChannelAffineCachemaskBackward0", kind=Kind.POINTWISE)
 def fake_quantize_per_channel_affine(
     input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> Tensor:

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from ..engine.calls.dispatch import whole_numbers
+from ..engine.calls.facts import Kind, Linearity, Order, declare
 from ..engine.calls.op import op
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
@@ -41,12 +42,15 @@ def _fold_forward(
 
 
 _unfold = op(
-    "im2col", _unfold_forward, public=False, method=False, out=False, grad_fn="Im2ColBackward0",
+    "im2col", _unfold_forward,
+    kind=Kind.CONVOLUTION, linearity=Linearity.JOINT, public=False, method=False, out=False, grad_fn="Im2ColBackward0",
     input=lambda F, g, input_shape, window_size, dilation, padding, stride: F.col2im(
         g, tuple(input_shape[2:]), window_size, dilation, padding, stride),
 )  # fmt: skip
 _fold = op(
-    "col2im", _fold_forward, promote="accumulate", public=False, method=False, out=False, grad_fn="Col2ImBackward0",
+    "col2im", _fold_forward,
+    kind=Kind.CONVOLUTION, linearity=Linearity.JOINT, order=Order.ROW_MAJOR,
+    promote="accumulate", public=False, method=False, out=False, grad_fn="Col2ImBackward0",
     input=lambda F, g, window_size, dilation, padding, stride: F.im2col(g, window_size, dilation, padding, stride),
 )  # fmt: skip
 
@@ -70,6 +74,7 @@ def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tup
     return kernel, dilation, padding, stride
 
 
+@declare(kind=Kind.VIEW)
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Each window of an image as a column of a matrix (im2col); see `nn.Unfold`.
 
@@ -112,6 +117,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return _unfold(input, *geometry)
 
 
+@declare(kind=Kind.CONVOLUTION, linearity=Linearity.JOINT)
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Columns put back as windows of an image, and summed where windows overlap (col2im); see `nn.Fold`.
 

@@ -1,6 +1,6 @@
 """`torch._foreach_*`: one operation on each tensor of a list, under PyTorch's private names.
 
-Optimizers, moving averages and clippers of gradients that are written for PyTorch call them.  They are made from `_TABLE` of the
+Optimizers, moving averages and clippers of gradients that are written for PyTorch call them.  They are made from the
 operations on one tensor, whose derivatives, dtypes and errors they therefore have; a few with arguments of their own follow it.
 `torch` looks here for a name that begins with `_foreach_`.
 
@@ -17,9 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 from ..engine.calls.dispatch import result_dtype
+from ..engine.calls.facts import Kind, facts_of, names
 from ..engine.calls.inplace import in_place
 from ..engine.calls.overriding import handle_torch_function, relevant, wanted
 from ..engine.calls.tables import PUBLIC
@@ -51,13 +53,6 @@ class _Row(NamedTuple):
     """Whether it takes `alpha`, beside a tensor or a list of them."""
     keeps_tensor: bool = False
     """Whether a 0-d tensor is no number, and decides about dtypes as a tensor does."""
-
-
-_UNARY = (
-    "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log",
-    "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
-    "trunc",
-)  # fmt: skip
 
 
 def _maximum(input: Tensor, other: Any) -> Any:
@@ -166,6 +161,27 @@ def _name_of(value: Any) -> str:
 
 
 # --- functions of one list ----------------------------------------------------------------------------------------
+
+
+def find(name: str) -> Callable[..., Any] | None:
+    """The function `torch._foreach_...` of this name, or None.
+
+    There is one for every element-wise operation on one tensor with an in-place form, also for those that are defined later.
+    """
+    operation = name.removeprefix("_foreach_").removesuffix("_")
+    if name not in FUNCTIONS and _is_unary(operation):
+        _add_unary(operation)
+    return FUNCTIONS.get(name)
+
+
+def _is_unary(name: str) -> bool:
+    facts = facts_of(name)
+    if facts is None or facts.name != name or facts.kind is not Kind.POINTWISE:
+        return False
+    if name not in PUBLIC or not hasattr(Tensor, f"{name}_"):
+        return False
+    parameters = signature(PUBLIC[name]).parameters.values()
+    return sum(parameter.kind is not Parameter.KEYWORD_ONLY for parameter in parameters) == 1
 
 
 def _add_unary(name: str) -> None:
@@ -388,8 +404,8 @@ def _order(function: str, tensors: Any, ord: Any) -> float:
     return float(ord)
 
 
-for _name in _UNARY:
-    _add_unary(_name)
+for _name in sorted(names(kind=Kind.POINTWISE) & PUBLIC.keys()):
+    find(f"_foreach_{_name}")
 for _name, _row in _TABLE.items():
     _add_from_row(_name, _row)
 _register("clone", _clone, "A copy of each tensor.")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Dims
 from ..engine.calls.dispatch import result_dtype, whole_numbers
+from ..engine.calls.facts import Autocast, Kind, Narrow, Order, declare
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import at_once, composite, op
 from ..engine.calls.record import Out
@@ -27,9 +28,18 @@ def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]
     return parts
 
 
-_cat = op("cat", lambda xp, *tensors, dim=0: xp.concat(tensors, axis=dim), public=False, method=False, tensors=_pieces)
+_cat = op(
+    "cat",
+    lambda xp, *tensors, dim=0: xp.concat(tensors, axis=dim),
+    kind=Kind.MOVEMENT,
+    autocast=Autocast.WIDEST,
+    public=False,
+    method=False,
+    tensors=_pieces,
+)
 _stack = op(
-    "stack", lambda xp, *tensors, dim=0: xp.stack(tensors, axis=dim), public=False, method=False,
+    "stack", lambda xp, *tensors, dim=0: xp.stack(tensors, axis=dim),
+    kind=Kind.MOVEMENT, autocast=Autocast.WIDEST, public=False, method=False,
     tensors=lambda F, g, dim, tensors_shape: [
         F.getitem_select(g, (*((slice(None),) * dim), index)) for index in range(len(tensors_shape))],
 )  # fmt: skip
@@ -118,6 +128,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _stack(inputs, dim=wrap_dim(dim, inputs[0].ndim + 1))
 
 
+@declare("repeat", kind=Kind.MOVEMENT)
 def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     """The tensor laid out `repeats` times along each dimension (more of them than dimensions: new ones in front)."""
     repeats = sizes_given(repeats, rest)
@@ -137,7 +148,7 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
 attach(repeat=_repeat_method)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.MOVEMENT)
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The tensor repeated `dims` times; fewer dims than dimensions count from the last."""
     dims = as_shape((dims,))
@@ -151,7 +162,8 @@ def _tile_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
 attach(tile=_tile_method)
 
 _flip = op(
-    "flip", lambda xp, input, /, dims: xp.flip(input, axis=dims), public=False, method=False, out=False,
+    "flip", lambda xp, input, /, dims: xp.flip(input, axis=dims),
+    kind=Kind.MOVEMENT, narrow=Narrow.NONE, public=False, method=False, out=False,
     input=lambda F, g, dims: F.flip(g, dims),
 )  # fmt: skip
 
@@ -172,7 +184,8 @@ def _flip_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
 attach(flip=_flip_method)
 
 _roll = op(
-    "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims), public=False, method=False, out=False,
+    "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims),
+    kind=Kind.MOVEMENT, order=Order.ROW_MAJOR, public=False, method=False, out=False,
     input=lambda F, g, shifts, dims: F.roll(g, tuple(-shift for shift in shifts), dims),
 )  # fmt: skip
 
@@ -196,7 +209,7 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
     return _roll(input, tuple(shifts), tuple(wrap_dim(d, input.ndim) for d in dims))
 
 
-@composite
+@composite(kind=Kind.MOVEMENT)
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

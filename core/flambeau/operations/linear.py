@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from ..engine.calls import overriding
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow
 from ..engine.calls.node_names import become, step
 from ..engine.calls.op import composite, op
 from ..engine.calls.outputs import check
@@ -64,6 +65,7 @@ def _reshaping_step(node: Node, name: str, position: float, edge: Any, shape: tu
 
 _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
+    kind=Kind.PRODUCT, narrow=Narrow.SIGNED_FLOAT8, autocast=Autocast.FAST,
     promote="accumulate", dtypes="numbers", public=False, method=False, out=False, grad_fn="AddmmBackward0",
     decompose=_decompose,
     bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
@@ -137,7 +139,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
             )
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST})
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine.calls.arguments import as_float, as_int
 from ..engine.calls.dispatch import common_shape, require_constant
+from ..engine.calls.facts import Autocast, Kind, Order, declare
 from ..engine.calls.node_names import become, gathered, step
 from ..engine.calls.op import formula, op
 from ..engine.calls.overriding import wanted
@@ -44,7 +45,7 @@ def _reduced_array(xp: Any, values: Any, reduction: str) -> Any:
 # --- squared error ------------------------------------------------------------------------------------------------
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
     error = input - target
     return error * (g * (2.0 / max(prod(error.shape), 1) if reduction == "mean" else 2.0))
@@ -52,6 +53,7 @@ def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -
 
 _mse_loss = op(
     "mse_loss", lambda xp, input, target, /, reduction: _reduced_array(xp, (input - target) ** 2, reduction),
+    kind=Kind.LOSS, autocast=Autocast.FLOAT32,
     promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction: F.mse_loss_backward(g, input, target, reduction),
     target=lambda F, g, input, target, reduction: F.mse_loss_backward(g, target, input, reduction),
@@ -88,12 +90,14 @@ def _huber_forward(xp: Any, input: Any, target: Any, /, reduction: str, delta: f
 
 
 _smooth_l1 = op(
-    "smooth_l1_loss", _smooth_l1_forward, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
+    "smooth_l1_loss", _smooth_l1_forward,
+    kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
     target=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
 )  # fmt: skip
 _huber = op(
-    "huber_loss", _huber_forward, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
+    "huber_loss", _huber_forward,
+    kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(input - target, -delta, delta), reduction),
     target=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(target - input, -delta, delta), reduction),
 )  # fmt: skip
@@ -137,14 +141,17 @@ def _soft_margin_slope_forward(xp: Any, input: Any, target: Any) -> Any:
 
 
 op(
-    "soft_margin_slope", _soft_margin_slope_forward, public=False, method=False, out=False, input=_soft_margin_slope_grad,
+    "soft_margin_slope", _soft_margin_slope_forward,
+    kind=Kind.POINTWISE, public=False, method=False, out=False, input=_soft_margin_slope_grad,
 )  # fmt: skip
 _soft_margin = op(
-    "soft_margin", lambda xp, input, target: xp.log1p(xp.exp(-target * input)), public=False, method=False, out=False,
+    "soft_margin", lambda xp, input, target: xp.log1p(xp.exp(-target * input)),
+    kind=Kind.LOSS, public=False, method=False, out=False,
     input=lambda F, g, input, target: g * F.conj(F.soft_margin_slope(input, target)),
 )  # fmt: skip
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """`log(1 + exp(-target * input))`, the target being 1 or -1."""
     require_constant("soft_margin_loss", target=target)
@@ -174,7 +181,8 @@ def _bce_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
 
 
 op(
-    "bce_slope", _bce_slope_forward, promote="accumulate", public=False, method=False, out=False,
+    "bce_slope", _bce_slope_forward,
+    kind=Kind.POINTWISE, promote="accumulate", public=False, method=False, out=False,
     input=_bce_slope_grad, target=lambda F, g, input: -g / F.clamp(input * (1 - input), 1e-12, None),
 )  # fmt: skip
 
@@ -210,12 +218,15 @@ def _logits_target(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_wei
 
 
 _bce = op(
-    "binary_cross_entropy", _bce_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False,
+    "binary_cross_entropy", _bce_forward,
+    kind=Kind.LOSS, autocast={"cpu": Autocast.FLOAT32, "cuda": Autocast.UNSAFE},
+    promote="accumulate", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, weight, reduction: _bce_input(F, g, input, target, weight, reduction),
     target=lambda F, g, input, weight, reduction: _bce_target(F, g, input, weight, reduction),
 )  # fmt: skip
 _bce_with_logits = op(
-    "binary_cross_entropy_with_logits", _logits_forward, promote="accumulate", dtypes="floating",
+    "binary_cross_entropy_with_logits", _logits_forward,
+    kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="accumulate", dtypes="floating",
     public=False, method=False, out=False, own_arguments=True,
     input=lambda F, g, input, target, weight, pos_weight, reduction: _logits_input(
         F, g, input, target, weight, pos_weight, reduction),
@@ -302,13 +313,15 @@ def _nll_loss_backward_forward(
 
 
 _nll_loss = op(
-    "nll_loss", _nll_loss_forward, promote="accumulate", dtypes="floating",
+    "nll_loss", _nll_loss_forward,
+    kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="accumulate", dtypes="floating",
     keeps_dtype=("target",), public=False, method=False, out=False,
     input=lambda F, g, input, target, weight, reduction, ignore_index: F.tied(F.nll_loss_backward(
         g, target, weight, tuple(input.shape), reduction, ignore_index), input),
 )  # fmt: skip
 op(
-    "nll_loss_backward", _nll_loss_backward_forward, promote="accumulate", keeps_dtype=("target",), public=False, method=False,
+    "nll_loss_backward", _nll_loss_backward_forward,
+    kind=Kind.LOSS, order=Order.ROW_MAJOR, promote="accumulate", keeps_dtype=("target",), public=False, method=False,
     out=False,
     input=lambda F, g, target, weight, reduction, ignore_index: F.nll_loss(g, target, weight, reduction, ignore_index),
 )  # fmt: skip
@@ -332,7 +345,7 @@ def _cross_entropy_forward(
     return _nll_loss_forward(xp, input - log_sum[:, :1, ...] - log_sum[:, 1:, ...], target, weight, reduction, ignore_index)
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def cross_entropy_backward(
     F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
@@ -360,10 +373,18 @@ def _nll_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
 
 
 _log_sum_exp = op(
-    "log_sum_exp", _log_sum_exp_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False
+    "log_sum_exp",
+    _log_sum_exp_forward,
+    kind=Kind.REDUCTION,
+    promote="accumulate",
+    dtypes="floating",
+    public=False,
+    method=False,
+    out=False,
 )
 _cross_entropy = op(
-    "cross_entropy", _cross_entropy_forward, promote="accumulate", dtypes="floating",
+    "cross_entropy", _cross_entropy_forward,
+    kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="accumulate", dtypes="floating",
     keeps_dtype=("target",), public=False, method=False, out=False,
     grad_fn="NllLossBackward0", decompose=_decompose,
     input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(

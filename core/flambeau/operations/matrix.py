@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_factor, result_dtype
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow
 from ..engine.calls.inplace import assign, check_writable, snapshot
 from ..engine.calls.op import composite, op
 from ..engine.calls.overriding import DIRECT, may_override, offer_operand
@@ -29,6 +30,7 @@ def _product(name: str) -> Callable[..., Tensor]:
     return op(
         name,
         lambda xp, input, mat2: xp.matmul(input, mat2),
+        narrow=Narrow.SIGNED_FLOAT8 if name == "mm" else Narrow.NONE,
         promote="product",
         dtypes="numbers",
         public=False,
@@ -47,10 +49,11 @@ def _mH_forward(xp: Any, input: Any) -> Any:
     return xp.conj(transposed) if xp.isdtype(input.dtype, "complex floating") else transposed
 
 
-op("mH_", _mH_forward, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
+op("mH_", _mH_forward, kind=Kind.VIEW, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
 
 _addmm = op(
-    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias, promote="product", dtypes="numbers",
+    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias,
+    kind=Kind.PRODUCT, narrow=Narrow.SIGNED_FLOAT8, autocast=Autocast.FAST, promote="product", dtypes="numbers",
     public=False, method=False,
     bias=lambda F, g: g,
     input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
@@ -58,7 +61,13 @@ _addmm = op(
 )  # fmt: skip
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(
+    out=Out.OWN_DTYPE | Out.UNCHECKED,
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    narrow=Narrow.SIGNED_FLOAT8,
+    autocast=Autocast.FAST,
+)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, `(n, m) @ (m, p) -> (n, p)`."""
     if input.ndim != 2:
@@ -75,7 +84,7 @@ def _check_inner(input: Tensor, other: Tensor) -> None:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
     for name, batch in (("batch1", input), ("batch2", mat2)):
@@ -89,7 +98,13 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(input, mat2)
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="MvBackward0")
+@composite(
+    out=Out.OWN_DTYPE | Out.UNCHECKED,
+    grad_fn="MvBackward0",
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
+)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
     if input.ndim != 2 or vec.ndim != 1:
@@ -100,7 +115,13 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return _mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="DotBackward0")
+@composite(
+    out=Out.OWN_DTYPE | Out.UNCHECKED,
+    grad_fn="DotBackward0",
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST},
+)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors of one length (no conjugation)."""
     if input.ndim != 1 or tensor.ndim != 1:
@@ -117,13 +138,19 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="VdotBackward0")
+@composite(
+    out=Out.OWN_DTYPE | Out.UNCHECKED,
+    grad_fn="VdotBackward0",
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST},
+)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
     return dot(input.conj(), other)
 
 
-@composite(out=True, aliases=("ger",))
+@composite(out=True, aliases=("ger",), kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The outer product of two vectors, `(n,), (m,) -> (n, m)`."""
     if input.ndim != 1 or vec2.ndim != 1:
@@ -132,7 +159,13 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return input.unsqueeze(1) * vec2
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(
+    out=Out.OWN_DTYPE | Out.UNCHECKED,
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast=Autocast.FAST,
+    operators=("__matmul__", "__rmatmul__"),
+)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, by the number of dimensions: inner product, matrix-vector, matrix-matrix, or batches of them.
 
@@ -252,7 +285,13 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number 
     return _add_product(input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="AddmvBackward0")
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE,
+    grad_fn="AddmvBackward0",
+    kind=Kind.PRODUCT,
+    autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
+)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * mat @ vec`."""
     if legacy:
@@ -260,7 +299,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 
     return _add_product(input, mv, mat, vec, beta, alpha)
 
 
-@composite(inplace=True, out=True, grad_fn="AddrBackward0")
+@composite(
+    inplace=True, out=True, grad_fn="AddrBackward0", kind=Kind.PRODUCT, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST}
+)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
     if legacy:
@@ -271,7 +312,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number =
     return _add_product(input, outer, vec1, vec2, beta, alpha)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * batch1 @ batch2`, batch by batch."""
     if legacy:
@@ -279,7 +320,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: N
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
 
 
-@composite(out=Out.OWN_DTYPE, grad_fn="AddbmmBackward0")
+@composite(out=Out.OWN_DTYPE, grad_fn="AddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
     if legacy:
@@ -287,7 +328,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Nu
     return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.PRODUCT)
 def _scaled_mm(
     input: Tensor,
     mat2: Tensor,
@@ -350,7 +391,7 @@ attach(addbmm_=checked(_addbmm_))
 # --- groups of products -------------------------------------------------------------------------------------------
 
 
-@composite(method=False, grad_fn="GroupedMmBackward0")
+@composite(method=False, grad_fn="GroupedMmBackward0", kind=Kind.PRODUCT)
 def _grouped_mm(
     input: Tensor,
     mat2: Tensor,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..backend import contiguous_strides
 from ..engine.calls.arguments import as_int
 from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.facts import Kind, declare
 from ..engine.calls.op import composite, op
 from ..engine.calls.wrappers import as_method
 from ..engine.devices.devices import DispatchKey, Kernels, device
@@ -86,11 +87,13 @@ def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given
 
 
 _strided = op(
-    "as_strided", _strided_forward, view=True, public=False, method=False,
+    "as_strided", _strided_forward,
+    kind=Kind.VIEW, view=True, public=False, method=False,
     input=lambda F, g, size, stride, offset, given: F.replaced(g, Place(size, stride, offset), given, given),
 )  # fmt: skip
 op(
-    "replaced", replaced_forward, public=False, method=False, out=False,
+    "replaced", replaced_forward,
+    kind=Kind.CONVERSION, public=False, method=False, out=False,
     doc="""The elements at `target` of a memory of zeros to which the input was added at `source`: the gradient of `as_strided`.
 
     Elements of `given`, the tensor that `as_strided` was called on, get equal parts of what is at a location that they share.
@@ -139,6 +142,7 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
 
 
+@declare("is_same_size", kind=Kind.QUERY)
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
     require_tensors("is_same_size", other=other)
@@ -152,6 +156,7 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
     return self.device.type == "cpu" and runtime.is_initialized() and runtime.init().is_pinned(self.data_ptr())
 
 
+@declare("pin_memory", kind=Kind.CONVERSION)
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in page-locked memory of the host, which a device can read directly; the tensor itself if it is there.
 
@@ -209,11 +214,13 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
     return tuple(sorted(range(self.ndim), key=lambda d: (-strides[d], d)))
 
 
+@declare("is_distributed", kind=Kind.QUERY)
 def _is_distributed(self: Tensor) -> bool:
     """Always False, in PyTorch too: a relic of shared tensors."""
     return False
 
 
+@declare("slice_inverse", kind=Kind.VIEW)
 def _slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..engine.calls.arguments import as_float
 from ..engine.calls.dispatch import require_constant, require_dtype
+from ..engine.calls.facts import Autocast, Kind, Order, declare
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import formula, op
 from ..engine.calls.overriding import wanted
@@ -55,7 +56,7 @@ def _affine_gradients(F: Any, g: Any, normalized: Any, weight: Any, bias: Any) -
     return None if weight is None else _shared(F, g * normalized, weight), None if bias is None else _shared(F, g, bias)
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def norm_backward(
     F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
 ) -> Any:
@@ -69,7 +70,7 @@ def norm_backward(
     return (_through_statistics(F, g_normalized, normalized, scale, dims), *_affine_gradients(F, g, normalized, weight, bias))
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def fixed_norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
     """Gradients of input, weight and bias for a constant mean and variance."""
     scale = F.rsqrt(variance + eps)
@@ -108,6 +109,7 @@ def _norm_record(name: str, grad_fn: str) -> Callable[..., Tensor]:
     return op(
         name,
         _norm_forward,
+        kind=Kind.NORMALIZATION,
         promote="accumulate",
         dtypes="floating",
         public=False,
@@ -122,7 +124,8 @@ def _norm_record(name: str, grad_fn: str) -> Callable[..., Tensor]:
 
 
 _moments = op(
-    "moments", _moments_forward, promote="accumulate", dtypes="floating", results=("mean", "variance"), public=False,
+    "moments", _moments_forward,
+    kind=Kind.REDUCTION, promote="accumulate", dtypes="floating", results=("mean", "variance"), public=False,
     method=False,
     out=False,
 )  # fmt: skip
@@ -130,7 +133,8 @@ _batch_norm = _norm_record("batch_norm", "NativeBatchNormBackward0")
 _layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
 _group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
 _fixed_norm = op(
-    "fixed_norm", _norm_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False,
+    "fixed_norm", _norm_forward,
+    kind=Kind.NORMALIZATION, order=Order.IMAGE, promote="accumulate", dtypes="floating", public=False, method=False, out=False,
     grad_fn="NativeBatchNormBackward0", nondifferentiable=("mean", "variance"),
     vjp=lambda F, g, input, weight, bias, mean, variance, eps: (
         fixed_norm_backward(F, g, input, weight, bias, mean, variance, eps)),
@@ -204,6 +208,7 @@ def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
+@declare(kind=Kind.NORMALIZATION, order=Order.IMAGE)
 def batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -259,6 +264,7 @@ def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: T
         running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
 
 
+@declare(kind=Kind.NORMALIZATION)
 def instance_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -317,6 +323,7 @@ def _misfit(name: str, parameter: Tensor, shape: tuple[int, ...]) -> RuntimeErro
     )
 
 
+@declare(kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32})
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -338,6 +345,7 @@ def layer_norm(
     return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
 
 
+@declare(kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32})
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -373,6 +381,7 @@ def group_norm(
     return gathered(in_format_of(output.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
 
 
+@declare(kind=Kind.NORMALIZATION)
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.calls.arguments import as_float, as_python
 from ..engine.calls.dispatch import require_dtype, require_operands, whole_numbers
+from ..engine.calls.facts import Kind, Narrow, Order, declare, register
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import op
 from ..engine.calls.tables import PUBLIC
@@ -32,7 +33,9 @@ def constant_pad_forward(xp: Any, input: Any, /, pad: Sequence[tuple[int, int]],
 
 
 _constant_pad = op(
-    "constant_pad", constant_pad_forward, public=False, method=False, out=False, grad_fn="ConstantPadNdBackward0",
+    "constant_pad", constant_pad_forward,
+    kind=Kind.MOVEMENT, narrow=Narrow.SIGNED_FLOAT8 | Narrow.COMPLEX32, order=Order.IMAGE,
+    public=False, method=False, out=False, grad_fn="ConstantPadNdBackward0",
     input=lambda F, g, pad: F.constant_pad(g, tuple((-before, -after) for before, after in pad), 0),
 )  # fmt: skip
 
@@ -59,6 +62,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
 
 
 PUBLIC["constant_pad_nd"] = constant_pad
+register("constant_pad_nd", {"kind": Kind.MOVEMENT})
 
 
 # --- by elements of the input -------------------------------------------------------------------------------------
@@ -94,11 +98,13 @@ def _edge_pad_backward_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> 
 
 
 _edge_pad = op(
-    "edge_pad", _edge_pad_forward, public=False, method=False, out=False,
+    "edge_pad", _edge_pad_forward,
+    kind=Kind.MOVEMENT, narrow=Narrow.NONE, public=False, method=False, out=False,
     input=lambda F, g, pad, mode: F.edge_pad_backward(g, pad, mode),
 )  # fmt: skip
 op(
-    "edge_pad_backward", _edge_pad_backward_forward, public=False, method=False, out=False,
+    "edge_pad_backward", _edge_pad_backward_forward,
+    kind=Kind.SCATTER, public=False, method=False, out=False,
     input=lambda F, g, pad, mode: F.edge_pad(g, pad, mode),
 )  # fmt: skip
 
@@ -132,6 +138,7 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
         )
 
 
+@declare(kind=Kind.MOVEMENT)
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """More elements around the last dimensions; see `torch.nn.functional.pad`."""
     pad = whole_numbers("pad", pad)

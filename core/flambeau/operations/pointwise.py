@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import refusing, require_dtype, require_tensors
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow
 from ..engine.calls.named_results import make
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, no_slope, op
@@ -24,14 +25,16 @@ _NO_NEGATIVE = (
     "`~` or `logical_not()` operator instead."
 )
 neg = op(
-    "neg", lambda xp, input: xp.negative(input), out=Out.OWN_DTYPE, inplace=True, check=refusing(dtypes.BOOL, _NO_NEGATIVE),
+    "neg", lambda xp, input: xp.negative(input),
+    kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT, narrow=Narrow.COMPLEX32,
+    out=Out.OWN_DTYPE, inplace=True, check=refusing(dtypes.BOOL, _NO_NEGATIVE),
     aliases=("negative",), dunders=("__neg__",),
     doc="The negative of each element.",
     input=lambda F, g: -g,
 )  # fmt: skip
 
 
-@composite
+@composite(kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT, operators=("__pos__",))
 def positive(input: Tensor) -> Tensor:
     """The tensor itself.  RuntimeError for bool."""
     if input.dtype is dtypes.bool_:
@@ -42,7 +45,9 @@ def positive(input: Tensor) -> Tensor:
 attach(__pos__=positive)
 
 abs = op(
-    "abs", lambda xp, input: xp.abs(input), out=Out.OWN_DTYPE, promote="real", dtypes="numbers",
+    "abs", lambda xp, input: xp.abs(input),
+    kind=Kind.POINTWISE, keeps_zero=True, narrow=Narrow.SIGNED_FLOAT8 | Narrow.COMPLEX32,
+    out=Out.OWN_DTYPE, promote="real", dtypes="numbers",
     inplace=True, aliases=("absolute",), dunders=("__abs__",),
     doc="The absolute value; the modulus of a complex number.",
     input=lambda F, g, input: g * F.sgn(input),
@@ -50,6 +55,8 @@ abs = op(
 sign = op(
     "sign",
     lambda xp, input: _sgn_forward(xp, input),
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
     out=Out.OWN_DTYPE,
     dtypes="real",
     inplace=True,
@@ -76,49 +83,73 @@ def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     return F.where(modulus == 0, 0.0, (g - along * out) / safe)
 
 
-sgn = op("sgn", _sgn_forward, out=Out.OWN_DTYPE, inplace=True, doc="`x / |x|`, or 0; the sign of a real number.", input=_sgn_grad)
+sgn = op(
+    "sgn",
+    _sgn_forward,
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
+    narrow=Narrow.COMPLEX32,
+    out=Out.OWN_DTYPE,
+    inplace=True,
+    doc="`x / |x|`, or 0; the sign of a real number.",
+    input=_sgn_grad,
+)
 
 _conj = op(
-    "conj", lambda xp, input: xp.conj(input), public=False, method=False, real_is_identity=True,
+    "conj", lambda xp, input: xp.conj(input),
+    kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT, narrow=Narrow.ALL,
+    public=False, method=False, real_is_identity=True,
     input=lambda F, g: F.conj(g),
 )  # fmt: skip
 op(
     "conj_view",
     lambda xp, input: xp.conj(input),
+    kind=Kind.POINTWISE,
+    linearity=Linearity.JOINT,
+    narrow=Narrow.COMPLEX32,
     view=True,
     public=False,
     method=False,
     grad_fn="ConjBackward0",
     input=lambda F, g: F.conj(g),
 )
-op("neg_view", lambda xp, input: xp.negative(input), view=True, public=False, method=False, input=lambda F, g: -g)
+op(
+    "neg_view",
+    lambda xp, input: xp.negative(input),
+    kind=Kind.POINTWISE,
+    linearity=Linearity.JOINT,
+    view=True,
+    public=False,
+    method=False,
+    input=lambda F, g: -g,
+)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.RECORDED)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.RECORDED, kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, in memory of its own; a real tensor itself."""
     return _conj(input) if input._key.dtype.category == dtypes.COMPLEX else input
 
 
-@composite
+@composite(kind=Kind.QUERY)
 def is_conj(input: Tensor) -> bool:
     """Whether the tensor is a view that conjugates what is in its memory."""
     return input._key.lazy_op == "conj"
 
 
-@composite
+@composite(kind=Kind.QUERY)
 def is_neg(input: Tensor) -> bool:
     """Whether the tensor is a view that negates what is in its memory."""
     return input._key.lazy_op == "neg"
 
 
-@composite
+@composite(kind=Kind.CONVERSION)
 def resolve_conj(input: Tensor) -> Tensor:
     """A conjugated copy, if the tensor is a lazily conjugated view; else the tensor itself."""
     return input.clone() if input._key.lazy_op == "conj" else input
 
 
-@composite
+@composite(kind=Kind.CONVERSION)
 def resolve_neg(input: Tensor) -> Tensor:
     """A negated copy, if the tensor is a lazily negated view; else the tensor itself."""
     return input.clone() if input._key.lazy_op == "neg" else input
@@ -126,6 +157,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 op(
     "clone", lambda xp, input, /, memory_format=None: xp.asarray(input, copy=True),
+    kind=Kind.CONVERSION,
     signature="input, *, memory_format=None", out=False,
     doc="A copy with memory of its own; gradients flow through.",
     input=lambda F, g: g,
@@ -136,59 +168,139 @@ op(
 
 def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
     """An elementwise function that promotes integers to floats, with an in-place form."""
-    return op(name, forward, doc=doc, inplace=True, aliases=aliases, input=rule, **{"promote": "float", **options})
+    options = {"kind": Kind.POINTWISE, "promote": "float", **options}
+    return op(name, forward, doc=doc, inplace=True, aliases=aliases, input=rule, **options)
 
 
-sqrt = _unary("sqrt", lambda xp, input: xp.sqrt(input), "The square root.", lambda F, g, out: g / F.conj(2 * out))
+sqrt = _unary(
+    "sqrt",
+    lambda xp, input: xp.sqrt(input),
+    "The square root.",
+    lambda F, g, out: g / F.conj(2 * out),
+    keeps_zero=True,
+    rounds_once=True,
+)
 rsqrt = _unary(
     "rsqrt",
     lambda xp, input: 1 / xp.sqrt(input),
     "One over the square root.",
     lambda F, g, out: -0.5 * g * F.conj(out * out * out),
+    autocast={"cuda": Autocast.FLOAT32},
     promote="float_accumulate",
 )
 square = op(
     "square",
     lambda xp, input: xp.multiply(input, input),
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
+    rounds_once=True,
     promote="number",
     inplace=True,
     doc="The square.",
     input=lambda F, g, input: g * F.conj(2 * input),
     grad_fn="PowBackward0",
 )
-reciprocal = _unary("reciprocal", lambda xp, input: 1 / input, "One over each element.", lambda F, g, out: -g * F.conj(out * out))
-exp = _unary("exp", lambda xp, input: xp.exp(input), "e to the power of each element.", lambda F, g, out: g * F.conj(out))
+reciprocal = _unary(
+    "reciprocal",
+    lambda xp, input: 1 / input,
+    "One over each element.",
+    lambda F, g, out: -g * F.conj(out * out),
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
+)
+exp = _unary(
+    "exp",
+    lambda xp, input: xp.exp(input),
+    "e to the power of each element.",
+    lambda F, g, out: g * F.conj(out),
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
+)
 exp2 = _unary(
     "exp2",
     lambda xp, input: xp.exp(input * math.log(2)),
     "2 to the power of each element.",
     lambda F, g, out: g * F.conj(out) * math.log(2),
+    rounds_once=True,
 )
 expm1 = _unary(
-    "expm1", lambda xp, input: xp.expm1(input), "`exp(x) - 1`, accurate near 0.", lambda F, g, out: g * F.conj(out + 1)
+    "expm1",
+    lambda xp, input: xp.expm1(input),
+    "`exp(x) - 1`, accurate near 0.",
+    lambda F, g, out: g * F.conj(out + 1),
+    keeps_zero=True,
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
 )
-log = _unary("log", lambda xp, input: xp.log(input), "The natural logarithm.", lambda F, g, input: g / F.conj(input))
+log = _unary(
+    "log",
+    lambda xp, input: xp.log(input),
+    "The natural logarithm.",
+    lambda F, g, input: g / F.conj(input),
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
+)
 log2 = _unary(
-    "log2", lambda xp, input: xp.log2(input), "The logarithm to base 2.", lambda F, g, input: g / F.conj(input * math.log(2))
+    "log2",
+    lambda xp, input: xp.log2(input),
+    "The logarithm to base 2.",
+    lambda F, g, input: g / F.conj(input * math.log(2)),
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
 )
 log10 = _unary(
-    "log10", lambda xp, input: xp.log10(input), "The logarithm to base 10.", lambda F, g, input: g / F.conj(input * math.log(10))
+    "log10",
+    lambda xp, input: xp.log10(input),
+    "The logarithm to base 10.",
+    lambda F, g, input: g / F.conj(input * math.log(10)),
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
 )
 log1p = _unary(
-    "log1p", lambda xp, input: xp.log1p(input), "`log(1 + x)`, accurate near 0.", lambda F, g, input: g / F.conj(input + 1)
+    "log1p",
+    lambda xp, input: xp.log1p(input),
+    "`log(1 + x)`, accurate near 0.",
+    lambda F, g, input: g / F.conj(input + 1),
+    keeps_zero=True,
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
 )
 
 # --- trigonometry -------------------------------------------------------------------------------------------------
 
-sin = _unary("sin", lambda xp, input: xp.sin(input), "The sine, of radians.", lambda F, g, input: g * F.conj(F.cos(input)))
-cos = _unary("cos", lambda xp, input: xp.cos(input), "The cosine, of radians.", lambda F, g, input: -g * F.conj(F.sin(input)))
-tan = _unary("tan", lambda xp, input: xp.tan(input), "The tangent, of radians.", lambda F, g, out: g * F.conj(1 + out * out))
+sin = _unary(
+    "sin",
+    lambda xp, input: xp.sin(input),
+    "The sine, of radians.",
+    lambda F, g, input: g * F.conj(F.cos(input)),
+    keeps_zero=True,
+    rounds_once=True,
+)
+cos = _unary(
+    "cos",
+    lambda xp, input: xp.cos(input),
+    "The cosine, of radians.",
+    lambda F, g, input: -g * F.conj(F.sin(input)),
+    rounds_once=True,
+)
+tan = _unary(
+    "tan",
+    lambda xp, input: xp.tan(input),
+    "The tangent, of radians.",
+    lambda F, g, out: g * F.conj(1 + out * out),
+    keeps_zero=True,
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
+)
 asin = _unary(
     "asin",
     lambda xp, input: xp.asin(input),
     "The angle, in radians, of a sine.",
     lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
     "arcsin",
+    keeps_zero=True,
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
 )
 acos = _unary(
     "acos",
@@ -196,6 +308,8 @@ acos = _unary(
     "The angle, in radians, of a cosine.",
     lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
     "arccos",
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
 )
 atan = _unary(
     "atan",
@@ -203,15 +317,34 @@ atan = _unary(
     "The angle, in radians, of a tangent.",
     lambda F, g, input: g / F.conj(1 + input * input),
     "arctan",
+    keeps_zero=True,
+    rounds_once=True,
 )
-sinh = _unary("sinh", lambda xp, input: xp.sinh(input), "The hyperbolic sine.", lambda F, g, input: g * F.conj(F.cosh(input)))
-cosh = _unary("cosh", lambda xp, input: xp.cosh(input), "The hyperbolic cosine.", lambda F, g, input: g * F.conj(F.sinh(input)))
+sinh = _unary(
+    "sinh",
+    lambda xp, input: xp.sinh(input),
+    "The hyperbolic sine.",
+    lambda F, g, input: g * F.conj(F.cosh(input)),
+    keeps_zero=True,
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
+)
+cosh = _unary(
+    "cosh",
+    lambda xp, input: xp.cosh(input),
+    "The hyperbolic cosine.",
+    lambda F, g, input: g * F.conj(F.sinh(input)),
+    rounds_once=True,
+    autocast={"cuda": Autocast.FLOAT32},
+)
 asinh = _unary(
     "asinh",
     lambda xp, input: xp.asinh(input),
     "The inverse hyperbolic sine.",
     lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)),
     "arcsinh",
+    keeps_zero=True,
+    rounds_once=True,
 )
 acosh = _unary(
     "acosh",
@@ -219,6 +352,7 @@ acosh = _unary(
     "The inverse hyperbolic cosine.",
     lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)),
     "arccosh",
+    rounds_once=True,
 )
 atanh = _unary(
     "atanh",
@@ -226,6 +360,8 @@ atanh = _unary(
     "The inverse hyperbolic tangent.",
     lambda F, g, input: g / F.conj(1 - input * input),
     "arctanh",
+    keeps_zero=True,
+    rounds_once=True,
 )
 
 # --- rounding -----------------------------------------------------------------------------------------------------
@@ -233,7 +369,10 @@ atanh = _unary(
 
 def _step(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
     """A piecewise constant function: its derivative is 0."""
-    return op(name, forward, out=Out.OWN_DTYPE, dtypes="real numbers", inplace=True, aliases=aliases, doc=doc, input=no_slope)
+    return op(
+        name, forward, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, out=Out.OWN_DTYPE, dtypes="real numbers",
+        inplace=True, aliases=aliases, doc=doc, input=no_slope,
+    )  # fmt: skip
 
 
 floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer not above.")
@@ -242,7 +381,7 @@ trunc = _step("trunc", lambda xp, input: xp.trunc(input), "The integer part.", "
 _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer; halves go to the even one.")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE)
+@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer, halves to even; or the nearest number with `decimals` decimals.
 
@@ -261,7 +400,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 frac = op(
-    "frac", lambda xp, input: input - xp.trunc(input), out=Out.OWN_DTYPE, dtypes="floating", inplace=True,
+    "frac", lambda xp, input: input - xp.trunc(input),
+    kind=Kind.POINTWISE, keeps_zero=True, out=Out.OWN_DTYPE, dtypes="floating", inplace=True,
     doc="The fractional part, of the sign of the element.",
     input=lambda F, g: g,
 )  # fmt: skip
@@ -272,7 +412,16 @@ frac = op(
 
 # --- predicates ---------------------------------------------------------------------------------------------------
 
-isnan = op("isnan", lambda xp, input: input != input, promote="bool", out=False, doc="Where the element is not a number.")
+isnan = op(
+    "isnan",
+    lambda xp, input: input != input,
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
+    narrow=Narrow.ALL,
+    promote="bool",
+    out=False,
+    doc="Where the element is not a number.",
+)
 
 
 def _float_predicate(name: str, forward: Any, for_integers: bool, doc: str) -> Callable[..., Tensor]:
@@ -281,7 +430,9 @@ def _float_predicate(name: str, forward: Any, for_integers: bool, doc: str) -> C
             return xp.full(input.shape, for_integers, dtype=xp.bool)
         return forward(xp, input)
 
-    return op(name, whole, promote="bool", out=False, doc=doc)
+    return op(
+        name, whole, kind=Kind.POINTWISE, keeps_zero=not for_integers, narrow=Narrow.ALL, promote="bool", out=False, doc=doc
+    )
 
 
 isinf = _float_predicate("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
@@ -289,6 +440,8 @@ isfinite = _float_predicate("isfinite", lambda xp, input: xp.isfinite(input), Tr
 signbit = op(
     "signbit",
     lambda xp, input: xp.signbit(input) if xp.isdtype(input.dtype, "real floating") else input < 0,
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
     out=Out.OWN_DTYPE,
     promote="bool",
     doc="Where the sign bit is set.",
@@ -298,7 +451,9 @@ signbit = op(
 # --- angles ----------------------------------------------------------------------------------------------------------
 
 atan2 = op(
-    "atan2", lambda xp, input, other: xp.atan2(input, other), promote="float", scalars=False, inplace=True, aliases=("arctan2",),
+    "atan2", lambda xp, input, other: xp.atan2(input, other),
+    kind=Kind.POINTWISE, rounds_once=True, autocast={"cuda": Autocast.WIDEST},
+    promote="float", scalars=False, inplace=True, aliases=("arctan2",),
     doc="""The angle, in radians, of the point with ordinate `input` and abscissa `other`, in its quadrant.
 
     >>> import flambeau as torch
@@ -316,7 +471,8 @@ def _square_of_hypot(F: Any, input: Any, other: Any) -> Any:
 
 
 hypot = op(
-    "hypot", lambda xp, input, other: xp.hypot(input, other), promote="arithmetic", scalars=False, dtypes="floating",
+    "hypot", lambda xp, input, other: xp.hypot(input, other),
+    kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="floating",
     inplace=True,
     doc="`sqrt(input**2 + other**2)`, without overflow on the way.",
     input=lambda F, g, input, out: g * (input / out),
@@ -329,14 +485,14 @@ def _refuse_complex(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name} is not supported for complex tensors.")
 
 
-@composite(inplace=True, out=True, grad_fn="Deg2RadBackward0")
+@composite(inplace=True, out=True, grad_fn="Deg2RadBackward0", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians."""
     _refuse_complex("deg2rad", input)
     return input * (math.pi / 180)
 
 
-@composite(inplace=True, out=True, grad_fn="Rad2DegBackward0")
+@composite(inplace=True, out=True, grad_fn="Rad2DegBackward0", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees."""
     _refuse_complex("rad2deg", input)
@@ -361,7 +517,8 @@ def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
 
 
 sinc = op(
-    "sinc", lambda xp, input: _sinc_forward(xp, input), promote="float", inplace=True, doc="`sin(pi x) / (pi x)`; 1 at 0.",
+    "sinc", lambda xp, input: _sinc_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", inplace=True, doc="`sin(pi x) / (pi x)`; 1 at 0.",
     input=_sinc_grad,
 )  # fmt: skip
 
@@ -369,14 +526,16 @@ sinc = op(
 # --- signs and neighbours --------------------------------------------------------------------------------------------
 
 copysign = op(
-    "copysign", lambda xp, input, other: xp.copysign(input, other), promote="float", scalars=("other",), dtypes="real",
+    "copysign", lambda xp, input, other: xp.copysign(input, other),
+    kind=Kind.POINTWISE, promote="float", scalars=("other",), dtypes="real",
     inplace=True,
     doc="The absolute value of `input` with the sign of `other`, minus zero's included.",
     input=lambda F, g, input, out: g * F.where(input == 0, 0.0, out / F.where(input == 0, 1.0, input)),
     other=no_slope,
 )  # fmt: skip
 nextafter = op(
-    "nextafter", lambda xp, input, other: xp.nextafter(input, other), promote="arithmetic", scalars=False,
+    "nextafter", lambda xp, input, other: xp.nextafter(input, other),
+    kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
     doc="The next number that the dtype can hold, from `input` towards `other`.",
     input=lambda F, g: g,
@@ -388,7 +547,7 @@ def _infinite(name: str, sign: int) -> Any:
     def forward(xp: Any, input: Any) -> Any:
         return input == sign * math.inf if xp.isdtype(input.dtype, "real floating") else xp.zeros_like(input, dtype=xp.bool)
 
-    record = op(f"{name}_real", forward, promote="bool", public=False, method=False)
+    record = op(f"{name}_real", forward, kind=Kind.POINTWISE, promote="bool", public=False, method=False)
 
     def function(input: Tensor) -> Tensor:
         if input._key.dtype.category == dtypes.COMPLEX:
@@ -397,12 +556,13 @@ def _infinite(name: str, sign: int) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Where the element is {'minus' if sign < 0 else 'plus'} infinity."
-    return composite(out=Out.OWN_DTYPE)(function)
+    return composite(function, out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
 
 
 isneginf, isposinf = _infinite("isneginf", -1), _infinite("isposinf", 1)
 _heaviside = op(
     "heaviside", lambda xp, input, values: xp.where(input == 0, values, xp.astype(input > 0, input.dtype)),
+    kind=Kind.POINTWISE,
     promote="arithmetic", public=False, method=False,
 )  # fmt: skip
 
@@ -439,11 +599,13 @@ def _lcm_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 gcd = op(
-    "gcd", lambda xp, input, other: _gcd_forward(xp, input, other), promote="arithmetic", scalars=False, dtypes="integers",
+    "gcd", lambda xp, input, other: _gcd_forward(xp, input, other),
+    kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="integers",
     inplace=True, doc="The greatest common divisor of integers; that of 0 and 0 is 0.",
 )  # fmt: skip
 lcm = op(
-    "lcm", lambda xp, input, other: _lcm_forward(xp, input, other), promote="arithmetic", scalars=False, dtypes="integers",
+    "lcm", lambda xp, input, other: _lcm_forward(xp, input, other),
+    kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="integers",
     inplace=True, doc="The least common multiple of integers; 0 where either is 0.",
 )  # fmt: skip
 
@@ -464,7 +626,8 @@ def _logaddexp2_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 logaddexp = op(
-    "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other), promote="float", scalars=False, dtypes="inexact",
+    "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other),
+    kind=Kind.POINTWISE, promote="float", scalars=False, dtypes="inexact",
     doc="""`log(exp(input) + exp(other))`, without overflow on the way.
 
     >>> import flambeau as torch
@@ -475,7 +638,8 @@ logaddexp = op(
     other=lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
 )  # fmt: skip
 logaddexp2 = op(
-    "logaddexp2", _logaddexp2_forward, promote="float", scalars=False, dtypes="inexact",
+    "logaddexp2", _logaddexp2_forward,
+    kind=Kind.POINTWISE, promote="float", scalars=False, dtypes="inexact",
     doc="`log2(2**input + 2**other)`, without overflow on the way.",
     input=lambda F, g, input, other: g / (1 + F.exp2(other - input)),
     other=lambda F, g, input, other: g / (1 + F.exp2(input - other)),
@@ -496,7 +660,8 @@ def _frexp_forward(xp: Any, input: Any) -> Any:
 
 
 _frexp = op(
-    "frexp", _frexp_forward, results=("mantissa", "exponent"), out=False, public=False, method=False,
+    "frexp", _frexp_forward,
+    kind=Kind.POINTWISE, results=("mantissa", "exponent"), out=False, public=False, method=False,
     vjp=lambda F, g, exponent: (g[0] / F.exp2(exponent),),
 )  # fmt: skip
 
@@ -519,7 +684,7 @@ def frexp(input: Tensor) -> Any:
 _FREXP = make("frexp", ("mantissa", "exponent"))
 
 
-@composite(inplace=True, out=True, grad_fn="LdexpBackward0")
+@composite(inplace=True, out=True, grad_fn="LdexpBackward0", kind=Kind.POINTWISE, keeps_zero=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2**other`."""
     require_tensors("ldexp", input=input, other=other)

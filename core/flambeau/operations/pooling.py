@@ -10,6 +10,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Dims
 from ..engine.calls.dispatch import require_dtype, require_flags, whole_numbers
+from ..engine.calls.facts import Autocast, Kind, Linearity, Order, declare
 from ..engine.calls.node_names import become, gathered, step
 from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
@@ -168,6 +169,7 @@ def _max_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
         f"max_pool{n}d",
         _max_pool_forward,
+        kind=Kind.POOLING,
         dtypes="real numbers",
         public=False,
         method=False,
@@ -181,7 +183,15 @@ def _max_pool_record(n: int) -> Callable[..., Tensor]:
 
 _max_pool = {n: _max_pool_record(n) for n in (1, 2, 3)}
 _max_pool_indices = op(
-    "max_pool_indices", max_pool_indices_forward, promote="index", dtypes="real numbers", public=False, method=False, out=False
+    "max_pool_indices",
+    max_pool_indices_forward,
+    kind=Kind.POOLING,
+    order=Order.IMAGE,
+    promote="index",
+    dtypes="real numbers",
+    public=False,
+    method=False,
+    out=False,
 )
 
 
@@ -362,6 +372,8 @@ def _avg_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
         f"avg_pool{n}d_windows",
         _avg_pool_forward,
+        kind=Kind.POOLING,
+        order=Order.ROW_MAJOR,
         promote="accumulate",
         dtypes="real numbers",
         public=False,
@@ -376,7 +388,8 @@ def _avg_pool_record(n: int) -> Callable[..., Tensor]:
 
 _avg_pool = {n: _avg_pool_record(n) for n in (1, 2, 3)}
 op(
-    "avg_pool_backward", _avg_pool_backward_forward, promote="accumulate", public=False, method=False, out=False,
+    "avg_pool_backward", _avg_pool_backward_forward,
+    kind=Kind.POOLING, order=Order.ROW_MAJOR, promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, window_size, stride, padding, size, count_padding, divisor: getattr(F, f"avg_pool{len(size)}d_windows")(
         g, window_size, stride, padding, size, count_padding, divisor),
 )  # fmt: skip
@@ -400,7 +413,7 @@ def _mean_of_windows(
     return output if batched else output.squeeze(0)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT)
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
@@ -425,7 +438,7 @@ def avg_pool1d(
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POOLING, linearity=Linearity.JOINT)
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -459,7 +472,7 @@ def avg_pool2d(
     return _mean_of_windows(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POOLING, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def avg_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -496,6 +509,7 @@ def avg_pool3d(
 # --- as functions of `torch` -----------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.POOLING)
 def max_pool1d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
@@ -503,6 +517,7 @@ def max_pool1d(
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
 
 
+@declare(kind=Kind.POOLING)
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -510,6 +525,7 @@ def max_pool1d_with_indices(
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)  # type: ignore[no-any-return]  # two with indices
 
 
+@declare(kind=Kind.POOLING, order=Order.IMAGE)
 def max_pool2d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
@@ -522,6 +538,7 @@ def max_pool2d(
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def max_pool3d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
@@ -529,6 +546,7 @@ def max_pool3d(
     return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
 
 
+@declare(kind=Kind.POOLING)
 def adaptive_max_pool1d(input: Tensor, output_size: Dims) -> tuple[Tensor, Tensor]:
     """The maximum of `output_size` windows of `(N, C, L)` or `(C, L)`, and where it is."""
     return adaptive_max_pool(1, input, output_size, return_indices=True)  # type: ignore[no-any-return]  # two with indices
@@ -623,7 +641,7 @@ def _averaging(length: int, count: int) -> list[list[float]]:
     ]
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT, autocast=Autocast.WHOLE)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that divide a sequence as evenly as possible; see `nn.AdaptiveAvgPool1d`.
 
@@ -684,7 +702,14 @@ def _max_indices_forward(xp: Any, input: Any, /, sizes: Sequence[int]) -> Any:
 
 
 _max_indices = op(
-    "adaptive_max_indices", _max_indices_forward, promote="index", dtypes="floating", public=False, method=False, out=False
+    "adaptive_max_indices",
+    _max_indices_forward,
+    kind=Kind.POOLING,
+    promote="index",
+    dtypes="floating",
+    public=False,
+    method=False,
+    out=False,
 )
 
 

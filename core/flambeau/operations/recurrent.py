@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.calls import overriding
+from ..engine.calls.facts import Autocast, Kind
 from ..engine.calls.op import formula, op
 from ..engine.tape.grad_mode import _grad
 from ..engine.tensors.tensor import Tensor
@@ -47,7 +48,7 @@ def _lstm_forward(
     return xp.stack(outputs), xp.stack(cells)
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def lstm_backward(
     F: Any,
     g_output: Any,
@@ -92,7 +93,9 @@ def _kept(workspace: Any) -> Any:
 
 
 _lstm = op(
-    "lstm_layer", _lstm_forward, promote="accumulate", results=("output", "cells"), public=False, method=False, out=False,
+    "lstm_layer", _lstm_forward,
+    kind=Kind.RECURRENT, autocast=Autocast.FAST,
+    promote="accumulate", results=("output", "cells"), public=False, method=False, out=False,
     vjp=lambda F, g, gates, h, c, weight, output, cells, reverse, workspace: lstm_backward(
         F, g[0], g[1], gates, h, c, weight, output, cells, reverse, _kept(workspace)),
 )  # fmt: skip
@@ -141,7 +144,7 @@ def _gru_forward(
     return xp.stack(outputs)
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def gru_backward(
     F: Any, g: Any, gates: Any, h: Any, weight: Any, bias: Any, output: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
@@ -176,7 +179,8 @@ def gru_backward(
 
 
 _gru = op(
-    "gru_layer", _gru_forward, promote="accumulate", public=False, method=False, out=False,
+    "gru_layer", _gru_forward,
+    kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST}, promote="accumulate", public=False, method=False, out=False,
     vjp=lambda F, g, gates, h, weight, bias, out, reverse, workspace: gru_backward(
         F, g, gates, h, weight, bias, out, reverse, _kept(workspace)),
 )  # fmt: skip
@@ -206,7 +210,7 @@ def _elman_forward(xp: Any, gates: Any, h: Any, weight: Any, /, relu: bool = Fal
     return xp.stack(outputs)
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def elman_backward(F: Any, g: Any, h: Any, weight: Any, output: Any, relu: bool, reverse: bool) -> tuple[Any, Any, Any]:
     """Gradients of gates, h and weight, backwards through time."""
     if reverse:
@@ -222,7 +226,8 @@ def elman_backward(F: Any, g: Any, h: Any, weight: Any, output: Any, relu: bool,
 
 
 _elman = op(
-    "elman_layer", _elman_forward, promote="accumulate", public=False, method=False, out=False,
+    "elman_layer", _elman_forward,
+    kind=Kind.RECURRENT, autocast=Autocast.FAST, promote="accumulate", public=False, method=False, out=False,
     vjp=lambda F, g, h, weight, out, relu, reverse: elman_backward(F, g, h, weight, out, relu, reverse),
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Dims, Number
 from ..engine.calls.dispatch import refusing, require_dtype, whole_numbers
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order
 from ..engine.calls.op import composite, formula, no_slope, op
 from ..engine.calls.record import Out
 from ..engine.calls.results import result_type
@@ -54,6 +55,7 @@ def axis_of(dim: Any, input: Any) -> Any:
 
 sum = op(
     "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
+    kind=Kind.REDUCTION, linearity=Linearity.JOINT, autocast={"cuda": Autocast.FLOAT32},
     out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", grad_fn_along="SumBackward1",
     doc="""The sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
@@ -68,6 +70,7 @@ sum = op(
 _mean = op(
     "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
+    kind=Kind.REDUCTION, linearity=Linearity.JOINT,
     promote="accumulate", public=False, method=False, grad_fn_along="MeanBackward1",
     input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
 )  # fmt: skip
@@ -91,7 +94,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes
 # --- products, extremes, any and all ------------------------------------------------------------------------------
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     """Each element's gradient is the product of the others: by running products, so that zeros do no harm."""
     if not input_shape:
@@ -110,6 +113,7 @@ def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 _prod = op(
     "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.prod(input, axis=axis_of(dim, input), keepdims=keepdim),
+    kind=Kind.REDUCTION, autocast=Autocast.FLOAT32,
     promote="sum", public=False, method=False, grad_fn_along="ProdBackward1",
     input=lambda F, g, input, out, input_shape, dim, keepdim: prod_backward(F, g, input, out, input_shape, dim, keepdim),
 )  # fmt: skip
@@ -164,17 +168,20 @@ def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
 
 
 one_of = op(
-    "one_of", lambda xp, input, value: xp.asarray(value, copy=True), public=False, method=False, out=False,
+    "one_of", lambda xp, input, value: xp.asarray(value, copy=True),
+    kind=Kind.FACTORY, public=False, method=False, out=False,
     doc="`value`, an element of the input; all elements equal to it (NaN to NaN) share the gradient.", input=_evenly_among,
 )  # fmt: skip
-op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
+op("ones_of", lambda xp, input: xp.ones_like(input), kind=Kind.FACTORY, public=False, method=False, out=False)
 amax_ = op(
     "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim),
+    kind=Kind.REDUCTION, rounds_once=True,
     dtypes="real", public=False, method=False,
     input=_among_equals,
 )  # fmt: skip
 amin_ = op(
     "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=axis_of(dim, input), keepdims=keepdim),
+    kind=Kind.REDUCTION, rounds_once=True,
     dtypes="real", public=False, method=False,
     input=_among_equals,
 )  # fmt: skip
@@ -220,6 +227,8 @@ def _extreme(name: str, arg: str) -> Any:
     return op(
         f"{name}_dim",
         forward,
+        kind=Kind.REDUCTION,
+        rounds_once=True,
         results=("values", "indices"),
         result_promotions=("same", "index"),
         public=False,
@@ -269,7 +278,7 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
     function.__doc__ = (
         f"The {name}imum: of all elements; of each slice over `dim`, with its indices; or of two tensors, element by element."
     )
-    return composite(function, out=Out.OWN_DTYPES | Out.UNCHECKED)
+    return composite(function, out=Out.OWN_DTYPES | Out.UNCHECKED, kind=Kind.REDUCTION)
 
 
 max = _max_or_min("max", _max_dim, amax_, "maximum")
@@ -284,7 +293,7 @@ def _arg(name: str) -> Any:
             where = getattr(xp, name)(input, axis=dim, keepdims=keepdim) if dim is not None else getattr(xp, name)(input)
         return xp.astype(where, xp.int64, copy=False)  # some libraries' indices are narrow or unsigned
 
-    record = op(name, forward, promote="index", public=False, method=False)
+    record = op(name, forward, kind=Kind.REDUCTION, promote="index", public=False, method=False)
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         _refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
@@ -308,6 +317,8 @@ def _truth(name: str, word: str) -> Any:
         lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
             input if input.dtype == xp.bool else input != 0, axis=axis_of(dim, input), keepdims=keepdim
         ),
+        kind=Kind.REDUCTION,
+        narrow=Narrow.ALL,
         promote="truth",
         out=Out.OWN_DTYPE,
         doc=f"Whether {word} nonzero: of all, or of each slice over `dim`.",
@@ -347,7 +358,9 @@ def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, corre
     return spread(F, g, input_shape, dim, keepdim) * centred * scale
 
 
-_var = op("var", _variance_forward, promote="real_accumulate", public=False, method=False, input=_variance_grad)
+_var = op(
+    "var", _variance_forward, kind=Kind.REDUCTION, promote="real_accumulate", public=False, method=False, input=_variance_grad
+)
 
 
 def _variance_arguments(
@@ -415,11 +428,12 @@ def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, 
 _std = op(
     "std",
     lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
+    kind=Kind.REDUCTION,
     promote="real_accumulate", public=False, method=False, input=_std_grad,
 )  # fmt: skip
 
 
-@composite(method=False, grad_fn="VarMeanBackward0")
+@composite(method=False, grad_fn="VarMeanBackward0", kind=Kind.REDUCTION)
 def var_mean(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -433,7 +447,7 @@ def var_mean(
     return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
 
-@composite(method=False, grad_fn="StdMeanBackward0")
+@composite(method=False, grad_fn="StdMeanBackward0", kind=Kind.REDUCTION)
 def std_mean(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -450,7 +464,9 @@ def std_mean(
 # --- cumulative ---------------------------------------------------------------------------------------------------
 
 _cumsum = op(
-    "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim), promote="sum", public=False,
+    "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim),
+    kind=Kind.SCAN, linearity=Linearity.JOINT, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32},
+    promote="sum", public=False,
     method=False,
     input=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)),
 )  # fmt: skip
@@ -477,7 +493,8 @@ def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any
 
 
 _cumprod = op(
-    "cumprod", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_prod(input, axis=dim), promote="sum", public=False,
+    "cumprod", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_prod(input, axis=dim),
+    kind=Kind.SCAN, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32}, promote="sum", public=False,
     method=False,
     input=_cumprod_grad,
 )  # fmt: skip
@@ -516,7 +533,8 @@ def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) 
 
 
 _logsumexp = op(
-    "logsumexp", _logsumexp_forward, promote="float_accumulate", public=False, method=False,
+    "logsumexp", _logsumexp_forward,
+    kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32}, promote="float_accumulate", public=False, method=False,
     input=lambda F, g, input, out, input_shape, dim, keepdim:
         spread(F, g, input_shape, dim, keepdim) * F.conj(F.exp(input - spread(F, out, input_shape, dim, keepdim))),
 )  # fmt: skip
@@ -567,7 +585,8 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
 
 
 _vector_norm = op(
-    "vector_norm", _norm_forward, promote="real_accumulate", public=False, method=False,
+    "vector_norm", _norm_forward,
+    kind=Kind.REDUCTION, narrow=Narrow.COMPLEX32, promote="real_accumulate", public=False, method=False,
     grad_fn="LinalgVectorNormBackward0",
     input=_norm_grad,
 )  # fmt: skip
@@ -576,7 +595,7 @@ _vector_norm = op(
 # --- hashes ----------------------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
 def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """A uint64 hash of all elements, or of those along `dim`: the exclusive or of their bits, as 64-bit numbers.
 

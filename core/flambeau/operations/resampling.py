@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..engine.calls.facts import Kind, Order, declare
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import op
 from ..engine.tensors.tensor import Tensor
@@ -61,10 +62,12 @@ def _resample_backward_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> 
     return xp.moveaxis(xp.matmul(xp.moveaxis(input, dim, -1), matrix), -1, dim)
 
 
-def _record(name: str, promote: str) -> Callable[..., Tensor]:
+def _record(name: str, promote: str, order: Order) -> Callable[..., Tensor]:
     return op(
         name,
         resample_forward,
+        kind=Kind.RESAMPLING,
+        order=order,
         promote=promote,
         dtypes="real numbers",
         public=False,
@@ -74,9 +77,10 @@ def _record(name: str, promote: str) -> Callable[..., Tensor]:
     )
 
 
-_resample, _copy_nearest = _record("resample", "accumulate"), _record("resample_nearest", "same")
+_resample, _copy_nearest = _record("resample", "accumulate", Order.IMAGE), _record("resample_nearest", "same", Order.IMAGE)
 op(
-    "resample_backward", _resample_backward_forward, promote="accumulate", public=False, method=False, out=False,
+    "resample_backward", _resample_backward_forward,
+    kind=Kind.RESAMPLING, order=Order.ROW_MAJOR, promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, dim, taps: F.resample(g, dim, taps),
 )  # fmt: skip
 
@@ -92,7 +96,8 @@ def _resample_bytes_forward(
 
 
 _resample_bytes = op(
-    "resample_bytes", _resample_bytes_forward, promote="same", public=False, method=False, out=False,
+    "resample_bytes", _resample_bytes_forward,
+    kind=Kind.RESAMPLING, promote="same", public=False, method=False, out=False,
 )  # fmt: skip
 
 
@@ -139,7 +144,8 @@ def _by_weight(F: Any, g: Any, input: Any, index: Any) -> Any:
 # Of images `(N, C, pixels)`, sums of pixels at the places `index`, times `weights`, both `(N, neighbours, points)`. A negative
 # place is outside the image, where everything is 0.
 weighted_pixels = op(
-    "weighted_pixels", weighted_pixels_forward, promote="accumulate", keeps_dtype=("index",), public=False, method=False,
+    "weighted_pixels", weighted_pixels_forward,
+    kind=Kind.RESAMPLING, promote="accumulate", keeps_dtype=("index",), public=False, method=False,
     out=False,
     input=_by_pixel,
     weights=_by_weight,
@@ -263,6 +269,7 @@ def in_fixed_point(taps: Taps) -> Taps:
     return Taps(taps.length, taps.indices, weights)
 
 
+@declare(kind=Kind.RESAMPLING, order=Order.IMAGE)
 def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None], method: str, align_corners: bool) -> Tensor:
     """Bring the dimensions after the first two to `sizes` by one of `METHODS`."""
     exact = method.startswith("nearest")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Number, as_float, as_int, as_python, check, types_of
 from ..engine.calls.dispatch import require_dtype
+from ..engine.calls.facts import Kind, declare, register
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
 from ..engine.calls.overriding import handle_torch_function, may_override, relevant
@@ -59,7 +60,7 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
     def draw(key: DispatchKey, shape: tuple[int, ...], generator: Generator | None = None) -> Tensor:
         return _sampled(getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype), key)
 
-    return _publish(name, doc, factory, draw)
+    return _publish(name, doc, factory, draw, Kind.RANDOM)
 
 
 _KERNEL = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}
@@ -93,13 +94,15 @@ def _like(name: str, fill: str) -> None:
         result = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
         return _finish(result, requires_grad, pin_memory=pin_memory)
 
-    _publish(f"{name}_like", f"`torch.{name}` in the shape, dtype, device and memory order of `input`.", like)
+    doc = f"`torch.{name}` in the shape, dtype, device and memory order of `input`."
+    _publish(f"{name}_like", doc, like, kind=Kind.LIKE)
 
 
 _like("rand", "uniform_")
 _like("randn", "normal_")
 
 
+@declare(kind=Kind.RANDOM)
 def randint(
     low: int | None = None,
     high: Any = None,
@@ -145,6 +148,7 @@ def _check_random_bounds(dtype: Dtype, high: Any) -> None:
         raise RuntimeError("to - 1 is out of bounds for bool")
 
 
+@declare(kind=Kind.LIKE)
 def randint_like(
     input: Tensor,
     low: int | Tensor | None = None,
@@ -171,6 +175,7 @@ def randint_like(
     return _finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
+@declare(kind=Kind.RANDOM)
 def randperm(
     n: int,
     *,
@@ -197,6 +202,7 @@ for _function in (randint, randint_like, randperm):
 # --- with parameters ----------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.RANDOM)
 def normal(
     mean: Tensor | Number = 0.0,
     std: Tensor | Number = 1.0,
@@ -275,7 +281,7 @@ def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     return gathered(sample, name, parameters)
 
 
-@composite(out=True)
+@composite(out=True, kind=Kind.POINTWISE)
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability given by the element (or by `p`), else 0."""
     if p is not None:
@@ -294,7 +300,7 @@ def _check_probability(p: Tensor) -> None:
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.RANDOM)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`; without replacement unless asked for.
 
@@ -315,7 +321,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _sampled(raw.multinomial(_for_sampler(input), num_samples, replacement), key)
 
 
-@composite
+@composite(kind=Kind.POINTWISE)
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
     if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
@@ -323,20 +329,20 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _drawn(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.POINTWISE)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Binomial numbers: successes in `count` trials of probability `prob`."""
     return _drawn_like(count, "binomial", generator, _for_sampler(prob))
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.POINTWISE)
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape `input` and rate 1."""
     sample = _drawn_like(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.RANDOM)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet numbers of concentration `input`."""
     sample = _drawn_like(input.detach(), "dirichlet", generator)
@@ -344,12 +350,14 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 
 
 _gamma_sample = op(
-    "gamma_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    "gamma_sample", lambda xp, input, /, sample: sample,
+    kind=Kind.POINTWISE, public=False, method=False, out=False,
     grad_fn="StandardGammaBackward0",
     input=lambda F, g, input, out: g * F.standard_gamma_grad(input, out),
 )  # fmt: skip
 _dirichlet_sample = op(
-    "dirichlet_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    "dirichlet_sample", lambda xp, input, /, sample: sample,
+    kind=Kind.RANDOM, public=False, method=False, out=False,
     grad_fn="DirichletBackward0",
     input=lambda F, g, input, out: F.dirichlet_grad(g, input, out),
 )  # fmt: skip
@@ -392,6 +400,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
+    register(name, {"kind": Kind.POINTWISE})
     signature = _filling_signature(method, sample)
     method.__signature__ = signature  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_dtype
+from ..engine.calls.facts import Autocast, Kind, Narrow
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
@@ -50,7 +51,8 @@ def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> 
 
 
 _scatter = op(
-    "scatter_along", _scatter_forward, keeps_dtype=("index",), promote="match", public=False, method=False,
+    "scatter_along", _scatter_forward,
+    kind=Kind.SCATTER, keeps_dtype=("index",), promote="match", public=False, method=False,
     grad_fn="ScatterBackward0",
     input=lambda F, g, index, src_shape, dim: F.scatter_along(g, F.zeros_of(g, src_shape), index, dim),
     src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
@@ -59,7 +61,7 @@ _scatter = op(
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER)
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
     """`input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and so on.
 
@@ -111,7 +113,13 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     _check_gather("scatter", input, dim, index)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, grad_fn="ScatterReduceBackward0")
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
+    grad_fn="ScatterReduceBackward0",
+    kind=Kind.SCATTER,
+    autocast=Autocast.WHOLE,
+)
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`scatter`, combining all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
@@ -177,6 +185,7 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
 _rank_among_equals = op(
     "rank_among_equals",
     lambda xp, input: xp.arange(input.shape[0], dtype=input.dtype) - xp.astype(xp.searchsorted(input, input), input.dtype),
+    kind=Kind.SORTING,
     public=False, method=False, out=False, doc="Of sorted numbers: how many equal ones stand before each.",
 )  # fmt: skip
 
@@ -240,7 +249,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     raise IndexError("index out of range in self")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """`input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
     if index.ndim < 2 and source.ndim != input.ndim:
@@ -268,7 +277,7 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     return added
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cpu": Autocast.WIDEST})
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """`input` with the slices of `source` at the positions `index` of `dim`."""
     dim = _check_source("index_copy", input, dim, index, source)
@@ -277,7 +286,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return gathered(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0", (input, source))
 
 
-@composite(inplace=True)
+@composite(inplace=True, kind=Kind.SCATTER)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """`input` with `value` at the positions `index` of `dim`."""
     dim = wrap_dim(dim, input.ndim)
@@ -297,7 +306,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return shown_as(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
 
 
-@composite(inplace=True)
+@composite(inplace=True, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """`input` with `values` at `input[indices]`; with `accumulate`, added to what is there."""
     from .indexing.subscripts import NeedsLevels, _raw_index
@@ -328,13 +337,20 @@ def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> A
 
 
 _index_put_add = op(
-    "index_put_add", _index_put_add_forward, promote="match", public=False, method=False, grad_fn="IndexPutBackward0",
+    "index_put_add", _index_put_add_forward,
+    kind=Kind.SCATTER, narrow=Narrow.COMPLEX32, promote="match", public=False, method=False, grad_fn="IndexPutBackward0",
     input=lambda F, g: g,
     values=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, grad_fn="IndexReduceBackward0")
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
+    grad_fn="IndexReduceBackward0",
+    kind=Kind.SCATTER,
+    autocast=Autocast.WHOLE,
+)
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`index_add` by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -359,7 +375,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 # --- as if flattened ----------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="TakeBackward0")
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="TakeBackward0", kind=Kind.INDEXING)
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
@@ -386,7 +402,7 @@ def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool)
     return in_place("put", put)(self, index, source, accumulate)
 
 
-@composite(grad_fn="PutBackward0")
+@composite(grad_fn="PutBackward0", kind=Kind.SCATTER)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """`input` with `source` at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
@@ -403,7 +419,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 attach(put_=as_method(_put_))
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at `indices` along `dim`, broadcast; without one, of the flattened tensor."""
     if indices.dtype is not dtypes.int64:
@@ -429,7 +445,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return input.expand(wide).gather(dim, indices.expand(narrow))
 
 
-@composite(inplace=True, grad_fn="MaskedScatterBackward0")
+@composite(inplace=True, grad_fn="MaskedScatterBackward0", kind=Kind.SCATTER)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`input` with the elements of `source`, in order, where `mask` holds."""
     from .views.views import broadcast_tensors
@@ -465,13 +481,13 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
     return output
 
 
-@composite(grad_fn="SelectScatterBackward0")
+@composite(grad_fn="SelectScatterBackward0", kind=Kind.MOVEMENT)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of `input` with `src` in place of `input.select(dim, index)`."""
     return _with_part(input, src, lambda t: t.select(dim, index), "select")
 
 
-@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, grad_fn="SliceScatterBackward0")
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, grad_fn="SliceScatterBackward0", kind=Kind.MOVEMENT)
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -482,13 +498,13 @@ def slice_scatter(
     return _with_part(input, src, lambda t: t[index], "slice")
 
 
-@composite(grad_fn="DiagonalScatterBackward0")
+@composite(grad_fn="DiagonalScatterBackward0", kind=Kind.MOVEMENT)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of `input` with `src` in place of its diagonal."""
     return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
 
 
-@composite(grad_fn="AsStridedScatterBackward0")
+@composite(grad_fn="AsStridedScatterBackward0", kind=Kind.MOVEMENT)
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
@@ -515,7 +531,8 @@ def _among_largest(F: Any, g: Any, input: Any, out: Any, segments: Any, count: i
 
 
 _largest_rows = op(
-    "largest_rows", _largest_rows_forward, keeps_dtype=("segments",), public=False, method=False, out=False,
+    "largest_rows", _largest_rows_forward,
+    kind=Kind.REDUCTION, keeps_dtype=("segments",), public=False, method=False, out=False,
     input=_among_largest,
 )  # fmt: skip
 
@@ -530,7 +547,7 @@ def _product_of_rows(input: Tensor, segments: Tensor, sizes: Tensor) -> Tensor:
     return table.prod(1)
 
 
-@composite(method=False, grad_fn="SegmentReduceBackward0")
+@composite(method=False, grad_fn="SegmentReduceBackward0", kind=Kind.REDUCTION)
 def segment_reduce(
     data: Tensor,
     reduce: str,

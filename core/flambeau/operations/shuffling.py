@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.calls.facts import Kind
 from ..engine.calls.op import composite
 from ..engine.tensors.memory_format import contiguous_format
 from ..engine.tensors.tensor import Tensor
@@ -24,7 +25,7 @@ def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
     return in_format_of(moved.clone(memory_format=contiguous_format).reshape(shape), input)
 
 
-@composite(method=False, grad_fn="PixelShuffleBackward0")
+@composite(method=False, grad_fn="PixelShuffleBackward0", kind=Kind.MOVEMENT)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels moved into space: each `r * r` of them become one with `r` times the height and width; see `nn.PixelShuffle`.
 
@@ -60,7 +61,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return _copied(moved, (*batch, channels // (r * r), height * r, width * r), input)
 
 
-@composite(method=False, grad_fn="PixelUnshuffleBackward0")
+@composite(method=False, grad_fn="PixelUnshuffleBackward0", kind=Kind.MOVEMENT)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Space moved into channels, the inverse of `pixel_shuffle`; see `nn.PixelUnshuffle`.
 
@@ -94,7 +95,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _copied(moved, (*batch, channels * r * r, height // r, width // r), input)
 
 
-@composite(method=False, grad_fn="ChannelShuffleBackward0")
+@composite(method=False, grad_fn="ChannelShuffleBackward0", kind=Kind.MOVEMENT)
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels reordered so that each of `groups` groups gives one after the other; see `nn.ChannelShuffle`.
 

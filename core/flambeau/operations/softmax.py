@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..engine.calls.facts import Autocast, Kind, Order
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
@@ -29,22 +30,26 @@ def _log_softmax_forward(xp: Any, input: Any, /, dim: int) -> Any:
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=dim, keepdims=True))
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def softmax_backward(F: Any, g: Any, out: Any, dim: int) -> Any:
     return out * (g - F.sum(g * out, dim, True))
 
 
-@formula
+@formula(kind=Kind.OTHER, rounds_once=True)
 def log_softmax_backward(F: Any, g: Any, out: Any, dim: int) -> Any:
     return g - F.exp(out) * F.sum(g, dim, True)
 
 
 _softmax = op(
-    "softmax", _softmax_forward, promote="accumulate", public=False, method=False, out=False,
+    "softmax", _softmax_forward,
+    kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32},
+    promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, out, dim: softmax_backward(F, g, out, dim),
 )  # fmt: skip
 _log_softmax = op(
-    "log_softmax", _log_softmax_forward, promote="accumulate", public=False, method=False, out=False,
+    "log_softmax", _log_softmax_forward,
+    kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32},
+    promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, out, dim: log_softmax_backward(F, g, out, dim),
 )  # fmt: skip
 

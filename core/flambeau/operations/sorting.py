@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.calls.dispatch import require_data, require_dtype, require_operands, require_tensors, result_dtype
+from ..engine.calls.facts import Kind, Narrow
 from ..engine.calls.op import composite, op
 from ..engine.calls.record import Out
 from ..engine.calls.results import result_type
@@ -30,7 +31,8 @@ _RESULTS: dict[str, Any] = {
     "method": False,
 }
 _sort: Callable[..., Any] = op(
-    "sort", _sort_forward, out=Out.OWN_DTYPE, **_RESULTS,
+    "sort", _sort_forward,
+    kind=Kind.SORTING, out=Out.OWN_DTYPE, **_RESULTS,
     vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
 
@@ -56,14 +58,14 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     return _sort(input, dim, descending)
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNTRACKED)
+@composite(out=Out.OWN_DTYPE | Out.UNTRACKED, kind=Kind.SORTING)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where the elements in order along `dim` were."""
     where: Tensor = sort(input.detach(), dim, descending)[1]
     return where
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.SORTING)
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     values: Tensor = sort(input, 0)[0]
@@ -78,7 +80,8 @@ def _topk_forward(xp: Any, input: Any, /, k: int, dim: int, largest: bool) -> An
 
 
 _topk: Callable[..., Any] = op(
-    "topk", _topk_forward, out=Out.OWN_DTYPE, **_RESULTS,
+    "topk", _topk_forward,
+    kind=Kind.SORTING, out=Out.OWN_DTYPE, **_RESULTS,
     vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
 
@@ -129,7 +132,7 @@ def _median_forward(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool
 
 def _ranked(name: str, forward: Callable[..., Any], grad_fn: str = "") -> Callable[..., Any]:
     return op(
-        name, forward, out=Out.OWN_DTYPE, grad_fn=grad_fn, **_RESULTS,
+        name, forward, kind=Kind.REDUCTION, out=Out.OWN_DTYPE, grad_fn=grad_fn, **_RESULTS,
         vjp=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
     )  # fmt: skip
 
@@ -147,10 +150,10 @@ _medians = {
         "NanmedianBackward1",
     ),
 }
-op("mode", _sort_forward, **_RESULTS)  # gives the results their named tuple
+op("mode", _sort_forward, kind=Kind.REDUCTION, **_RESULTS)  # gives the results their named tuple
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.REDUCTION)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element (from 1) along `dim`, and where it is."""
     require_dtype("kthvalue_cpu", input, "real numbers")
@@ -162,7 +165,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return _kthvalue(input, k - 1, dim, keepdim)
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median (the lower of two): of all elements; or of each slice over `dim`, with where it is.
 
@@ -171,7 +174,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return _median("median", input, dim, keepdim)
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of the elements that are not NaN."""
     return _median("nanmedian", input, dim, keepdim)
@@ -249,6 +252,7 @@ def _running_extreme(name: str, of_two: str) -> Any:
     record: Callable[..., Any] = op(
         name,
         forward,
+        kind=Kind.SCAN,
         dtypes="real",
         **_RESULTS,
         vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
@@ -271,7 +275,7 @@ cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "
 # --- searching ----------------------------------------------------------------------------------------------------
 
 
-@composite(method=False, out=Out.OWN_DTYPE)
+@composite(method=False, out=Out.OWN_DTYPE, kind=Kind.SORTING)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -336,10 +340,12 @@ def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
     return first
 
 
-_search = op("search", search_forward, promote="position", dtypes="real numbers", public=False, method=False, out=False)
+_search = op(
+    "search", search_forward, kind=Kind.SORTING, promote="position", dtypes="real numbers", public=False, method=False, out=False
+)
 
 
-@composite(method=False, out=Out.OWN_DTYPE)
+@composite(method=False, out=Out.OWN_DTYPE, kind=Kind.SORTING)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket between `boundaries` that each element falls into."""
     require_operands("bucketize", input=input)
@@ -351,7 +357,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 # --- unique elements ----------------------------------------------------------------------------------------------
 
 
-@composite
+@composite(kind=Kind.SORTING)
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -371,7 +377,7 @@ def unique(
     return _unique_result(input, values, inverse, counts, dim)
 
 
-@composite
+@composite(kind=Kind.SORTING)
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices of `dim`) without immediate repetitions."""
     require_data("unique_consecutive", input)
@@ -428,12 +434,13 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
 
 
 _among = op(
-    "among", lambda xp, input, other: xp.any(input == other, axis=-1), promote="compare", public=False, method=False, out=False,
+    "among", lambda xp, input, other: xp.any(input == other, axis=-1),
+    kind=Kind.INDEXING, narrow=Narrow.NONE, promote="compare", public=False, method=False, out=False,
     doc="Which of the elements, in a last dimension of length 1, are in a vector.",
 )  # fmt: skip
 
 
-@composite(method=False, out=Out.OWN_DTYPE)
+@composite(method=False, out=Out.OWN_DTYPE, kind=Kind.SORTING)
 def isin(
     elements: Any = None,
     test_elements: Any = None,

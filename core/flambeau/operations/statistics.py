@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Dims, Number, as_python
 from ..engine.calls.dispatch import require_data, require_dtype
+from ..engine.calls.facts import Autocast, Kind, Linearity, Order
 from ..engine.calls.named_results import make
 from ..engine.calls.op import composite, op
 from ..engine.calls.record import Out
@@ -27,6 +28,7 @@ from .views.views import wrap_dim
 _nansum = op(
     "nansum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.sum(xp.where(input != input, xp.zeros_like(input), input), axis=axis_of(dim, input), keepdims=keepdim),
+    kind=Kind.REDUCTION,
     promote="sum", public=False, method=False,
     input=lambda F, g, input, input_shape, dim, keepdim: F.masked(spread(F, g, input_shape, dim, keepdim), input == input),
 )  # fmt: skip
@@ -42,7 +44,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return _nansum(input, dim, keepdim, dtype=dtype)
 
 
-@composite(out=Out.UNCHECKED)
+@composite(out=Out.UNCHECKED, kind=Kind.REDUCTION)
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
     if input.dtype.category < dtypes.FLOATING:
@@ -57,12 +59,13 @@ def _nan_to_num_forward(xp: Any, input: Any, /, nan: float, posinf: float, negin
 
 
 _nan_to_num = op(
-    "nan_to_num_of", _nan_to_num_forward, dtypes="inexact", public=False, method=False, grad_fn="NanToNumBackward0",
+    "nan_to_num_of", _nan_to_num_forward,
+    kind=Kind.POINTWISE, dtypes="inexact", public=False, method=False, grad_fn="NanToNumBackward0",
     input=lambda F, g, input: F.masked(g, F.abs(input) < math.inf),
 )  # fmt: skip
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE)
+@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
     if input.dtype.category < dtypes.FLOATING:
@@ -76,7 +79,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 # --- extremes, counts ---------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE, grad_fn="AminmaxBackward0")
+@composite(out=Out.OWN_DTYPE, grad_fn="AminmaxBackward0", kind=Kind.REDUCTION)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or of each slice over `dim`."""
     if input.is_complex() and dim is not None and not input.ndim:
@@ -88,20 +91,20 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
 
-@composite
+@composite(kind=Kind.REDUCTION)
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero."""
     return (input != 0).sum(dim)
 
 
-@composite
+@composite(kind=Kind.INDEXING)
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero elements, a row each."""
     indices: Tensor = input.nonzero()
     return indices
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.INDEXING)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`size` rows of `nonzero`, filled up with `fill_value`."""
     from .creation.ranges import arange
@@ -115,7 +118,12 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 _counts = op(
-    "bincount", lambda xp, input, /, size: _sum_at(xp, xp.ones_like(input), input, size), public=False, method=False, out=False
+    "bincount",
+    lambda xp, input, /, size: _sum_at(xp, xp.ones_like(input), input, size),
+    kind=Kind.REDUCTION,
+    public=False,
+    method=False,
+    out=False,
 )
 
 
@@ -144,7 +152,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 # --- histograms ---------------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION)
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of `bins` equal parts of `[min, max]` (of the data's range if both are 0)."""
@@ -165,7 +173,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return bincount(place, minlength=bins).to(input.dtype)
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
 @one_by_one
 def histogram(
     input: Tensor, bins: int | Tensor = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
@@ -177,7 +185,7 @@ def histogram(
     return make("histogram", ("hist", "bin_edges"))((counts, edges[0]))
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.REDUCTION)
 @one_by_one
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """A histogram of points: the last dimension of `input` holds their coordinates."""
@@ -303,7 +311,9 @@ def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
     return below.lerp(above, rank - low if interpolation == "linear" else (rank - low) * 0 + 0.5)
 
 
-@composite(out=Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
+@composite(
+    out=Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cpu": Autocast.FLOAT32}
+)
 def quantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -311,7 +321,9 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
 
-@composite(out=Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
+@composite(
+    out=Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cpu": Autocast.FLOAT32}
+)
 def nanquantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -322,7 +334,7 @@ def nanquantile(
 # --- covariance ---------------------------------------------------------------------------------------------------
 
 
-@composite
+@composite(kind=Kind.REDUCTION)
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables (rows) observed together (columns), with frequency and importance weights."""
     if input.ndim > 2:
@@ -368,7 +380,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     return result.squeeze()
 
 
-@composite
+@composite(kind=Kind.REDUCTION)
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation matrix of variables (rows) observed together (columns)."""
     c = cov(input)
@@ -381,7 +393,7 @@ def corrcoef(input: Tensor) -> Tensor:
 # --- differences and areas ----------------------------------------------------------------------------------------
 
 
-@composite(out=Out.UNCHECKED)
+@composite(out=Out.UNCHECKED, linearity=Linearity.JOINT)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """The differences of neighbours along `dim`, `n` times over."""
     from .joining import cat
@@ -424,7 +436,7 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
-@composite(method=False, aliases=("trapz",))
+@composite(method=False, aliases=("trapz",), kind=Kind.REDUCTION)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The area under `y` by the trapezoidal rule, over `dim`; points at `x`, or `dx` apart."""
     _refuse_bool("trapezoid", y, x)
@@ -435,7 +447,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     return ((after + before) * steps).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.SCAN)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The running area under `y` by the trapezoidal rule, along `dim`."""
     _refuse_bool("cumulative_trapezoid", y, x)
@@ -504,7 +516,8 @@ def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
 
 
 _logcumsumexp = op(
-    "logcumsumexp", _logcumsumexp_forward, promote="float_accumulate", dtypes="inexact", public=False, method=False,
+    "logcumsumexp", _logcumsumexp_forward,
+    kind=Kind.SCAN, order=Order.ROW_MAJOR, promote="float_accumulate", dtypes="inexact", public=False, method=False,
     input=lambda F, g, input, out, dim: _logcumsumexp_grad(F, g, input, out, dim),
 )  # fmt: skip
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import flambeau as torch
-
-from .policies import FAST, FLOAT32, POLICIES, UNSAFE, WHOLE, operation_name
+from flambeau.extension import Autocast, facts_of, is_inplace, names, operation_name
 
 __all__ = [
     "autocast",
@@ -241,17 +240,23 @@ def _casting() -> Iterator[None]:
         _state.mode = None
 
 
+@functools.lru_cache(maxsize=1)
+def _functions(found: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for name in found if not is_inplace(name) and not name.startswith("__"))
+
+
 class _CastingMode(torch.overrides.TorchFunctionMode):
-    sees_methods = frozenset().union(*POLICIES.values())  # methods too, so that operations inside composite functions are cast
+    def __init__(self) -> None:  # methods too, so that operations inside composite functions are cast
+        self.sees_methods = _functions(names(has="autocast"))
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        name = operation_name(func)
+        facts = None if is_inplace(func.__name__) else facts_of(operation_name(func))
         for device_type, enabled in _state.enabled.items():
-            policy = POLICIES.get(device_type, POLICIES["cuda"]).get(name) if enabled else None
-            if policy == WHOLE:
+            policy = facts.autocast_on(device_type) if enabled and facts is not None else None
+            if policy is Autocast.WHOLE:
                 return func(*args, **kwargs)
             if policy is not None and kwargs.get("out") is None:
                 cast = _find_cast(policy, device_type, (args, kwargs))
@@ -262,9 +267,9 @@ class _CastingMode(torch.overrides.TorchFunctionMode):
             return torch.overrides.redispatch_function(func, types, args, kwargs)
 
 
-def _find_cast(policy: str, device_type: str, arguments: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+def _find_cast(policy: Autocast, device_type: str, arguments: Any) -> Callable[[torch.Tensor], torch.Tensor]:
     fast = get_autocast_dtype(device_type)
-    if policy == UNSAFE:
+    if policy is Autocast.UNSAFE:
         raise RuntimeError(
             "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
             "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
@@ -272,10 +277,10 @@ def _find_cast(policy: str, device_type: str, arguments: Any) -> Callable[[torch
             "torch.nn.functional.binary_cross_entropy_with_logits\nor torch.nn.BCEWithLogitsLoss.  "
             "binary_cross_entropy_with_logits and BCEWithLogits are\nsafe to autocast."
         )
-    if policy == FAST:
+    if policy is Autocast.FAST:
         return lambda tensor: _cast_cached(tensor, fast) if _is_eligible(tensor, device_type) else tensor
     target = torch.float32
-    if policy != FLOAT32:
+    if policy is not Autocast.FLOAT32:
         tensors: list[torch.Tensor] = []
         _map_tensors(tensors.append, arguments)
         dtypes = {tensor.dtype for tensor in tensors if _is_eligible(tensor, device_type)}

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import operation_name
 
-from ..amp.policies import operation_name
 from .settings import tensors_in
 
 __all__ = ["Log"]

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import operation_name
 
-from ..amp.policies import operation_name
 from .frame import Frame
 
 __all__ = [

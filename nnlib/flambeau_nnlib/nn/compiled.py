@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau import Tensor
-from flambeau.extension import as_float, as_int, open_to_overrides, require_flags
+from flambeau.extension import Autocast, Kind, as_float, as_int, declare, open_to_overrides, require_flags
 from flambeau.extension.functions import reduction_of
 
 from .functional import loss, margin_loss, warping
@@ -75,6 +75,7 @@ def triplet_margin_loss(
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 
 
+@declare(kind=Kind.RESAMPLING)
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """The points that affine maps `theta` give to the pixels of images of `size`, for `grid_sampler`."""
     require_flags("affine_grid_generator", align_corners=align_corners)
@@ -83,6 +84,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
     return warping.points_of(theta, size, align_corners)
 
 
+@declare(kind=Kind.RESAMPLING, autocast={"cpu": Autocast.FLOAT32, "cuda": Autocast.WIDEST})
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """Images or volumes sampled at the points of `grid`; see `torch.nn.functional.grid_sample`.
 
@@ -102,12 +104,14 @@ def _mode_name(name: str, modes: Sequence[str], number: int) -> str:
     return modes[index]
 
 
+@declare(kind=Kind.RESAMPLING)
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """`grid_sampler` for images `(N, C, H, W)` and grids `(N, H', W', 2)`."""
     _check_dims(4, input, grid)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
+@declare(kind=Kind.RESAMPLING)
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """`grid_sampler` for volumes `(N, C, D, H, W)` and grids `(N, D', H', W', 3)`."""
     _check_dims(5, input, grid)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import as_float, as_int, open_to_overrides, require_flags, shown_as
+from flambeau.extension import Autocast, Kind, as_float, as_int, declare, open_to_overrides, require_flags, shown_as
 from flambeau.extension.functions import elman_layer, gru_layer, lstm_layer
 
 from . import functional as F
@@ -289,6 +289,7 @@ def _check_state(name: str, state: State, count: int, batch: int) -> None:
             raise RuntimeError(f"{name}(): Expected hidden size ({count}, {batch}, *), got {list(part.size())}")
 
 
+@declare(kind=Kind.RECURRENT)
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Layers of long short-term memory: outputs, final hidden states and final cells.
 
@@ -313,7 +314,7 @@ def _function_of_one_state(name: str, mode: str, summary: str) -> Callable[..., 
     Args:
         args, kwargs: as those of `lstm`, but `hx` is one tensor.
     """
-    return function
+    return declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST})(function)
 
 
 gru = _function_of_one_state("gru", "GRU", "Layers of gated recurrent units")
@@ -336,6 +337,7 @@ def _cell(mode: str, input: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_
     return rnn_step(mode, input, state, LayerWeights(w_ih, w_hh, bias_ih, bias_hh, None))
 
 
+@declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST})
 def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -350,6 +352,7 @@ def lstm_cell(
     return _cell("LSTM", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)  # type: ignore[return-value]  # of two
 
 
+@declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST})
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
@@ -360,6 +363,7 @@ def gru_cell(
     return _cell("GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
+@declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST})
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
@@ -367,6 +371,7 @@ def rnn_tanh_cell(
     return _cell("RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
+@declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST})
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:

@@ -18,8 +18,8 @@ from enum import Enum, Flag, auto
 from typing import Any, TypeVar
 
 __all__ = [
-    "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "check_options", "declare", "facts_of", "names",
-    "operation_name", "register",
+    "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "check_options", "declare", "facts_of", "is_inplace",
+    "names", "operation_name", "register",
 ]  # fmt: skip
 
 
@@ -116,6 +116,16 @@ class Narrow(Flag):
     ALL = FLOAT8 | COMPLEX32
 
 
+class Order(Enum):
+    """How the CPU's kernel lays out a result in memory."""
+
+    AS_INPUT = auto()
+    """With the dimensions in the order of those of the arguments."""
+    ROW_MAJOR = auto()
+    IMAGE = auto()
+    """With channels last if those of the first argument are; else row-major."""
+
+
 _MOVING = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.INDEXING, Kind.CONVERSION})
 
 
@@ -135,6 +145,8 @@ class Facts:
     """The narrow dtypes it computes in: by default all of them, if it only moves elements."""
     rounds_once: bool = False
     """Whether half precision is computed in float32 and rounded once, at the end."""
+    order: Order = Order.AS_INPUT
+    """How the result lies in memory."""
     autocast: Autocast | Mapping[str, Autocast] | None = None
     """Its precision under autocast; or that for a type of device (`{"cuda": Autocast.FLOAT32}`)."""
     schema: str = ""
@@ -220,18 +232,27 @@ def check_options(caller: str, facts: Mapping[str, Any]) -> None:
 def operation_name(function: Callable[..., Any]) -> str:
     """The name of the operation that a function, a method or an operator is, by which its facts are stored."""
     name: str = getattr(function, "__name__", "")
+    if name.startswith("__"):
+        return _spellings.get(name, name.strip("_"))
     modules = (getattr(function, "__module__", None) or "").split(".")
     for family in ("fft", "linalg"):
-        if family in modules and not name.startswith(family + "_"):
+        if family in modules and "torch_names" not in modules and not name.startswith(family + "_"):
             return f"{family}_{name}"
     return name
+
+
+def is_inplace(name: str) -> bool:
+    """Whether the function of this public name writes to its first argument: `add_`, `__iadd__`."""
+    if name.startswith("__"):
+        return name.startswith("__i") and name != "__invert__"
+    return name.endswith("_")
 
 
 def facts_of(name: str) -> Facts | None:
     """The facts about the operation of a public name, or None if nothing has been declared for it."""
     found = _facts.get(name)
     if found is None:
-        own = name if name in _declared else _spellings.get(name, "")
+        own = name if name in _declared else _spellings.get(name) or name.removesuffix("_")
         if own not in _declared:
             return None
         found = _facts[name] = _facts.get(own) or Facts(name=own, **_declared[own])
@@ -243,7 +264,7 @@ def names(**wanted: Any) -> frozenset[str]:
 
     Args:
         **wanted: for a fact, its value or a set of values: `kind={Kind.VIEW, Kind.MOVEMENT}`, `keeps_zero=True`.  For `narrow`,
-            the dtypes that must be among those of the operation.
+            the dtypes that must be among those of the operation; `has="autocast"` is for all that have such a fact.
     """
     query = frozenset((key, frozenset(value) if isinstance(value, set) else value) for key, value in wanted.items())
     found = _queries.get(query)
@@ -253,10 +274,12 @@ def names(**wanted: Any) -> frozenset[str]:
     return found
 
 
-def _holds(facts: Facts | None, query: Iterable[tuple[str, Any]]) -> bool:
+def _holds(facts: Any, query: Iterable[tuple[str, Any]]) -> bool:
     for key, value in query:
-        actual = getattr(facts, key)
-        if isinstance(value, Narrow):
+        actual = getattr(facts, value if key == "has" else key)
+        if key == "has":
+            holds = bool(actual)
+        elif isinstance(value, Narrow):
             holds = value in actual
         else:
             holds = actual in value if isinstance(value, frozenset) else actual is value

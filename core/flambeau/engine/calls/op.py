@@ -298,13 +298,15 @@ NAMESPACE.update(
 # --- derivative rules as formulas -------------------------------------------------------------------------------------
 
 
-def formula(function: Callable[..., Any]) -> Callable[..., Any]:
+def formula(function: Callable[..., Any] | None = None, **declared: Any) -> Callable[..., Any]:
     """A function of `F` for derivative rules to call, which a backend may replace by a kernel of the same name.
 
     A rule runs on raw arrays in a plain backward, where the kernel serves, and on Tensors in a differentiable one, where
     the formula does, recorded operation by operation.  The kernel takes the same arguments without `F`, and so does
-    `F`'s attribute of that name, which is the shorter way to it.
+    `F`'s attribute of that name, which is the shorter way to it.  The options are facts about it: see `Facts`.
     """
+    if function is None:
+        return lambda decorated: formula(facts.declare(**declared)(decorated))
     name = function.__name__
     FORMULAS[name] = function
     setattr(RECORDED, name, functools.partial(function, RECORDED))

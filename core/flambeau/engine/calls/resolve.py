@@ -16,28 +16,17 @@ from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype
 from ..values.promotion import DTYPES, PROMOTIONS
+from .facts import Narrow, facts_of
 from .record import Operation
 from .tables import FORMULAS, FUSED, OPS, PUBLIC
 
 __all__ = ["is_on_host", "raw_kernel", "resolve"]
 
 
-# The operations on 8-bit floating-point dtypes: those that move elements, compare them for equality, or multiply matrices.
-_OF_SIGNED_FLOAT8 = frozenset({"abs", "addmm", "constant_pad", "linear", "mm"})
-_OF_FLOAT8 = _OF_SIGNED_FLOAT8.union({
-    "all", "any", "as_strided", "cat", "clone", "contiguous", "conj", "copied", "diagonal",
-    "diagonal_backward", "drop_level", "embedding", "eq", "expand", "getitem_alias", "getitem_backward", "getitem_select",
-    "getitem_slice", "getitem_unsqueeze", "index", "isfinite", "isinf", "isnan", "ne", "permute", "real", "replaced", "reshape",
-    "roll", "setitem", "setitem_in_place", "split", "squeeze", "stack", "t", "tied", "to_key", "transpose", "unbind",
-    "unfold", "unfold_backward", "unsqueeze", "view", "view_dtype", "view_scatter", "where", "zeros_of",
-})  # fmt: skip
-
-# Those on complex numbers of halves: these, and what is exact, or rounded once.
-_OF_COMPLEX32 = (_OF_FLOAT8 - {"addmm", "linear", "mm"}).union({
-    "add", "addcmul", "complex_of_pairs", "conj_physical", "conj_view", "imag", "index_add", "index_put_add", "masked_fill",
-    "masked_select", "mul", "neg", "nonzero", "outer", "pairs_of_complex", "sgn", "sub", "tril", "triu", "vector_norm",
-    "view_as_complex", "view_as_real",
-})  # fmt: skip
+_NARROW = {
+    dtypes.complex32: Narrow.COMPLEX32,
+    **{dtype: Narrow.SIGNED_FLOAT8 if dtype.is_signed else Narrow.UNSIGNED_FLOAT8 for dtype in dtypes.FLOAT8},
+}
 
 
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
@@ -71,9 +60,8 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
     record = OPS[name]
     if key.dtype.category not in DTYPES[record.dtypes]:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
-    if key.dtype in dtypes.FLOAT8 and (name not in _OF_FLOAT8 or (not key.dtype.is_signed and name in _OF_SIGNED_FLOAT8)):
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
-    if key.dtype is dtypes.complex32 and name not in _OF_COMPLEX32:
+    narrow = _NARROW.get(key.dtype)
+    if narrow is not None and narrow not in facts_of(name).narrow:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if record.real_is_identity and key.dtype.category < dtypes.COMPLEX:
         return (lambda array: array), key

@@ -6,36 +6,15 @@ from typing import Any
 
 import flambeau as torch
 
+from ...engine.calls.facts import Kind, is_inplace
 from ...engine.tensors.tensor import Tensor
 from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, lengths_of, like, moved
 
 __all__ = ["aligned", "matches"]
 
-# Functions of one number or of several.  Those with an underscore at the end write to the first argument, and return it.
-_POINTWISE = """
-    abs absolute acos acosh add addcdiv addcmul alpha_dropout angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh
-    asin asinh atan atan2 atanh bernoulli bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-    bitwise_xor ceil celu clamp clamp_max clamp_min clip conj conj_physical copysign cos cosh deg2rad digamma div divide
-    dropout elu eq erf erfc erfinv exp exp2 expm1 fill fix float_power floor floor_divide fmax fmin fmod frac gcd ge
-    gelu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 isclose isfinite isinf
-    isnan isneginf isposinf isreal lcm ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 log_sigmoid
-    logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit logsigmoid lt masked_fill maximum minimum
-    mish mul multiply mvlgamma nan_to_num ne neg negative nextafter not_equal polygamma positive pow rad2deg real
-    reciprocal relu relu6 remainder round rrelu rsqrt rsub selu sgn sigmoid sign signbit silu sin sinc sinh softplus
-    softshrink softsign sqrt square sub subtract tan tanh tanhshrink threshold true_divide trunc where xlogy zeros_like
-    ones_like empty_like rand_like randn_like full_like randint_like clone contiguous to double float half bfloat16 long
-    int short char byte bool cpu cuda type type_as pin_memory resolve_conj resolve_neg __and__ __eq__ __floordiv__
-    __invert__ __lshift__ __or__ __pow__ __rdiv__ __rfloordiv__ __rlshift__ __rmod__ __rpow__ __rrshift__ __rshift__
-    __rsub__ __rtruediv__ __xor__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __radd__ __sub__ __mul__ __rmul__
-    __truediv__ __mod__ __neg__ __abs__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__ __iadd__ __isub__ __imul__
-    __itruediv__
-"""
-_IN_PLACE = """
-    zero copy normal uniform random exponential geometric cauchy log_normal
-"""
 
-
-def _pointwise(func: Any, *args: Any, **kwargs: Any) -> Any:
+def _on_values(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that treats each element separately with the values of nested tensors."""
     values = [value for value in (*args, *kwargs.values()) if isinstance(value, Nested)]
     first = values[0]
     for other in values[1:]:
@@ -51,11 +30,20 @@ def _pointwise(func: Any, *args: Any, **kwargs: Any) -> Any:
     if name == "contiguous" and first.is_contiguous():
         return first
     result = func(*(_as_values(first, arg) for arg in args), **{key: _as_values(first, value) for key, value in kwargs.items()})
+    if isinstance(result, tuple):
+        return type(result)([_nested(first, each) for each in result])
+    return args[0] if is_inplace(name) and args[0] is first else _nested(first, result)
+
+
+def _nested(first: Nested, result: Any) -> Any:
+    """A tensor computed from the values of `first`, as a nested tensor."""
+    if not isinstance(result, Tensor):
+        return result
     if result is first._values:
         return first
-    if isinstance(result, Tensor) and isinstance(first, NestedTensor) and result.device != first._offsets.device:
+    if isinstance(first, NestedTensor) and result.device != first._offsets.device:
         return moved(first, result)
-    return like(first, result) if isinstance(result, Tensor) else result
+    return like(first, result)
 
 
 def matches(first: Nested, other: Nested) -> bool:
@@ -126,19 +114,7 @@ def _without_holes(input: NestedTensor) -> NestedTensor:
     return NestedTensor(torch.cat(list(input.items()), input._ragged_idx - 1), offsets, _ragged_idx=input._ragged_idx)
 
 
-def _in_place(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
-    result = _pointwise(func, input, *args, **kwargs)
-    return input if isinstance(result, Nested) else result
-
-
-for _name in _POINTWISE.split():
-    Nested.implementations[_name] = _pointwise
-for _name in (*_POINTWISE.split(), *_IN_PLACE.split()):
-    if not _name.startswith("_"):
-        Nested.implementations[f"{_name}_"] = _in_place
-for _name in _POINTWISE.split():
-    if _name.startswith("__i") and _name != "__invert__":
-        Nested.implementations[_name] = _in_place
+Nested.kinds.update(dict.fromkeys((Kind.POINTWISE, Kind.LIKE, Kind.CONVERSION), _on_values))
 
 
 @implements(NestedTensor, "is_same_size")

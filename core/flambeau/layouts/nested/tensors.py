@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import flambeau as torch
 
+from ...engine.calls.facts import Kind, facts_of
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.tape.node import Output
 from ...engine.tensors.tensor import Tensor
@@ -49,7 +50,8 @@ class Nested(Tensor):
     """
 
     _values: Tensor  # type: ignore[assignment]  # a method of other tensors
-    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # by the name of the function, or method
+    kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # what computes all functions of a kind, for all layouts
+    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # in one layout, by the name of the function, or method
     locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
     is_nested = True
 
@@ -578,8 +580,9 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     cls = next(type(value) for value in _flat([*args, *kwargs.values()]) if isinstance(value, Nested))
     if name in cls.implementations:
         return cls.implementations[name](*args, **kwargs)
-    if name in Nested.implementations:
-        return Nested.implementations[name](func, *args, **kwargs)
+    facts = facts_of(name)
+    if facts is not None and facts.kind in Nested.kinds:
+        return Nested.kinds[facts.kind](func, *args, **kwargs)
     own = getattr(cls, name, None)
     if own is not None and not hasattr(own, "__wrapped__"):  # a method of the class, called as a function
         return own(*args, **kwargs)

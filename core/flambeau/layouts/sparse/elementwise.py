@@ -8,7 +8,8 @@ from typing import Any
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.calls.node_names import with_grad_fn
+from ...engine.calls.facts import Linearity, facts_of
+from ...engine.calls.node_names import gathered, with_grad_fn
 from ...engine.devices.sparse_arrays import SparseArray
 from ...engine.tensors.tensor import Tensor, alias
 from ...engine.values.scalars import is_library_scalar
@@ -33,31 +34,21 @@ __all__: list[str] = []
 
 # --- functions of one number --------------------------------------------------------------------------------------
 
-# Those of which PyTorch coalesces the argument, for they are not linear, or because it does
-_COALESCED = (
-    "abs", "angle", "asin", "arcsin", "asinh", "arcsinh", "atan", "arctan", "atanh", "arctanh", "ceil", "deg2rad", "erf",
-    "erfinv", "expm1", "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu",
-    "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "fix",
-)  # fmt: skip
-_ENTRY_BY_ENTRY = ("neg", "negative", "positive", "real", "imag")
+_COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # although they are linear
 
 
-def _of_values(name: str, coalesces: bool) -> None:
-    shown = {"arcsin": "asin", "arctan": "atan", "arcsinh": "asinh", "arctanh": "atanh", "negative": "neg", "fix": "trunc"}
-    node = f"{shown.get(name, name).title().replace('_', '')}Backward0"
-
-    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
-        source = coalesced(input) if coalesces and input._array.layout == "sparse_coo" else input
-        return like(source._array, getattr(torch, name)(values_of(source), *args, **kwargs))
-
-    function.__name__ = name
-    implements(name, grad_fn=node)(function)
-
-
-for _name in _COALESCED:
-    _of_values(_name, True)
-for _name in _ENTRY_BY_ENTRY:
-    _of_values(_name, False)
+@implements("of_values")
+def _of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function that maps zero to zero, of the values.  Values in one place are added up before, unless it is linear."""
+    facts = facts_of(func.__name__)
+    is_linear = facts.linearity is Linearity.JOINT and facts.name not in _COALESCED_BY_PYTORCH
+    source = input if is_linear or input._array.layout != "sparse_coo" else coalesced(input)
+    given = values_of(source)
+    values = func(given, *args, **kwargs)
+    if values is given:
+        return source
+    result = like(source._array, values)
+    return gathered(result, values.grad_fn.name(), (input,)) if values.requires_grad else result
 
 
 @implements("conj", "conj_physical", grad_fn="ConjBackward0")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import flambeau as torch
 
 from ...autograd.function import Function
+from ...engine.calls.facts import Kind, facts_of, is_inplace
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.devices.aliases import resolve
@@ -183,8 +185,10 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return IMPLEMENTATIONS[name](*args, **kwargs)
     if name in _NEED_NO_ELEMENTS:  # as a function
         return getattr(Tensor, name)(*args, **kwargs)
-    if name.endswith("_") and name[:-1] in IMPLEMENTATIONS:
-        return _in_place(name[:-1], *args, **kwargs)
+    if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):
+        return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_of_values, getattr(torch, name[:-1])), *args, **kwargs)
+    if keeps_zeros(name, args, kwargs):
+        return _of_values(func, *args, **kwargs)
     layouts = [BACKENDS[each._array.layout] for each in (*args, *kwargs.values()) if isinstance(each, SparseTensor)]
     where = f"'{layouts[0] if layouts else 'Sparse'}CPU' backend"
     raise NotImplementedError(
@@ -198,13 +202,24 @@ def _name_of_property(getter: Any) -> str:
     return next((name for name in ("T", "mT", "H", "mH", "data", "real") if vars(Tensor).get(name) is prop), "")
 
 
-def _in_place(name: str, self: Any, *args: Any, **kwargs: Any) -> Any:
-    """`name_` as the function `name`, the result of which the tensor becomes."""
+def keeps_zeros(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is that of a function of the elements of one tensor, separately, which maps zero to zero."""
+    facts = facts_of(name)
+    tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
+    return facts is not None and facts.kind is Kind.POINTWISE and facts.keeps_zero and len(tensors) == 1
+
+
+def _of_values(func: Any, *args: Any, **kwargs: Any) -> Any:
+    return IMPLEMENTATIONS["of_values"](func, *args, **kwargs)
+
+
+def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function, and let the tensor become its result."""
     if not isinstance(self, SparseTensor):
-        return self.copy_(IMPLEMENTATIONS[name](self, *args, **kwargs))
+        return self.copy_(function(self, *args, **kwargs))
     if self._requires_grad and self._node is None and torch.is_grad_enabled():
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    return become(self, IMPLEMENTATIONS[name](self, *args, **kwargs))
+    return become(self, function(self, *args, **kwargs))
 
 
 def become(self: SparseTensor, result: Any) -> SparseTensor:

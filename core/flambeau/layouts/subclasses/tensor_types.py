@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
+from ...engine.calls.facts import Kind, declare
 from ...engine.calls.overriding import _disabled_torch_function_impl
 from ...engine.devices import cuda as cuda_runtime
 from ...engine.devices.devices import device, dispatch_key, forget_kernels
@@ -141,6 +142,7 @@ def find_type(spec: Any) -> TensorType:
     return table[name]
 
 
+@declare("type", kind=Kind.CONVERSION)
 def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
 

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 from ...backend import Backend
+from ...engine.calls.facts import Kind, declare
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.devices import DispatchKey, canonical, dispatch_key
 from ...engine.devices.devices import device as Device
@@ -25,6 +26,7 @@ __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "t
 # --- numbers and sequences ----------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.FACTORY)
 def tensor(
     data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -296,6 +298,7 @@ def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
     return frombuffer(data, dtype=dtype or dtypes.get_default_dtype())
 
 
+@declare(kind=Kind.FACTORY)
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
     if isinstance(data, Tensor):
@@ -303,6 +306,7 @@ def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> T
     return from_data(data, dtype, device, copy=None)
 
 
+@declare(kind=Kind.FACTORY)
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
@@ -366,6 +370,7 @@ def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
     return result if result._node is not None else _finish(result.requires_grad_(False), requires_grad)
 
 
+@declare(kind=Kind.FACTORY)
 def from_numpy(ndarray: Any, /) -> Tensor:
     """A CPU tensor that shares the memory of a NumPy array.
 
@@ -388,6 +393,7 @@ def _full_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+@declare(kind=Kind.FACTORY)
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array, or of a DLPack capsule.
 
@@ -424,6 +430,7 @@ def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
     return wrap(array, dispatch_key(backend.dtype_of(array), Device(backend.device_type)))
 
 
+@declare(kind=Kind.FACTORY)
 def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A one-dimensional tensor on the memory of an object with the buffer protocol.
 

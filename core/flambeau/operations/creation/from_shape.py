@@ -9,6 +9,7 @@ from typing import Any
 
 from ...engine.calls import overriding
 from ...engine.calls.arguments import Number
+from ...engine.calls.facts import Kind, Linearity, declare, register
 from ...engine.calls.inplace import is_plain
 from ...engine.calls.op import composite
 from ...engine.calls.operands import constant, filler
@@ -86,6 +87,7 @@ def _publish(
     doc: str,
     factory: Callable[..., Tensor],
     of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor] | None = None,
+    kind: Kind = Kind.FACTORY,
 ) -> Callable[..., Tensor]:
     """The public function of a factory.
 
@@ -93,9 +95,11 @@ def _publish(
         name, doc: what it is called, and its documentation.
         factory: the function, with all options.
         of_defaults: of a factory of `*size`: what it makes of a dispatch key and a shape where no option is given.
+        kind: what it is.
     """
     factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = doc
+    register(name, {"kind": kind})
     PUBLIC[name] = factory if of_defaults is None else _offered_to_modes(name, factory, of_defaults)
     return PUBLIC[name]
 
@@ -161,7 +165,7 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
         return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
-    return _publish(name, doc, factory)
+    return _publish(name, doc, factory, kind=Kind.LIKE)
 
 
 def _in_order(
@@ -193,6 +197,7 @@ def _dtype_for(value: Any) -> Dtype:
     return value.dtype if isinstance(value, Tensor) else dtypes.promotion_of_scalar(type(value))
 
 
+@declare(kind=Kind.FACTORY)
 def full(
     size: Sequence[int],
     fill_value: Number,
@@ -227,6 +232,7 @@ def full(
     return _finish(wrap(array, key), requires_grad, out, pin_memory)
 
 
+@declare(kind=Kind.LIKE)
 def full_like(
     input: Tensor,
     fill_value: Number,
@@ -249,6 +255,7 @@ def full_like(
     return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
 
+@declare(kind=Kind.FACTORY)
 def scalar_tensor(
     s: Number,
     *,
@@ -271,6 +278,7 @@ def scalar_tensor(
     return full((), value, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
+@declare(kind=Kind.FACTORY)
 def empty_strided(
     size: Sequence[int],
     stride: Sequence[int],
@@ -288,6 +296,7 @@ def empty_strided(
     return _finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)
 
 
+@declare(kind=Kind.FACTORY)
 def eye(
     n: int,
     m: int | None = None,
@@ -379,6 +388,7 @@ def _new_empty_strided(
 attach(new_full=as_method(_new_full), new_tensor=_new_tensor, new_empty_strided=as_method(_new_empty_strided))
 
 
+@declare(kind=Kind.FACTORY)
 def empty_permuted(
     size: Sequence[int],
     physical_layout: Sequence[int],
@@ -434,6 +444,7 @@ def _filled(self: Tensor, value: Any) -> bool:
     return bool(done)
 
 
+@declare("fill_", kind=Kind.POINTWISE)
 def _fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor."""
     if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
@@ -447,13 +458,14 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     return write_over(self, filler(value, self._key, alone=self.numel() == 1), "FillBackward2")
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.POINTWISE)
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
     result = input.clone().fill_(value)
     return shown_as(result, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
 
 
+@declare("zero_", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def _zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
     kernel = self._key.backend.inplace_kernels.get("zero")
@@ -467,6 +479,7 @@ def _zero_(self: Tensor) -> Tensor:
 attach(_overwrite=_overwrite, fill_=_fill_, zero_=_zero_)
 
 
+@declare(kind=Kind.FACTORY)
 def from_file(
     filename: str,
     shared: bool | None = None,

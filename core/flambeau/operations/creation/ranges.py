@@ -9,6 +9,7 @@ from typing import Any
 
 from ...engine.calls.arguments import Number, as_int
 from ...engine.calls.dispatch import _c_name as c_name
+from ...engine.calls.facts import Kind, declare
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.warning import warn
@@ -31,6 +32,7 @@ def _range_dtype(*bounds: Any) -> Dtype:
     return dtypes.int64
 
 
+@declare(kind=Kind.FACTORY)
 def arange(
     start: Number | None = None,
     end: Number | None = None,
@@ -87,6 +89,7 @@ def warn_of_length(out: Tensor, length: int) -> None:
         )
 
 
+@declare(kind=Kind.FACTORY)
 def range(
     start: Number,
     end: Number | None = None,
@@ -167,6 +170,7 @@ def _ends(
     return converted(start, number_dtype), converted(end, number_dtype), key
 
 
+@declare(kind=Kind.FACTORY)
 def linspace(
     start: Tensor | Number,
     end: Tensor | Number,
@@ -274,6 +278,7 @@ def _refuse_dtype(kernel: str, dtype: Dtype, steps: int) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy_name}'")
 
 
+@declare(kind=Kind.FACTORY)
 def logspace(
     start: Tensor | Number,
     end: Tensor | Number,

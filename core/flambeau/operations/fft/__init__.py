@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...engine.calls.facts import Kind, Linearity
 from ...engine.calls.op import op
 from ...engine.tensors.tensor import Tensor
 from ..views.views import wrap_dim
@@ -61,20 +62,23 @@ def _r2c_grad(F: Any, g: Any, input_shape: Any, dims: tuple[int, ...], scale: in
 
 
 complex_to_complex = op(
-    "fft_c2c", _c2c, requires="fft", public=False, method=False, out=False,
+    "fft_c2c", _c2c, kind=Kind.FOURIER, linearity=Linearity.JOINT, requires="fft", public=False, method=False, out=False,
     input=lambda F, g, dims, scale, forward: F.fft_c2c(g, dims, scale, not forward),
 )  # fmt: skip
 real_to_complex = op(
-    "fft_r2c", _r2c, promote="complex", requires="fft", public=False, method=False, out=False,
+    "fft_r2c", _r2c, promote="complex",
+    kind=Kind.FOURIER, linearity=Linearity.JOINT, requires="fft", public=False, method=False, out=False,
     input=_r2c_grad,
 )  # fmt: skip
 complex_to_real = op(
-    "fft_c2r", _c2r, promote="real", requires="fft", public=False, method=False, out=False,
+    "fft_c2r", _c2r, promote="real",
+    kind=Kind.FOURIER, linearity=Linearity.JOINT, requires="fft", public=False, method=False, out=False,
     input=_c2r_grad,
 )  # fmt: skip
 op(
     "doubled_inside",
     _doubled_inside,
+    kind=Kind.FOURIER,
     public=False,
     method=False,
     out=False,

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...engine.calls.arguments import Dims, as_python
+from ...engine.calls.facts import Autocast, Kind, Linearity, declare
 from ...engine.calls.record import Out
 from ...engine.calls.wrappers import open_to_overrides, with_out
 from ...engine.tensors.tensor import Tensor
@@ -96,7 +97,7 @@ def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) ->
     return complex_to_complex(halved.conj_physical(), dims[:-1], scale, False) if dims[1:] else halved.conj()
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The one-dimensional discrete Fourier transform."""
     if input.dtype.category < dtypes.COMPLEX:
@@ -104,7 +105,9 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return _c2c("fft", input, *_one(input, n, dim), norm, True)
 
 
-@with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
+@with_out(
+    Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
+)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`."""
     if input.dtype.category < dtypes.COMPLEX:
@@ -112,31 +115,31 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _c2c("ifft", input, *_one(input, n, dim), norm, False)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional discrete Fourier transform."""
     return _c2c("fft2", input, s, dim, norm, True)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `fft2`."""
     return _c2c("ifft2", input, s, dim, norm, False)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`."""
     return _c2c("ifftn", input, s, dim, norm, False)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform of real input: its `n // 2 + 1` non-negative frequencies, which determine the others.
 
@@ -147,67 +150,80 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _r2c("rfft", input, *_one(input, n, dim), norm)
 
 
-@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(
+    Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
+)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`, with output size `n`; by default `2 * (m - 1)` for `m` frequencies."""
     return _c2r("irfft", input, *_one(input, n, dim), norm)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional transform of real input; the last dimension is halved."""
     return _r2c("rfft2", input, s, dim, norm)
 
 
-@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(
+    Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
+)
 def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `rfft2`."""
     return _c2r("irfft2", input, s, dim, norm)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The multi-dimensional transform of real input; the last dimension is halved."""
     return _r2c("rfftn", input, s, dim, norm)
 
 
-@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(
+    Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
+)
 def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `rfftn`."""
     return _c2r("irfftn", input, s, dim, norm)
 
 
-@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(
+    Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
+)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The (real) transform of a Hermitian-symmetric signal, of which the first half is given."""
     return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
 
 
-@with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
+@with_out(
+    Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED,
+    kind=Kind.FOURIER,
+    linearity=Linearity.JOINT,
+    autocast={"cpu": Autocast.FLOAT32},
+)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`."""
     return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional `hfft`; the last dimension of the input is halved."""
     return _c2r("hfft2", input, s, dim, norm, forward=True)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `hfft2`."""
     return _ihfftn("ihfft2", input, s, dim, norm)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The multi-dimensional `hfft`; the last dimension of the input is halved."""
     return _c2r("hfftn", input, s, dim, norm, forward=True)
 
 
-@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`."""
     return _ihfftn("ihfftn", input, s, dim, norm)
@@ -216,6 +232,7 @@ def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 # --- frequencies --------------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.FACTORY)
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
 
@@ -227,6 +244,7 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)
 
 
+@declare(kind=Kind.FACTORY)
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of `rfft`."""
     return _frequencies(ranges.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
@@ -256,12 +274,14 @@ def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
     return tuple(range(input.ndim)) if dim is None else _tuple(dim)  # type: ignore[return-value]  # None only for None
 
 
+@declare(kind=Kind.MOVEMENT)
 def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """Move the zero frequency from the front to the middle."""
     dims = _all_dims(input, dim)
     return roll(input, [input.shape[d] // 2 for d in dims], dims)
 
 
+@declare(kind=Kind.MOVEMENT)
 def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     dims = _all_dims(input, dim)

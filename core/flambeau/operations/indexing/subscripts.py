@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from ...engine.calls import overriding
 from ...engine.calls.dispatch import common_shape, require_data
+from ...engine.calls.facts import Autocast, Kind, Narrow, Order
 from ...engine.calls.op import composite, op
 from ...engine.calls.operands import filler
 from ...engine.calls.overriding import DIRECT
@@ -35,6 +36,7 @@ def _getitem(name: str, grad_fn: str) -> Any:
     return op(
         name,
         lambda xp, input, /, index: getitem(xp, input, index),
+        kind=Kind.VIEW,
         view=True,
         public=False,
         method=False,
@@ -56,7 +58,8 @@ def _getitem_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) ->
 
 
 op(
-    "getitem_backward", _getitem_backward_forward, public=False, method=False, out=False,
+    "getitem_backward", _getitem_backward_forward,
+    kind=Kind.MOVEMENT, public=False, method=False, out=False,
     input=lambda F, g, index: F.getitem_slice(g, index),
 )  # fmt: skip
 
@@ -64,7 +67,8 @@ op(
 # --- advanced indexing: copies ------------------------------------------------------------------------------------
 
 _indexed = op(
-    "index", lambda xp, input, /, index: getitem(xp, input, index), public=False, method=False, out=False,
+    "index", lambda xp, input, /, index: getitem(xp, input, index),
+    kind=Kind.INDEXING, public=False, method=False, out=False,
     input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
 )  # fmt: skip
 
@@ -101,7 +105,8 @@ def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
 
 
 op(
-    "index_backward", _index_backward_forward, public=False, method=False, out=False,
+    "index_backward", _index_backward_forward,
+    kind=Kind.SCATTER, public=False, method=False, out=False,
     input=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
 
@@ -111,7 +116,8 @@ def _setitem_forward(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
 
 
 _set = op(
-    "setitem", _setitem_forward, public=False, method=False, out=False, grad_fn="CopySlices",
+    "setitem", _setitem_forward,
+    kind=Kind.SCATTER, narrow=Narrow.ALL, public=False, method=False, out=False, grad_fn="CopySlices",
     input=lambda F, g, value_shape, index: F.setitem(g, F.zeros_of(g, ()), index),
     value=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
@@ -419,7 +425,16 @@ def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
     return input
 
 
-op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False, writes=(0,))
+op(
+    "setitem_in_place",
+    _setitem_in_place,
+    kind=Kind.SCATTER,
+    narrow=Narrow.ALL,
+    public=False,
+    method=False,
+    out=False,
+    writes=(0,),
+)
 attach(__getitem__=_getitem_method, __setitem__=_setitem_method)
 
 
@@ -483,7 +498,7 @@ def _check_index_dtype(name: str, index: Tensor) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0")
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0", kind=Kind.INDEXING)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of `dim` at the positions in `index` (1-d); a copy."""
     ndim, index_ndim = input._array.ndim, index._array.ndim
@@ -538,12 +553,13 @@ def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 _gather = op(
-    "gather_along", _take_along, keeps_dtype=("index",), public=False, method=False, grad_fn="GatherBackward0",
+    "gather_along", _take_along,
+    kind=Kind.INDEXING, narrow=Narrow.NONE, keeps_dtype=("index",), public=False, method=False, grad_fn="GatherBackward0",
     input=lambda F, g, index, input_shape, dim: F.scatter_add_along(F.zeros_of(g, input_shape), g, index, dim),
 )  # fmt: skip
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for `dim=0`, and so on; with `sparse_grad`, the gradient of `input` is a sparse tensor.
 
@@ -599,7 +615,8 @@ def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, .
 
 
 _scatter_add = op(
-    "scatter_add_along", _scatter_add_forward, keeps_dtype=("index",), promote="match", public=False, method=False,
+    "scatter_add_along", _scatter_add_forward,
+    kind=Kind.SCATTER, keeps_dtype=("index",), promote="match", public=False, method=False,
     grad_fn="ScatterAddBackward0",
     input=lambda F, g: g,
     src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
@@ -615,6 +632,7 @@ def pad_to_forward(xp: Any, input: Any, /, shape: Any) -> Any:
 op(
     "pad_to",
     pad_to_forward,
+    kind=Kind.MOVEMENT,
     public=False,
     method=False,
     out=False,
@@ -627,7 +645,7 @@ def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor.reshape(1) if input.ndim == 1 and not tensor.ndim else tensor for tensor in others)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and so on."""
     dim = wrap_dim(dim, input.ndim)
@@ -644,7 +662,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 _masked_fill = op(
-    "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input), keeps_dtype=("mask",), promote="match",
+    "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input),
+    kind=Kind.POINTWISE, narrow=Narrow.COMPLEX32, order=Order.ROW_MAJOR, keeps_dtype=("mask",), promote="match",
     public=False, method=False, out=False, check=lambda input, mask, value: common_shape(mask.shape, input.shape),
     input=lambda F, g, mask: F.masked(g, ~mask),
     value=lambda F, g, mask: F.sum(F.masked(g, mask)),
@@ -671,7 +690,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill(input, mask, value)
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0")
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0", kind=Kind.INDEXING)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, in one dimension."""
     from ..views.views import broadcast_tensors
@@ -683,7 +702,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return input[mask]
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
     require_data("nonzero", input)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.calls.dispatch import require_dtype
+from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.named_results import make
 from ...engine.calls.node_names import gathered
 from ...engine.calls.op import op
@@ -83,7 +84,8 @@ def _cholesky_grad(F: Any, g: Any, out: Any, upper: bool) -> Any:
 
 
 _cholesky = op(
-    "linalg_cholesky_ex", _cholesky_forward, results=("L", "info"), result_promotions=("same", "index"),
+    "linalg_cholesky_ex", _cholesky_forward,
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, results=("L", "info"), result_promotions=("same", "index"),
     column_major=("L",), requires="linalg", public=False, method=False, out=False, vjp=_cholesky_grad,
 )  # fmt: skip
 _CholeskyEx = make("linalg_cholesky_ex", ("L", "info"))
@@ -104,7 +106,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
     return _CholeskyEx((factor, info.to(dtypes.int32)))
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """The Cholesky factor of positive-definite matrices: lower `L` in `input = L L^H`, or with `upper` `U` in `input = U^H U`.
 
@@ -155,7 +157,8 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _qr = op(
-    "linalg_qr", lambda xp, A, /, mode="reduced": tuple(xp.linalg.qr(A, mode=mode)), results=("Q", "R"),
+    "linalg_qr", lambda xp, A, /, mode="reduced": tuple(xp.linalg.qr(A, mode=mode)),
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, results=("Q", "R"),
     column_major=("Q", "R"), requires="linalg", public=False, method=False, out=False, vjp=_qr_grad,
 )  # fmt: skip
 _QR = make("linalg_qr", ("Q", "R"))
@@ -225,7 +228,9 @@ def _geqrf_grad(F: Any, g: Any) -> Any:
 
 
 _geqrf = op(
-    "geqrf", _geqrf_forward, results=("a", "tau"), column_major=("a",), public=False, method=False, out=False, vjp=_geqrf_grad,
+    "geqrf", _geqrf_forward,
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32},
+    results=("a", "tau"), column_major=("a",), public=False, method=False, out=False, vjp=_geqrf_grad,
 )  # fmt: skip
 
 
@@ -273,7 +278,7 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
     return transposed.mT
 
 
-@with_out(Out.UNCHECKED)
+@with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.
 
@@ -321,6 +326,7 @@ def _skew(F: Any, matrices: Any) -> Any:
 
 _svd = op(
     "linalg_svd", lambda xp, A, /, full_matrices=True: tuple(xp.linalg.svd(A, full_matrices=full_matrices)),
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32},
     results=("U", "S", "Vh"), result_promotions=("same", "real", "same"), column_major=("U", "Vh"), requires="linalg",
     public=False, method=False, out=False, vjp=_svd_grad,
 )  # fmt: skip
@@ -332,7 +338,8 @@ def _svdvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _svdvals = op(
-    "linalg_svdvals", lambda xp, A: xp.linalg.svdvals(A), promote="real", requires="linalg", public=False,
+    "linalg_svdvals", lambda xp, A: xp.linalg.svdvals(A),
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, promote="real", requires="linalg", public=False,
     method=False, out=False, grad_fn="LinalgSvdBackward0", A=_svdvals_grad,
 )  # fmt: skip
 
@@ -395,7 +402,8 @@ def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _eigh = op(
-    "linalg_eigh", lambda xp, A: tuple(xp.linalg.eigh(_hermitian(xp, A))), results=("eigenvalues", "eigenvectors"),
+    "linalg_eigh", lambda xp, A: tuple(xp.linalg.eigh(_hermitian(xp, A))),
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, results=("eigenvalues", "eigenvectors"),
     result_promotions=("real", "same"), column_major=("eigenvectors",), requires="linalg", public=False, method=False, out=False,
     vjp=_eigh_grad,
 )  # fmt: skip
@@ -407,7 +415,8 @@ def _eigvalsh_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _eigvalsh = op(
-    "linalg_eigvalsh", lambda xp, A: xp.linalg.eigvalsh(_hermitian(xp, A)), promote="real", requires="linalg",
+    "linalg_eigvalsh", lambda xp, A: xp.linalg.eigvalsh(_hermitian(xp, A)),
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, promote="real", requires="linalg",
     public=False, method=False, out=False, grad_fn="LinalgEighBackward0", A=_eigvalsh_grad,
 )  # fmt: skip
 
@@ -465,11 +474,13 @@ def _eigvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _eig = op(
-    "linalg_eig", lambda xp, A: tuple(xp.linalg.eig(A)), promote="complex", results=("eigenvalues", "eigenvectors"),
+    "linalg_eig", lambda xp, A: tuple(xp.linalg.eig(A)),
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, promote="complex", results=("eigenvalues", "eigenvectors"),
     column_major=("eigenvectors",), requires="linalg.eig", public=False, method=False, out=False, vjp=_eig_grad,
 )  # fmt: skip
 _eigvals = op(
-    "linalg_eigvals", lambda xp, A: xp.linalg.eig(A)[0], promote="complex",
+    "linalg_eigvals", lambda xp, A: xp.linalg.eig(A)[0],
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, promote="complex",
     requires="linalg.eig", public=False, method=False, out=False, grad_fn="LinalgEigBackward0", A=_eigvals_grad,
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.named_results import make
 from ...engine.calls.node_names import gathered
 from ...engine.calls.op import op
@@ -77,7 +78,8 @@ def _solve_triangular_grad(F: Any, g: Any, A: Any, out: Any, upper: bool, unitri
 
 
 triangular = op(
-    "linalg_solve_triangular", solve_triangular_forward, promote="match", column_major=("out",), public=False, method=False,
+    "linalg_solve_triangular", solve_triangular_forward,
+    kind=Kind.DECOMPOSITION, promote="match", column_major=("out",), public=False, method=False,
     out=False, vjp=_solve_triangular_grad,
 )  # fmt: skip
 
@@ -134,7 +136,9 @@ def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: A
 
 
 _cholesky_solve = op(
-    "cholesky_solve", _cholesky_solve_forward, promote="match", column_major=("out",), public=False, method=False, out=False,
+    "cholesky_solve", _cholesky_solve_forward,
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32},
+    promote="match", column_major=("out",), public=False, method=False, out=False,
     vjp=_cholesky_solve_grad,
 )  # fmt: skip
 
@@ -204,7 +208,8 @@ def _permutation_forward(xp: Any, input: Any, pivots: Any, /, rows: int) -> Any:
 
 
 permutation = op(
-    "permutation_matrix", _permutation_forward, keeps_dtype=("pivots",), public=False, method=False, out=False,
+    "permutation_matrix", _permutation_forward,
+    kind=Kind.FACTORY, keeps_dtype=("pivots",), public=False, method=False, out=False,
     doc="The matrix `P` in `A = P L U`, of the dtype of `input`, from the swaps of rows.",
 )  # fmt: skip
 
@@ -247,7 +252,8 @@ def _unit_lower_h(F: Any, L: Any) -> Any:
 
 
 _lu_factor = op(
-    "linalg_lu_factor_ex", lambda xp, A: lu_arrays(xp, A), results=("LU", "pivots", "info"),
+    "linalg_lu_factor_ex", lambda xp, A: lu_arrays(xp, A),
+    kind=Kind.DECOMPOSITION, results=("LU", "pivots", "info"),
     result_promotions=("same", "index", "index"), column_major=("LU",), public=False, method=False, out=False, vjp=_lu_grad,
 )  # fmt: skip
 _LUFactor, _LUFactorEx = make("linalg_lu_factor", ("LU", "pivots")), make("linalg_lu_factor_ex", ("LU", "pivots", "info"))
@@ -274,7 +280,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     return _LUFactorEx((LU, pivots.to(dtypes.int32), info.to(dtypes.int32)))
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """The LU factorization with partial pivoting, in the compact form that `lu_solve` takes.
 
@@ -312,7 +318,7 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return permutation(LU.detach(), pivots.long(), rows), L, LU[..., :k, :].triu()
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """The factors of `A = P L U`: a permutation, a unit lower triangular and an upper triangular matrix."""
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
@@ -320,7 +326,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     return _LU((P, shown_as(L, "LinalgLuBackward0"), shown_as(U, "LinalgLuBackward0")))
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast=Autocast.WHOLE)
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """The solution of `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `A^H` for `A` if `adjoint`."""
     name = "linalg.lu_solve"
@@ -366,11 +372,13 @@ def _only_kernels(name: str) -> Any:
 # Not in the array API: without a kernel of the backend, the CPU computes, even if the library has functions of such names.
 _ldl_factor = op(
     "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: _only_kernels("linalg_ldl_factor_ex"),
+    kind=Kind.DECOMPOSITION,
     results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), column_major=("LD",),
     requires=ONLY_KERNELS, public=False, method=False, out=False,
 )  # fmt: skip
 _ldl_solve = op(
     "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: _only_kernels("linalg_ldl_solve"),
+    kind=Kind.DECOMPOSITION,
     keeps_dtype=("pivots",), promote="match", column_major=("out",), requires=ONLY_KERNELS,
     public=False, method=False, out=False,
 )  # fmt: skip
@@ -388,7 +396,7 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
     return _LDLFactorEx((LD, pivots.to(dtypes.int32), info.to(dtypes.int32)))
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """The LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...engine.calls.arguments import Dims, Number, as_python
+from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.record import Out
 from ...engine.calls.wrappers import with_out
 from ...engine.tensors.tensor import Tensor
@@ -67,7 +68,7 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
             )
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
 def vector_norm(
     input: Tensor, ord: Number = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
@@ -98,7 +99,7 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
     return first, second
 
 
-@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
 def matrix_norm(
     input: Tensor,
     ord: Number | str = "fro",
@@ -146,7 +147,7 @@ def _restore_dims(result: Tensor, *dims: int) -> Tensor:
     return result
 
 
-@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """`matrix_norm` if `ord` is given and there are two dimensions (`dim`, or all of the input); otherwise `vector_norm`.
 
@@ -167,7 +168,7 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-@with_out(Out.RECORDED | Out.UNCHECKED)
+@with_out(Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """The condition number: `norm(input, p) * norm(inv(input), p)`; for None, 2 and -2 the ratio of extreme singular values.
 
@@ -206,7 +207,7 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
     return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)
 
 
-@with_out(Out.UNCHECKED)
+@with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The number of singular values that exceed `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
 

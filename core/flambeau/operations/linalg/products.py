@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...engine.calls.dispatch import require_dtype
+from ...engine.calls.facts import Autocast, Kind, Linearity, declare
 from ...engine.calls.node_names import gathered
 from ...engine.calls.op import op
 from ...engine.calls.record import Out
@@ -24,12 +25,13 @@ from .solves import inv
 __all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"]
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """`torch.matmul`."""
     return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]  # a generated function
 
 
+@declare(kind=Kind.VIEW)
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of matrices: `torch.diagonal` with the last two dimensions as default."""
     if not isinstance(A, Tensor):
@@ -40,7 +42,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 # --- vectors ------------------------------------------------------------------------------------------------------
 
 
-@with_out(Out.OWN_DTYPE | Out.DISJOINT)
+@with_out(Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
 
@@ -61,7 +63,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return gathered(product, "LinalgCrossBackward0", (input, other))
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, with `x` conjugated; the other dimensions broadcast.
 
@@ -84,6 +86,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (x.conj() * y).sum(dim).to(x.dtype)
 
 
+@declare(kind=Kind.OTHER)
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Vandermonde matrices: the powers 0 to `N - 1` (the length of `x` unless given) of the elements of `x`, as rows.
 
@@ -150,7 +153,7 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
 
@@ -171,7 +174,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return chain.squeeze(0) if tensors[0].ndim == 1 else chain
 
 
-@with_out(Out.UNCHECKED)
+@with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices, by repeated squaring; of their inverses for a negative `n`.
 
@@ -241,7 +244,8 @@ def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _matrix_exp = op(
-    "linalg_matrix_exp", _matrix_exp_forward, promote="accumulate", public=False, method=False, out=False, A=_matrix_exp_grad,
+    "linalg_matrix_exp", _matrix_exp_forward,
+    kind=Kind.DECOMPOSITION, promote="accumulate", public=False, method=False, out=False, A=_matrix_exp_grad,
 )  # fmt: skip
 
 

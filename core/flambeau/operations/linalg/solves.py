@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...engine.calls.dispatch import require_constant
+from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.named_results import make
 from ...engine.calls.node_names import gathered
 from ...engine.calls.op import composite, op
@@ -58,7 +59,8 @@ def _solve_grad(F: Any, g: Any, A: Any, out: Any, needs: Any) -> Any:
 
 
 _solve = op(
-    "linalg_solve_ex", _solve_forward, promote="match", results=("result", "info"), result_promotions=("same", "index"),
+    "linalg_solve_ex", _solve_forward,
+    kind=Kind.DECOMPOSITION, promote="match", results=("result", "info"), result_promotions=("same", "index"),
     column_major=("result",), requires="linalg", public=False, method=False, out=False, vjp=_solve_grad,
 )  # fmt: skip
 
@@ -74,7 +76,9 @@ def _inv_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _inv = op(
-    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), column_major=("inverse",),
+    "linalg_inv_ex", _inv_forward,
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32},
+    results=("inverse", "info"), result_promotions=("same", "index"), column_major=("inverse",),
     requires="linalg", public=False, method=False, out=False, vjp=_inv_grad,
 )  # fmt: skip
 _SolveEx, _InvEx = make("linalg_solve_ex", ("result", "info")), make("linalg_inv_ex", ("inverse", "info"))
@@ -121,7 +125,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return _SolveEx((result, info.to(dtypes.int32)))
 
 
-@with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The solution `X` of `A X = B` (`X A = B` unless `left`) for square matrices.
 
@@ -155,7 +159,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     return _InvEx((inverse, info.to(dtypes.int32)))
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def inv(A: Tensor) -> Tensor:
     """The inverses of square matrices.
 
@@ -186,7 +190,7 @@ def refuse_singular(name: str, info: Tensor) -> None:
 # --- determinants -------------------------------------------------------------------------------------------------
 
 
-@composite(public=False, method=False)
+@composite(public=False, method=False, kind=Kind.DECOMPOSITION)
 def cofactors(A: Tensor) -> Tensor:
     """The conjugate of the cofactor matrices: the conjugate transpose of `det(A) A^-1`, also defined for singular matrices."""
     value = _det(A)
@@ -209,7 +213,8 @@ def _det_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _det = op(
-    "linalg_det", lambda xp, A: xp.linalg.det(A), requires="linalg", public=False, method=False, out=False, A=_det_grad,
+    "linalg_det", lambda xp, A: xp.linalg.det(A),
+    kind=Kind.DECOMPOSITION, requires="linalg", public=False, method=False, out=False, A=_det_grad,
 )  # fmt: skip
 
 
@@ -220,7 +225,8 @@ def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
 
 
 _slogdet = op(
-    "linalg_slogdet", lambda xp, A: tuple(xp.linalg.slogdet(A)), results=("sign", "logabsdet"),
+    "linalg_slogdet", lambda xp, A: tuple(xp.linalg.slogdet(A)),
+    kind=Kind.DECOMPOSITION, results=("sign", "logabsdet"),
     result_promotions=("same", "real"), requires="linalg", public=False, method=False, out=False, vjp=_slogdet_grad,
 )  # fmt: skip
 
@@ -296,7 +302,8 @@ def _pinv_forward(xp: Any, A: Any, atol: Any, rtol: Any, /, hermitian: bool = Fa
 
 
 _pinv = op(
-    "linalg_pinv", _pinv_forward, keeps_dtype=("atol", "rtol"), requires="linalg", public=False, method=False,
+    "linalg_pinv", _pinv_forward,
+    kind=Kind.DECOMPOSITION, keeps_dtype=("atol", "rtol"), requires="linalg", public=False, method=False,
     out=False, A=_pinv_grad,
 )  # fmt: skip
 
@@ -376,7 +383,8 @@ def _lstsq_grad(F: Any, g: Any, A: Any, B: Any, out: Any, is_vector: bool, with_
 
 
 _lstsq = op(
-    "linalg_lstsq", _lstsq_forward, promote="match", results=("solution", "residuals", "inverse"),
+    "linalg_lstsq", _lstsq_forward,
+    kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, promote="match", results=("solution", "residuals", "inverse"),
     result_promotions=("same", "real", "same"), requires="linalg", public=False, method=False, out=False, vjp=_lstsq_grad,
 )  # fmt: skip
 _Lstsq = make("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
@@ -439,7 +447,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 # --- tensors as matrices ------------------------------------------------------------------------------------------
 
 
-@with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
+@with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     """The inverse for `tensordot`: that of `input` as a matrix whose rows are indexed by its first `ind` dimensions."""
     if ind <= 0:
@@ -458,7 +466,7 @@ def _check_square_tensor(trailing: str, leading: str, columns: int, rows: int) -
         )
 
 
-@with_out(Out.RECORDED | Out.UNCHECKED)
+@with_out(Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """The solution `X` of `tensordot(input, X, X.ndim) = other`; the dimensions `dims` of `input` are moved to its end first."""
     if dims is not None:

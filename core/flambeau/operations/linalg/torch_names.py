@@ -11,6 +11,7 @@ from typing import Any
 
 from ...engine.calls.arguments import Dims, Number
 from ...engine.calls.dispatch import require_dtype, require_tensors
+from ...engine.calls.facts import Autocast, Kind, Linearity, declare
 from ...engine.calls.named_results import make
 from ...engine.calls.node_names import gathered
 from ...engine.calls.op import composite
@@ -65,7 +66,13 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
     return [wrap_dim(d, a.ndim) for d in first], [wrap_dim(d, b.ndim) for d in second]
 
 
-@composite(method=False, out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
+@composite(
+    method=False,
+    out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED,
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast={"cuda": Autocast.WIDEST},
+)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The product of `a` and `b` summed over pairs of dimensions.
 
@@ -99,7 +106,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return product.reshape(shape)
 
 
-@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both; a product where one has no dimension."""
     require_tensors("inner", input=input, other=other)
@@ -113,7 +120,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-@composite(out=True)
+@composite(out=True, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker's product: every element of `input` times the whole of `other`.
 
@@ -128,7 +135,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
 
 
-@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
     from .namespace import multi_dot
@@ -144,7 +151,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
     return factors[0] if len(factors) == 1 else multi_dot(factors)
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cuda": Autocast.WIDEST})
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of length 3 along `dim`: without one, the first dimension of that size of `input`.
 
@@ -175,7 +182,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 # --- factorizations -----------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskyBackward0")
+@composite(
+    out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskyBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}
+)
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor: `torch.linalg.cholesky`."""
     from .checks import check_square
@@ -223,7 +232,7 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
         )
 
 
-@composite(out=Out.UNCHECKED, grad_fn="CholeskyInverseBackward0")
+@composite(out=Out.UNCHECKED, grad_fn="CholeskyInverseBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
     from .checks import check_square
@@ -239,7 +248,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     return cholesky_solve(eye, input, upper)
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def qr(input: Tensor, some: bool = True) -> Any:
     """`torch.linalg.qr`, reduced if `some`, else complete."""
     from . import namespace as linalg
@@ -248,7 +257,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     return _QR(linalg.qr(input, "reduced" if some else "complete"))
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Singular values as `(U, S, V)`: the factors of `U diag(S) V^H`, with zeros for U and V unless `compute_uv`."""
     from . import namespace as linalg
@@ -275,7 +284,7 @@ def geqrf(input: Tensor) -> Any:
     return geqrf(input)
 
 
-@composite(out=Out.UNCHECKED)
+@composite(out=Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """`torch.linalg.householder_product`."""
     from .namespace import householder_product
@@ -283,7 +292,9 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     return householder_product(input, input2)
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="OrmqrBackward0")
+@composite(
+    out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="OrmqrBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}
+)
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of `input3` with Q as `torch.geqrf` returns it, in `input` and `input2`.
 
@@ -323,7 +334,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 # --- LU and triangular systems ------------------------------------------------------------------------------------
 
 
-@composite
+@composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
     """`(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, they are named and `info` is with them."""
     from . import namespace as linalg
@@ -339,7 +350,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
     return out
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of `A X = input` from the LU factorization of `A`."""
     from . import namespace as linalg
@@ -348,7 +359,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return linalg.lu_solve(LU_data, LU_pivots, input)
 
 
-@composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0")
+@composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0", kind=Kind.DECOMPOSITION)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """`P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty ones for what is not asked for."""
     from .checks import anywhere
@@ -372,7 +383,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     return _LUUnpack((P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty))
 
 
-@composite(out=Out.OWN_DTYPE, grad_fn="TriangularSolveBackward0")
+@composite(out=Out.OWN_DTYPE, grad_fn="TriangularSolveBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, with a copy of `A`."""
     from .namespace import solve_triangular
@@ -394,7 +405,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 # --- inverses, determinants, functions of matrices ----------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def inverse(input: Tensor) -> Tensor:
     """The inverses of square matrices: `torch.linalg.inv`."""
     from .namespace import inv
@@ -402,7 +413,7 @@ def inverse(input: Tensor) -> Tensor:
     return inv(input)
 
 
-@composite
+@composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse: `torch.linalg.pinv`, with another default."""
     from .namespace import pinv
@@ -410,7 +421,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-@composite
+@composite(kind=Kind.DECOMPOSITION)
 def det(input: Tensor) -> Tensor:
     """The determinants of square matrices: `torch.linalg.det`."""
     from . import namespace as linalg
@@ -418,7 +429,7 @@ def det(input: Tensor) -> Tensor:
     return linalg.det(input)
 
 
-@composite
+@composite(kind=Kind.DECOMPOSITION)
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants: NaN for negative ones, `-inf` for 0."""
     from . import namespace as linalg
@@ -433,7 +444,7 @@ def logdet(input: Tensor) -> Tensor:
     return value.masked_fill(sign == -1, math.nan)
 
 
-@composite(out=Out.OWN_DTYPE)
+@composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION)
 def slogdet(input: Tensor) -> Any:
     """The sign and the logarithm of the absolute value of the determinants: `torch.linalg.slogdet`."""
     from . import namespace as linalg
@@ -441,7 +452,7 @@ def slogdet(input: Tensor) -> Any:
     return _SLogDet(linalg.slogdet(input))
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices: `torch.linalg.matrix_power`."""
     from . import namespace as linalg
@@ -449,7 +460,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return linalg.matrix_power(input, n)
 
 
-@composite
+@composite(kind=Kind.DECOMPOSITION)
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices: `torch.linalg.matrix_exp`."""
     from . import namespace as linalg
@@ -472,7 +483,7 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     return Q
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.DECOMPOSITION)
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """About the `q` largest singular values of `A` (of `A - M`) with their vectors, as `(U, S, V)`, found from a
     random start.
@@ -490,7 +501,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return Q @ U, S, Vh.mH
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.DECOMPOSITION)
 def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """About the `q` first principal components of the rows of `A`, as `(U, S, V)`; of centred columns if `center`."""
     rows, columns = A.shape[-2:]
@@ -503,7 +514,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int 
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.DECOMPOSITION)
 def lobpcg(
     A: Tensor,
     k: int | None = None,
@@ -552,7 +563,7 @@ def lobpcg(
 # --- legacy names -------------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=True, kind=Kind.DECOMPOSITION)
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
     """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; legacy, now `linalg.eigh`."""
     from . import namespace as linalg
@@ -563,7 +574,7 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
     return linalg.eigvalsh(input, half), input.new_zeros(input.shape)
 
 
-@composite(out=True)
+@composite(out=True, kind=Kind.DECOMPOSITION)
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     """The least-squares solution of `A X = input` for `A` of full rank, and the QR factorization.
 
@@ -583,7 +594,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     return cat([solved, projected[columns:]]), geqrf(A.detach()).a
 
 
-@composite
+@composite(kind=Kind.DECOMPOSITION)
 def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, Tensor]:
     """The LU factorization of a batch of matrices, as `(LU, pivots)`; legacy, now `linalg.lu_factor`."""
     LU, pivots, infos = lu(A, pivot, get_infos=True)
@@ -592,7 +603,7 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
     return LU, pivots
 
 
-@composite
+@composite(kind=Kind.DECOMPOSITION)
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solutions of `A x = b` for a batch of vectors, from `btrifact`; legacy, now `linalg.lu_solve`."""
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
@@ -617,7 +628,7 @@ def _removed(name: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Removed: raises a RuntimeError that names what to use instead of `{name}`."
-    composite(function)
+    composite(function, kind=Kind.DECOMPOSITION)
 
 
 for _name in _HINTS:
@@ -627,7 +638,7 @@ for _name in _HINTS:
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
 def norm(
     input: Tensor,
     p: Number | str | None = "fro",
@@ -654,7 +665,7 @@ def norm(
     return _vector_norm(input, order, dims, keepdim)
 
 
-@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1")
+@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION)
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The 2-norm over `dim`: one dimension, two, or all if there are none in it.
 
@@ -668,6 +679,7 @@ def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return norm(input, 2, dims or None, keepdim)
 
 
+@declare(kind=Kind.REDUCTION)
 def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """The sum of the singular values of the matrices in the last two dimensions, or in `dim`.
 
@@ -690,7 +702,9 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     return matrix_norm(input, "nuc", dims, options.get("keepdim", False), out=out)  # type: ignore[call-arg]  # published with `out`
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0")
+@composite(
+    inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0", kind=Kind.NORMALIZATION, autocast={"cuda": Autocast.FLOAT32}
+)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Each slice along `dim` scaled down to a p-norm of at most `maxnorm`."""
     if input.ndim < 2:
@@ -706,6 +720,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return input * factor
 
 
+@declare(kind=Kind.REDUCTION)
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm `pow` of each slice of `v` along `dim`, in a shape that broadcasts against `v`; of it all for dim -1.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.calls.facts import Autocast, Kind, declare
 from ...engine.calls.op import composite
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.warning import warn_once
@@ -36,6 +37,7 @@ def _window(
     return _finish(window.to(dtype).to(place), requires_grad, pin_memory=pin_memory)
 
 
+@declare(kind=Kind.FACTORY)
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -55,6 +57,7 @@ def hann_window(
     return _window("hann_window", shapes.hann, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
+@declare(kind=Kind.FACTORY)
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -73,6 +76,7 @@ def hamming_window(
     return _window("hamming_window", shape, window_length, periodic, weights, dtype, device, pin_memory, requires_grad)
 
 
+@declare(kind=Kind.FACTORY)
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -87,6 +91,7 @@ def blackman_window(
     return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
+@declare(kind=Kind.FACTORY)
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -101,6 +106,7 @@ def bartlett_window(
     return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
+@declare(kind=Kind.FACTORY)
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
@@ -160,7 +166,7 @@ def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
     return starts + arange(n_fft, device=like.device)
 
 
-@composite
+@composite(kind=Kind.FOURIER, autocast={"cpu": Autocast.FLOAT32})
 def stft(
     input: Tensor,
     n_fft: int,
@@ -248,7 +254,7 @@ def _pairs(input: Tensor) -> Tensor:
     return view_as_real(input)
 
 
-@composite
+@composite(kind=Kind.FOURIER)
 def istft(
     input: Tensor,
     n_fft: int,

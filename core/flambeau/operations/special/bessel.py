@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
 from ...engine.calls.record import Out
 from ...engine.tensors.tensor import Tensor
@@ -342,6 +343,7 @@ def _hidden(name: str, forward: Any, doc: str, out: bool | Out = Out.UNKNOWN_TO_
     return op(
         name,
         lambda xp, input: forward(xp, input),
+        kind=Kind.POINTWISE,
         promote="float",
         dtypes="real",
         public=False,
@@ -358,7 +360,8 @@ def _over(F: Any, value: Any, input: Any, at_zero: float) -> Any:
 
 
 i0 = op(
-    "i0", lambda xp, input: i0_forward(xp, input), promote="float", dtypes="real", inplace=True,
+    "i0", lambda xp, input: i0_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""The modified Bessel function of the first kind, of order 0.
 
     >>> import flambeau as torch
@@ -374,11 +377,13 @@ i0e = _hidden(
 )  # fmt: skip
 i1 = _hidden(
     "special_i1", i1_forward, "The modified Bessel function of the first kind, of order 1.",
+    keeps_zero=True,
     out=True,
     input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
 )  # fmt: skip
 i1e = _hidden(
     "special_i1e", i1e_forward, "`exp(-|x|) * i1(x)`.",
+    keeps_zero=True,
     out=True,
     input=lambda F, g, input, out: g * (F.special_i0e(input) - _over(F, out, input, 0.5) - F.sign(input) * out),
 )  # fmt: skip
@@ -392,6 +397,7 @@ j1 = _hidden(
     "special_bessel_j1",
     j1_forward,
     "The Bessel function of the first kind, of order 1.",
+    keeps_zero=True,
     input=lambda F, g, input, out: g * (F.special_bessel_j0(input) - _over(F, out, input, 0.5)),
 )
 y0 = _hidden(
@@ -416,6 +422,7 @@ modified_i1 = _hidden(
     "special_modified_bessel_i1",
     i1_forward,
     "The modified Bessel function of the first kind, of order 1.",
+    keeps_zero=True,
     input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
 )
 k0 = _hidden(
@@ -440,7 +447,11 @@ scaled_k1 = _hidden(
     "special_scaled_modified_bessel_k1", in_double(lambda xp, x: _k(xp, x, 1, True)), "`exp(x) * modified_bessel_k1(x)`.",
     input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k0(input) - out / input),
 )  # fmt: skip
-airy = _hidden("special_airy_ai", airy_forward, "Airy's function Ai.")
+airy = _hidden(
+    "special_airy_ai",
+    airy_forward,
+    "Airy's function Ai.",
+)
 
 
 @in_double

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.op import op
 from ...engine.calls.record import Out
 from .double_precision import in_double
@@ -116,7 +117,8 @@ def erfc_forward(xp: Any, input: Any) -> Any:
 _accurate_erfc = in_double(erfc_forward)  # a rounding error in the square of its argument would grow with it
 
 erf = op(
-    "erf", erf_forward, promote="float_accumulate", dtypes="real", inplace=True,
+    "erf", erf_forward,
+    kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, promote="float_accumulate", dtypes="real", inplace=True,
     doc="""The error function: twice the normal distribution's mass, of variance 1/2, between 0 and `x`.
 
     >>> import flambeau as torch
@@ -126,7 +128,8 @@ erf = op(
     input=lambda F, g, input: g * F.exp(-input * input) * (2 / math.sqrt(math.pi)),
 )  # fmt: skip
 erfc = op(
-    "erfc", lambda xp, input: _accurate_erfc(xp, input), promote="float", dtypes="real", inplace=True,
+    "erfc", lambda xp, input: _accurate_erfc(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="`1 - erf(x)`, accurate where that is small.",
     input=lambda F, g, input: g * F.exp(-input * input) * (-2 / math.sqrt(math.pi)),
 )  # fmt: skip
@@ -219,7 +222,8 @@ def ndtri_forward(xp: Any, input: Any) -> Any:
 
 
 erfinv = op(
-    "erfinv", lambda xp, input: erfinv_forward(xp, input), promote="float", dtypes="real", inplace=True,
+    "erfinv", lambda xp, input: erfinv_forward(xp, input),
+    kind=Kind.POINTWISE, keeps_zero=True, autocast={"cuda": Autocast.FLOAT32}, promote="float", dtypes="real", inplace=True,
     doc="""The inverse of `erf`, on [-1, 1]; NaN elsewhere.
 
     >>> import flambeau as torch
@@ -229,7 +233,8 @@ erfinv = op(
     input=lambda F, g, input: g * F.exp(F.square(F.erfinv(input))) * (0.5 * _ROOT_PI),
 )  # fmt: skip
 erfcx = op(
-    "special_erfcx", lambda xp, input: erfcx_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
+    "special_erfcx", lambda xp, input: erfcx_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     doc="""`exp(x**2) * erfc(x)`, without overflow or underflow on the way.
 
     >>> import flambeau as torch
@@ -239,7 +244,8 @@ erfcx = op(
     input=lambda F, g, input, out: g * (2 * input * out - 2 / _ROOT_PI),
 )  # fmt: skip
 ndtr = op(
-    "special_ndtr", lambda xp, input: ndtr_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
+    "special_ndtr", lambda xp, input: ndtr_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     out=Out.RECORDED | Out.UNCHECKED,
     doc="""The standard normal distribution function: the mass below `x`.
 
@@ -250,7 +256,8 @@ ndtr = op(
     input=lambda F, g, input: g * F.exp(-0.5 * input * input) * (1 / _ROOT_TAU),
 )  # fmt: skip
 log_ndtr = op(
-    "special_log_ndtr", lambda xp, input: log_ndtr_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
+    "special_log_ndtr", lambda xp, input: log_ndtr_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     doc="""The logarithm of `ndtr`, accurate far into the tail.
 
     >>> import flambeau as torch
@@ -260,7 +267,8 @@ log_ndtr = op(
     input=lambda F, g, input: g * (math.sqrt(2 / math.pi) / F.special_erfcx(input * (-1 / _ROOT_2))),
 )  # fmt: skip
 ndtri = op(
-    "special_ndtri", lambda xp, input: ndtri_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
+    "special_ndtri", lambda xp, input: ndtri_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     doc="""The inverse of `ndtr`: the number below which there is the mass `x`.
 
     >>> import flambeau as torch

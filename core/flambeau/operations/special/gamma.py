@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...engine.calls.facts import Kind
 from ...engine.calls.inplace import in_place
 from ...engine.calls.op import composite, op
 from ...engine.calls.record import Out
@@ -111,7 +112,8 @@ def _hurwitz(xp: Any, s: Any, q: Any) -> Any:
 
 
 lgamma = op(
-    "lgamma", lambda xp, input: lgamma_forward(xp, input), promote="float", dtypes="real", inplace=True,
+    "lgamma", lambda xp, input: lgamma_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""The logarithm of the absolute value of the gamma function.
 
     >>> import flambeau as torch
@@ -121,7 +123,8 @@ lgamma = op(
     input=lambda F, g, input: g * F.digamma(input),
 )  # fmt: skip
 digamma = op(
-    "digamma", lambda xp, input: digamma_forward(xp, input), promote="float", dtypes="real", inplace=True,
+    "digamma", lambda xp, input: digamma_forward(xp, input),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""The derivative of `lgamma`.
 
     >>> import flambeau as torch
@@ -131,7 +134,8 @@ digamma = op(
     input=lambda F, g, input: g * F.polygamma_of(input, 1),
 )  # fmt: skip
 zeta = op(
-    "special_zeta", lambda xp, input, other: zeta_forward(xp, input, other), promote="float", dtypes="real", public=False,
+    "special_zeta", lambda xp, input, other: zeta_forward(xp, input, other),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", public=False,
     method=False,
     doc="""Hurwitz's zeta function: the sum over `k >= 0` of `(other + k)**-input`.
 
@@ -157,13 +161,14 @@ def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
 
 
 _polygamma = op(
-    "polygamma_of", _polygamma_forward, promote="float", dtypes="real", public=False, method=False,
+    "polygamma_of", _polygamma_forward,
+    kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     grad_fn="PolygammaBackward0",
     input=lambda F, g, input, n: g * F.polygamma_of(input, n + 1),
 )  # fmt: skip
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, kind=Kind.POINTWISE)
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The `n`-th derivative of `digamma`.
 
@@ -185,7 +190,7 @@ attach(polygamma=_polygamma_method)
 attach(polygamma_=in_place("polygamma", _polygamma_method))
 
 
-@composite(inplace=True, out=Out.UNCHECKED, grad_fn="MvlgammaBackward0")
+@composite(inplace=True, out=Out.UNCHECKED, grad_fn="MvlgammaBackward0", kind=Kind.POINTWISE)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:
@@ -268,7 +273,8 @@ def _incomplete_slope(F: Any, g: Any, input: Any, other: Any) -> Any:
 
 
 gammainc = op(
-    "igamma", lambda xp, input, other: igamma_forward(xp, input, other), promote="arithmetic", scalars=False,
+    "igamma", lambda xp, input, other: igamma_forward(xp, input, other),
+    kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
     doc="""The regularised lower incomplete gamma function: a gamma variable of shape `input`'s chance to be below `other`.
 
@@ -279,7 +285,8 @@ gammainc = op(
     other=_incomplete_slope,
 )  # fmt: skip
 gammaincc = op(
-    "igammac", lambda xp, input, other: igammac_forward(xp, input, other), promote="arithmetic", scalars=False,
+    "igammac", lambda xp, input, other: igammac_forward(xp, input, other),
+    kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
     doc="The regularised upper incomplete gamma function: `1 - igamma`, accurate where that is small.",
     other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
@@ -309,6 +316,7 @@ def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
 op(
     "standard_gamma_grad",
     lambda xp, input, sample: gamma_grad_forward(xp, input, sample),
+    kind=Kind.POINTWISE,
     promote="float",
     public=False,
     method=False,

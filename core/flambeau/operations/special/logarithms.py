@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
 from .double_precision import in_double
 
@@ -19,7 +20,8 @@ def _product_with(log: str) -> Callable[..., Any]:
 
 
 xlogy = op(
-    "xlogy", _product_with("log"), promote="float", dtypes="real", inplace=True,
+    "xlogy", _product_with("log"),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""`input * log(other)`, and 0 where `input` is 0, unless `other` is NaN.
 
     >>> import flambeau as torch
@@ -31,7 +33,8 @@ xlogy = op(
     other=lambda F, g, input, other: g * input / other,
 )  # fmt: skip
 xlog1py = op(
-    "special_xlog1py", _product_with("log1p"), promote="float", dtypes="real", public=False, method=False,
+    "special_xlog1py", _product_with("log1p"),
+    kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     doc="`input * log1p(other)`, and 0 where `input` is 0, unless `other` is NaN.",
     input=lambda F, g, input, other: (
         F.masked(g, (input != 0) | (other > -1)) * F.log1p(F.where((input == 0) & (other <= -1), 0.0, other))),
@@ -56,7 +59,8 @@ def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
 
 
 logit = op(
-    "logit", _logit_forward, promote="float", dtypes="real", inplace=True,
+    "logit", _logit_forward,
+    kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element clamped to `[eps, 1 - eps]`.
 
     >>> import flambeau as torch

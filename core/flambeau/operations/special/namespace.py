@@ -10,6 +10,7 @@ tensor([24.])
 from __future__ import annotations
 
 from ... import operations  # noqa: F401  (fills the table that the names below come from)
+from ...engine.calls.facts import Kind, declare
 from ...engine.calls.op import op
 from ...engine.calls.tables import PUBLIC
 from ...engine.calls.wrappers import open_to_overrides
@@ -51,6 +52,7 @@ exp2, expm1, log1p, round, expit, logsumexp = (
 entr = op(
     "special_entr", lambda xp, input: xp.where(
         input > 0, -input * xp.log(xp.where(input > 0, input, 1.0)), xp.where(input < 0, -xp.inf, input * 0)),
+    kind=Kind.POINTWISE, keeps_zero=True,
     promote="float", dtypes="real", public=False, method=False,
     doc="""`-x log(x)`, a term of an entropy; 0 at 0, minus infinity below.
 
@@ -72,6 +74,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -
     return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
+@declare(kind=Kind.POINTWISE)
 def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`."""
     return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with `out`

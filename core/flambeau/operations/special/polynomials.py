@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
 from ...engine.calls.record import Out
 from ..indexing.standard import highest
@@ -56,6 +57,7 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
     return op(
         f"special_{name}",
         lambda xp, x, n: forward(xp, x, n),
+        kind=Kind.POINTWISE,
         promote="float",
         dtypes="real",
         public=False,

@@ -10,6 +10,7 @@ from ...backend import contiguous_strides
 from ...engine.calls.arguments import as_int
 from ...engine.calls.dispatch import _c_name as c_name
 from ...engine.calls.dispatch import require_tensors
+from ...engine.calls.facts import Kind, declare
 from ...engine.calls.inplace import check_writable
 from ...engine.calls.signatures import REQUIRED
 from ...engine.calls.transform_hooks import hooks
@@ -225,6 +226,7 @@ def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     return _resize(self, tensor.shape)
 
 
+@declare("resize_as_", kind=Kind.OTHER)
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of `the_template`."""
     require_tensors("resize_as_", the_template=the_template)

@@ -8,6 +8,7 @@ from operator import index as whole
 from typing import Any
 
 from ...engine.calls.arguments import Dims, as_int
+from ...engine.calls.facts import Kind, Linearity, Narrow, Order
 from ...engine.calls.op import composite, op
 from ...engine.calls.overriding import offered_as
 from ...engine.calls.record import Out
@@ -82,7 +83,7 @@ def inferred_shape(shape: Sequence[int], old_shape: tuple[int, ...]) -> tuple[in
 
 
 def _view(name: str, forward: Any, rule: Any, **options: Any) -> Callable[..., Tensor]:
-    return op(name, forward, view=True, input=rule, **({"public": False, "method": False} | options))
+    return op(name, forward, view=True, input=rule, **({"kind": Kind.VIEW, "public": False, "method": False} | options))
 
 
 # --- shapes -------------------------------------------------------------------------------------------------------
@@ -92,7 +93,8 @@ _reshaped = _view(
     lambda F, g, input_shape: F.reshape(g, input_shape), method=False,
 )  # fmt: skip
 reshaped_copy = op(
-    "reshape", lambda xp, input, /, shape: xp.reshape(input, shape), public=False, method=False, out=False,
+    "reshape", lambda xp, input, /, shape: xp.reshape(input, shape),
+    kind=Kind.VIEW, public=False, method=False, out=False,
     grad_fn="UnsafeViewBackward0", input=lambda F, g, input_shape: F.reshape(g, input_shape),
 )  # fmt: skip
 
@@ -200,16 +202,25 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     return view_of(array, key, OPS["view_dtype"], input, (dtype, backend))
 
 
-op("view_dtype", lambda xp, input, /, dtype, backend: backend.reinterpret(input, dtype), view=True, public=False, method=False)
+op(
+    "view_dtype",
+    lambda xp, input, /, dtype, backend: backend.reinterpret(input, dtype),
+    kind=Kind.VIEW,
+    moves=False,
+    narrow=Narrow.ALL,
+    view=True,
+    public=False,
+    method=False,
+)
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """`input.view(other.size())`."""
     return _view_method(input, other.shape)
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """`input.reshape(other.size())`."""
     return _reshape_method(input, other.shape)
@@ -262,13 +273,13 @@ def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) 
 attach(expand=_expand_method)
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """`input.expand(other.size())`."""
     return _expand_method(input, other.shape)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.VIEW)
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """A view of the shape `size`, by broadcasting."""
     return _expand_method(input, size)
@@ -281,7 +292,7 @@ def _broadcast_to_method(self: Tensor, size: Any, *rest: Any) -> Tensor:
 attach(broadcast_to=_broadcast_to_method)
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.VIEW)
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, expanded to their common shape."""
     from ...engine.calls.dispatch import common_shape
@@ -298,7 +309,7 @@ _unsqueezed = _view(
 )
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
     """A view without the dimensions of length 1: all of them, or those among `dim` (an int or a tuple)."""
     if axis is not None:
@@ -318,7 +329,7 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
     )
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """A view with a new dimension of length 1 at `dim`."""
     if dim is None:
@@ -328,7 +339,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
     return _unsqueezed(input, wrap_dim(dim, input._array.ndim + 1))
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions `start_dim` to `end_dim` made one; a view where possible.
 
@@ -347,7 +358,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape_method(input, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dimension `dim` split into `sizes`, one of which may be -1."""
     shape = input._array.shape
@@ -365,7 +376,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return _reshape_method(input, shape[:dim] + tuple(sizes) + shape[dim + 1 :])
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, contiguous."""
     return _reshape_method(input.contiguous(), (-1,))
@@ -383,7 +394,7 @@ _permuted = _view(
 )
 
 
-@composite(method=False)
+@composite(method=False, kind=Kind.VIEW)
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A view with the dimensions in another order."""
     return _permute_method(input, dims)
@@ -417,7 +428,7 @@ _transposed = _view("transpose", _transpose_forward, lambda F, g, dim0, dim1: F.
 _t = _view("t", lambda xp, input: xp.permute_dims(input, tuple(range(input.ndim))[::-1]), lambda F, g: F.t(g))
 
 
-@composite(aliases=("swapdims",))
+@composite(aliases=("swapdims",), kind=Kind.VIEW)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions swapped."""
     ndim = input._array.ndim
@@ -425,13 +436,13 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return _transposed(input, dim0, dim1) if ndim else input
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Another name of `transpose`."""
     return transpose(input, axis0, axis1)
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a tensor of fewer dimensions itself."""
     if input._array.ndim > 2:
@@ -483,13 +494,13 @@ attach(H=property(_transposed_conjugate))
 attach(mH=property(lambda self: _matrix_transpose(self, "mH").conj(), doc="`mT` of the complex conjugate."))
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of matrices."""
     return _matrix_transpose(input).conj()
 
 
-@composite(aliases=("moveaxis",))
+@composite(aliases=("moveaxis",), kind=Kind.VIEW)
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """A view with dimensions `source` moved to `destination`; the others keep their order."""
     ndim = input._array.ndim
@@ -521,7 +532,7 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 # --- parts --------------------------------------------------------------------------------------------------------
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at `index` of dimension `dim`, without that dimension; a view."""
     shape = input._array.shape
@@ -534,7 +545,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return input[(slice(None),) * dim + (index,)]
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """`length` slices of dimension `dim` from `start` on; a view."""
     if not input._array.ndim:
@@ -553,7 +564,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     return input[(slice(None),) * dim + (slice(start, start + length),)]
 
 
-@composite(out=True, grad_fn="NarrowCopyBackward0")
+@composite(out=True, grad_fn="NarrowCopyBackward0", kind=Kind.MOVEMENT)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A copy of `narrow`."""
     if dim >= max(input.ndim, 1):
@@ -571,7 +582,8 @@ def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> li
 
 
 _split = op(
-    "split", _split_forward, view=True, returns_list=True, public=False, method=False,
+    "split", _split_forward,
+    kind=Kind.VIEW, view=True, returns_list=True, public=False, method=False,
     vjp=lambda F, g, sizes, dim: (F.cat(g, dim),),
 )  # fmt: skip
 
@@ -604,13 +616,13 @@ def split(
     return _split(tensor, sizes, dim)  # type: ignore[no-any-return]  # has several results
 
 
-@composite(aliases=("unsafe_split_with_sizes",))
+@composite(aliases=("unsafe_split_with_sizes",), kind=Kind.VIEW)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive slices of `dim`, of the sizes listed."""
     return split(input, list(split_sizes), dim)
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` views of consecutive slices of `dim`, of equal size but for the last."""
     if not input._array.ndim:
@@ -631,7 +643,14 @@ def _unbind_forward(xp: Any, input: Any, /, dim: int = 0) -> list[Any]:
 
 
 _unbind = op(
-    "unbind", _unbind_forward, view=True, returns_list=True, public=False, method=False, vjp=lambda F, g, dim: (F.stack(g, dim),)
+    "unbind",
+    _unbind_forward,
+    kind=Kind.VIEW,
+    view=True,
+    returns_list=True,
+    public=False,
+    method=False,
+    vjp=lambda F, g, dim: (F.stack(g, dim),),
 )
 
 
@@ -662,7 +681,7 @@ _diagonal = _view(
 )  # fmt: skip
 
 
-@composite
+@composite(kind=Kind.VIEW)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonal of dimensions `dim1` and `dim2`, as the last dimension."""
     ndim = input._array.ndim
@@ -683,12 +702,21 @@ def _diagonal_backward_forward(xp: Any, input: Any, /, shape: Any, offset: int, 
 
 
 op(
-    "diagonal_backward", _diagonal_backward_forward, public=False, method=False, out=False,
+    "diagonal_backward", _diagonal_backward_forward,
+    kind=Kind.MOVEMENT, public=False, method=False, out=False,
     input=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2),
 )  # fmt: skip
-op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
+op(
+    "zeros_of",
+    lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype),
+    kind=Kind.VIEW,
+    public=False,
+    method=False,
+    out=False,
+)
 tied = op(
-    "tied", lambda xp, input, to: input, keeps_dtype=("to",), public=False, method=False, out=False,
+    "tied", lambda xp, input, to: input,
+    kind=Kind.VIEW, keeps_dtype=("to",), public=False, method=False, out=False,
     doc="The input, recorded as if it depended on `to`, with a derivative of zero: PyTorch's graphs have such edges.",
     input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
 )  # fmt: skip
@@ -706,6 +734,9 @@ def _triangle(name: str) -> Any:
     record = op(
         name,
         lambda xp, input, /, diagonal=0: getattr(xp, name)(input, k=diagonal),
+        kind=Kind.MOVEMENT,
+        narrow=Narrow.COMPLEX32,
+        order=Order.ROW_MAJOR,
         public=False,
         method=False,
         input=lambda F, g, diagonal: getattr(F, name)(g, diagonal),
@@ -749,7 +780,8 @@ def _unfold_backward_forward(xp: Any, input: Any, /, shape: Any, dim: int, size:
 
 
 op(
-    "unfold_backward", _unfold_backward_forward, public=False, method=False, out=False,
+    "unfold_backward", _unfold_backward_forward,
+    kind=Kind.MOVEMENT, public=False, method=False, out=False,
     input=lambda F, g, dim, size, step, backend: F.unfold(F.contiguous(g), dim, size, step, backend),
 )  # fmt: skip
 
@@ -771,7 +803,7 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
 attach(unfold=_unfold_method)
 
 
-@composite
+@composite(kind=Kind.REDUCTION, linearity=Linearity.JOINT)
 def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
     """Sum to a shape that can be broadcast to this one."""
     from ...engine.calls.dispatch import common_shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
 from ...engine.calls.tables import OPS
 from ...engine.tape.tensor_class import RECORDED
@@ -56,7 +57,8 @@ def put_view(key: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
 
 Storage.put_view = staticmethod(put_view)
 view_scatter = op(
-    "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params), public=False,
+    "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params),
+    kind=Kind.VIEW, public=False,
     method=False, out=False, grad_fn="CopySlices",
     doc="`input` with the part that the view operation `view` selects replaced by `value`.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...backend import Backend
+from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
 from ...engine.calls.tables import OPS
 from ...engine.devices.devices import DispatchKey, Kernels, device
@@ -343,6 +344,7 @@ def _with_axis_at(xp: Any, array: Any, axis: int, destination: int) -> Any:
 op(
     "add_level",
     _hide,
+    kind=Kind.VIEW,
     public=False,
     method=False,
     out=False,
@@ -352,6 +354,7 @@ op(
 op(
     "drop_level",
     _show,
+    kind=Kind.VIEW,
     public=False,
     method=False,
     out=False,

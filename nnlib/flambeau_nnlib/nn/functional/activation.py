@@ -7,8 +7,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import Autocast, Kind, declare, warn
 from flambeau.extension import functions as ops
-from flambeau.extension import warn
 from flambeau.extension.functions import (
     celu_,
     elu_,
@@ -296,6 +296,7 @@ def tanh(input: Tensor) -> Tensor:
     return input.tanh()
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True)
 def tanhshrink(input: Tensor) -> Tensor:
     """`x - tanh(x)` of each element; see `nn.Tanhshrink`.
 
@@ -311,6 +312,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
+@declare(kind=Kind.POINTWISE, keeps_zero=True)
 def softsign(input: Tensor) -> Tensor:
     """`x / (1 + |x|)` of each element; see `nn.Softsign`.
 
@@ -360,6 +362,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return _call_along(torch.softmax, input, dim, "softmax", dtype)
 
 
+@declare(kind=Kind.NORMALIZATION, autocast={"cuda": Autocast.FLOAT32})
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
     """The softmax of `-x` along a dimension: the smallest element gets the largest share; see `nn.Softmin`.
 
@@ -398,6 +401,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return _call_along(torch.log_softmax, input, dim, "log_softmax", dtype)
 
 
+@declare(kind=Kind.NORMALIZATION)
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A random choice of one class in each row, relaxed so that it can be differentiated: softmax with Gumbel noise.
 

@@ -6,7 +6,7 @@ import math
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import as_float, gathered, require_flags, warn
+from flambeau.extension import Autocast, Kind, as_float, declare, gathered, require_flags, warn
 from flambeau.extension.functions import attends_at_once, attention, fused_attention, has_fused_attention, linear
 
 from .activation import softmax
@@ -19,6 +19,7 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 # --- scaled dot-product attention ---------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.ATTENTION, autocast=Autocast.FAST)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -239,6 +240,7 @@ def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads
     return padding if mask is None else mask + padding
 
 
+@declare(kind=Kind.ATTENTION, autocast=Autocast.FAST)
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import Number, as_float, require_flags, warn
+from flambeau.extension import Autocast, Kind, Number, as_float, declare, require_flags, warn
 from flambeau.extension import functions as ctc
 from flambeau.extension import functions as ops
 from flambeau.extension.functions import linear
@@ -56,6 +56,7 @@ def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, by_
     return ops.reduced(losses * weight, reduction)
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -179,6 +180,7 @@ def huber_loss(
     return _weighted(ops.huber_loss(input, target, "none", delta), weight, input, reduction, by_weight=False)
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -220,6 +222,7 @@ def poisson_nll_loss(
     return ops.reduced(loss, reduction)
 
 
+@declare(kind=Kind.LOSS)
 def gaussian_nll_loss(
     input: Tensor, target: Tensor | Number, var: Tensor | Number, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -265,6 +268,7 @@ def gaussian_nll_loss(
 # --- probabilities ------------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -446,6 +450,7 @@ def cross_entropy(
     return ops.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
 
 
+@declare(kind=Kind.PRODUCT)
 def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import as_float, gathered, require_constant, require_dtype, require_flags
+from flambeau.extension import Autocast, Kind, as_float, declare, gathered, require_constant, require_dtype, require_flags
 from flambeau.extension import functions as ops
 from flambeau.extension.functions import check_reduction, reduced
 
@@ -23,6 +23,7 @@ __all__ = [
 # --- pairs --------------------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -53,6 +54,7 @@ def hinge_embedding_loss(
     return reduced(similar + different, how_reduced(reduction, size_average, reduce))
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -93,6 +95,7 @@ def ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduc
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -164,6 +167,7 @@ def _triplet(
     return reduced((margin + near - far).clamp_min(0), reduction)
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -213,6 +217,7 @@ def triplet(
     return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
 
+@declare(kind=Kind.LOSS)
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -286,6 +291,7 @@ def soft_margin_loss(
     return ops.soft_margin_loss(input, target, reduction)
 
 
+@declare(kind=Kind.LOSS)
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -318,6 +324,7 @@ def multilabel_soft_margin_loss(
     return reduced(loss.sum(-1) / input.shape[-1], reduction)
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -371,6 +378,7 @@ def multi_margin_loss(
     return gathered(loss, "MultiMarginLossBackward0", (input,))
 
 
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import Kind, declare
 
 __all__ = ["grouped_mm"]
 
 
+@declare(kind=Kind.PRODUCT)
 def grouped_mm(
     mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: torch.dtype | None = None
 ) -> Tensor:

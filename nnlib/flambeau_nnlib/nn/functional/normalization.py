@@ -7,6 +7,7 @@ from math import prod
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import Autocast, Kind, declare
 
 from .padding import pad
 from .pooling import avg_pool2d, avg_pool3d
@@ -162,6 +163,7 @@ def group_norm(
     return torch.group_norm(input, num_groups, weight, bias, eps, True)
 
 
+@declare(kind=Kind.NORMALIZATION, autocast={"cpu": Autocast.FLOAT32})
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divides by a power of the mean square of neighbouring channels; see `nn.LocalResponseNorm`.
 
@@ -196,6 +198,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     return input / (mean.reshape(input.shape) * alpha + k) ** beta
 
 
+@declare(kind=Kind.NORMALIZATION)
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Divides vectors by their lengths, so that these become 1.
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, adaptive_avg_pool1d, avg_pool1d
+from flambeau.extension import Autocast, Kind, Linearity, declare, gathered, require_dtype
 from flambeau.extension import functions as adaptive_pooling
 from flambeau.extension import functions as ops
-from flambeau.extension import gathered, require_dtype
 from flambeau.extension.functions import avg_pool2d, avg_pool3d, in_format_of
 
 __all__ = [
@@ -142,6 +142,7 @@ def _sizes(input: Tensor, output_size: Any) -> Any:
     return sizes
 
 
+@declare(kind=Kind.POOLING, linearity=Linearity.JOINT, autocast=Autocast.WHOLE)
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of a given number of windows that cover an image; see `nn.AdaptiveAvgPool2d`.
 
@@ -158,6 +159,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive_pooling.adaptive_avg_pool(2, input, _sizes(input, output_size))
 
 
+@declare(kind=Kind.POOLING, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of a given number of windows that cover a volume; see `nn.AdaptiveAvgPool3d`.
 
@@ -191,6 +193,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_pooling.adaptive_max_pool(1, input, output_size, return_indices)
 
 
+@declare(kind=Kind.POOLING)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum of each of a given number of windows that cover an image; see `nn.AdaptiveMaxPool2d`.
 
@@ -208,6 +211,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_pooling.adaptive_max_pool(2, input, _sizes(input, output_size), return_indices)
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum of each of a given number of windows that cover a volume; see `nn.AdaptiveMaxPool3d`.
 
@@ -288,6 +292,7 @@ def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tens
     return starts.unsqueeze(-1) + torch.arange(kernel, device=sample.device)
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -319,6 +324,7 @@ def fractional_max_pool2d(
     return (maxima, indices) if return_indices else maxima
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -351,8 +357,8 @@ def fractional_max_pool3d(
     return (maxima, indices) if return_indices else maxima
 
 
-def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
-    """The pooling function with `return_indices=True`."""
+def _with_indices(pool: Callable[..., Any], autocast: Any = None) -> Callable[..., Any]:
+    """The pooling function with `return_indices=True`; `autocast` is its precision there."""
     signature = inspect.signature(pool)
 
     def pool_with_indices(*args: Any, **kwargs: Any) -> Any:
@@ -363,17 +369,17 @@ def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
     pool_with_indices.__name__ = f"{pool.__name__}_with_indices"
     after_summary = inspect.cleandoc(pool.__doc__ or "").partition("\n\n")[2]
     pool_with_indices.__doc__ = f"`{pool.__name__}` with `return_indices=True`, whatever is given for it.\n\n{after_summary}"
-    return pool_with_indices
+    return declare(kind=Kind.POOLING, autocast=autocast)(pool_with_indices)
 
 
 max_pool1d_with_indices = _with_indices(max_pool1d)
 max_pool2d_with_indices = _with_indices(max_pool2d)
-max_pool3d_with_indices = _with_indices(max_pool3d)
+max_pool3d_with_indices = _with_indices(max_pool3d, {"cpu": Autocast.WHOLE})
 adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
 adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
-adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
-fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
-fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d, {"cpu": Autocast.FLOAT32})
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d, {"cpu": Autocast.FLOAT32})
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d, {"cpu": Autocast.FLOAT32})
 
 
 # --- norms --------------------------------------------------------------------------------------------------------
@@ -398,6 +404,7 @@ def _lp_pool(
     return (torch.sign(mean) * torch.relu(mean.abs()) * count).pow(1.0 / p)
 
 
+@declare(kind=Kind.POOLING)
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm `sum(x ** p) ** (1 / p)` of each window of a sequence; see `nn.LPPool1d`.
 
@@ -417,6 +424,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = N
     return _lp_pool((avg_pool1d, max_pool1d), input, norm_type, 1, kernel_size, stride, ceil_mode)
 
 
+@declare(kind=Kind.POOLING)
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm `sum(x ** p) ** (1 / p)` of each window of an image; see `nn.LPPool2d`.
 
@@ -436,6 +444,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _lp_pool((avg_pool2d, max_pool2d), input, norm_type, 2, kernel_size, stride, ceil_mode)
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm `sum(x ** p) ** (1 / p)` of each window of a volume; see `nn.LPPool3d`.
 
@@ -507,6 +516,7 @@ def _unpool(
     return gathered(in_format_of(output.reshape(*batch_shape, *size), input), name, (input,))
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
@@ -531,6 +541,7 @@ def max_unpool1d(
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
@@ -556,6 +567,7 @@ def max_unpool2d(
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:

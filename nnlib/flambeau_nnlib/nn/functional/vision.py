@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor, channel_shuffle, pixel_shuffle, pixel_unshuffle
-from flambeau.extension import as_float, require_flags, warn, whole_numbers
+from flambeau.extension import Autocast, Kind, as_float, declare, require_flags, warn, whole_numbers
 from flambeau.extension.functions import fold, resample, unfold
 
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -17,7 +17,7 @@ __all__ = [
     "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
 
-native_channel_shuffle = channel_shuffle
+native_channel_shuffle = declare("native_channel_shuffle", kind=Kind.MOVEMENT)(channel_shuffle)
 
 # --- resizing -----------------------------------------------------------------------------------------------------
 
@@ -26,6 +26,7 @@ _METHODS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bi
 _AREA_POOLS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
 
+@declare(kind=Kind.RESAMPLING, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FLOAT32})
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -137,6 +138,7 @@ def _by_axis(sizes: Sequence[int]) -> str:
     return ", ".join(f"{name}: {size}" for name, size in zip("DHW"[-len(sizes) :], sizes, strict=True))
 
 
+@declare(kind=Kind.RESAMPLING, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FLOAT32})
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
@@ -159,6 +161,7 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@declare(kind=Kind.RESAMPLING)
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` in mode "nearest"; deprecated, which gives a warning.
 
@@ -177,6 +180,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
+@declare(kind=Kind.RESAMPLING)
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` in mode "bilinear" with aligned corners; deprecated, which gives a warning.
 

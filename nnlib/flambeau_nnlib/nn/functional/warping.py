@@ -8,7 +8,7 @@ from math import prod
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import gathered, require_dtype, require_flags, warn
+from flambeau.extension import Autocast, Kind, declare, gathered, require_dtype, require_flags, warn
 from flambeau.extension.functions import tied, weighted_pixels, with_tied_gradient
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -22,6 +22,7 @@ _CHANGED = (
 # --- grids --------------------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.RESAMPLING)
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The points that affine maps give to the pixels of images or volumes, for `grid_sample`.
 
@@ -86,6 +87,7 @@ def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
 # --- sampling -----------------------------------------------------------------------------------------------------
 
 
+@declare(kind=Kind.RESAMPLING, autocast={"cpu": Autocast.FLOAT32, "cuda": Autocast.WIDEST})
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:

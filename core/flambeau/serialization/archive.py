@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import mmap
 import struct
 import zlib
 from array import array
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
 from ..engine.values.dtypes import dtype
@@ -17,7 +16,7 @@ from .options import get_crc32_options
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["ArchiveReader", "ArchiveWriter", "is_archive", "swap_bytes"]
+__all__ = ["ArchiveReader", "ArchiveWriter", "Record", "is_archive", "swap_bytes"]
 
 ALIGNMENT = 64
 MAGIC = b"PK\x03\x04"
@@ -145,6 +144,15 @@ def _version(zip64: bool) -> int:
     return 45 if zip64 else 20
 
 
+class Record(NamedTuple):
+    """Where in a file the data of a record is: from byte `offset` on."""
+
+    name: str
+    offset: int
+    size: int
+    checksum: int
+
+
 class ArchiveReader:
     """Reads the records of an archive, and verifies their checksums.
 
@@ -173,46 +181,77 @@ class ArchiveReader:
     def __contains__(self, name: str) -> bool:
         return name in self._records
 
-    def size(self, name: str) -> int:
-        """The number of bytes of a record.  RuntimeError if there is no such record, or the file ends within it."""
-        return self._locate(name)[1]
-
-    def offset(self, name: str) -> int:
-        """Where in the file the data of a record begins.  RuntimeError as for `size`."""
-        return self._locate(name)[0]
-
     def header_offset(self, name: str) -> int:
         """Where in the file the header of a record begins."""
         return self._records[name].header_offset
 
-    def read(self, name: str) -> bytearray:
-        """The data of a record, in writable memory.
+    def locate(self, name: str) -> Record:
+        """Find the data of a record in the file.
 
         Raises:
-            RuntimeError: there is no such record, it is incomplete, or its checksum is wrong.
+            RuntimeError: there is no such record, it is compressed, its header is damaged, or the file ends within it.
         """
-        data = bytearray(self._locate(name)[1])
-        self.read_into(name, memoryview(data))
+        entry = self._records.get(name)
+        if entry is None:
+            raise RuntimeError(f"file not found in archive: {name!r} (in {self.name})")
+        start, size = entry.header_offset, entry.file_size
+        if entry.compress_type != ZIP_STORED or entry.flag_bits & 1:
+            raise RuntimeError(f"record {name!r} of {self.name} is compressed or encrypted")
+        header = b""
+        if 0 <= start <= self._end:
+            self._file.seek(start)
+            header = self._file.read(_HEADER_SIZE)
+        if len(header) != _HEADER_SIZE or not header.startswith(MAGIC):
+            raise RuntimeError(f"record {name!r} of {self.name} is damaged: it has no header at byte {start}")
+        name_size, extra_size = struct.unpack("<HH", header[26:30])
+        offset = start + _HEADER_SIZE + name_size + extra_size
+        if offset + size > self._end:
+            raise RuntimeError(f"unexpected end of file in record {name!r} of {self.name}: {size} bytes from byte {offset} on")
+        return Record(name, offset, size, entry.CRC)
+
+    def read(self, name: str) -> bytearray:
+        """Read the data of a record into new memory.  RuntimeError as for `locate` and `read_into`."""
+        record = self.locate(name)
+        data = bytearray(record.size)
+        self.read_into(record, memoryview(data))
         return data
 
-    def read_into(self, name: str, memory: memoryview) -> None:
-        """Read a record into memory of its size.  RuntimeError as for `read`."""
-        offset, size = self._locate(name)
-        self._file.seek(offset)
-        expected = self._records[name].CRC if get_crc32_options() else 0
-        with _Checksum(size if expected else 0) as checksum:
-            for start in range(0, size, _CHUNK):
-                part = memory[start : start + _CHUNK]
-                if self._fill(part) != len(part):
-                    raise RuntimeError(f"unexpected end of file in record {name!r} of {self.name}, after byte {offset + start}")
-                if expected:
-                    checksum.add(part)
-            found = checksum.value()
+    def read_into(self, record: Record, memory: memoryview) -> None:
+        """Read a record into memory of its size.  RuntimeError if it is incomplete, or its checksum is wrong."""
+        expected = record.checksum if get_crc32_options() else 0
+        self._file.seek(record.offset)
+        if record.size <= _CHUNK:
+            self._fill(memory, record, 0)
+            found = zlib.crc32(memory) if expected else 0
+        else:
+            with _Checksum(record.size if expected else 0) as checksum:
+                for start in range(0, record.size, _CHUNK):
+                    part = memory[start : start + _CHUNK]
+                    self._fill(part, record, start)
+                    if expected:
+                        checksum.add(part)
+                found = checksum.value()
         if found != expected:
+            place = f"its {record.size} bytes from byte {record.offset} on"
             raise RuntimeError(
-                f"record {name!r} of {self.name} is damaged: the checksum of its {size} bytes from byte {offset} on is "
-                f"{found:08x}, and should be {expected:08x}; after `set_crc32_options(False)` it is not checked"
+                f"record {record.name!r} of {self.name} is damaged: the checksum of {place} is {found:08x}, and should be "
+                f"{expected:08x}; after `set_crc32_options(False)` it is not checked"
             )
+
+    def _fill(self, memory: memoryview, record: Record, start: int) -> None:
+        """Read the part of a record that begins at byte `start` of it."""
+        filled = 0
+        while filled < len(memory):
+            if self._readinto is not None:
+                count = self._readinto(memory[filled:])
+            else:
+                data = self._file.read(len(memory) - filled)
+                count = len(data)
+                memory[filled : filled + count] = data
+            if not count:
+                offset = record.offset + start
+                raise RuntimeError(f"unexpected end of file in record {record.name!r} of {self.name}, after byte {offset}")
+            filled += count
 
     def forget_checksums(self, writable: IO[bytes]) -> None:
         """Set the checksums in the file to 0, which stands for none, as its records are about to change."""
@@ -225,45 +264,6 @@ class ArchiveReader:
             writable.seek(entry + 16)
             writable.write(bytes(4))
             writable.seek(entry + 46 + sum(struct.unpack("<3H", header[28:34])))
-
-    def _fill(self, memory: memoryview) -> int:
-        """Read as many bytes as fit, or as there are."""
-        filled = 0
-        while filled < len(memory):
-            if self._readinto is not None:
-                count = self._readinto(memory[filled:])
-            else:
-                data = self._file.read(len(memory) - filled)
-                count = len(data)
-                memory[filled : filled + count] = data
-            if not count:
-                break
-            filled += count
-        return filled
-
-    def map(self, name: str, memory: mmap.mmap) -> memoryview:
-        """The data of a record as a part of the memory-mapped file; its checksum is not verified."""
-        offset, size = self._locate(name)
-        return memoryview(memory)[offset : offset + size]
-
-    def _locate(self, name: str) -> tuple[int, int]:
-        record = self._records.get(name)
-        if record is None:
-            raise RuntimeError(f"file not found in archive: {name!r} (in {self.name})")
-        start, size = record.header_offset, record.file_size
-        if record.compress_type != ZIP_STORED or record.flag_bits & 1:
-            raise RuntimeError(f"record {name!r} of {self.name} is compressed or encrypted")
-        header = b""
-        if 0 <= start <= self._end:
-            self._file.seek(start)
-            header = self._file.read(_HEADER_SIZE)
-        if len(header) != _HEADER_SIZE or not header.startswith(MAGIC):
-            raise RuntimeError(f"record {name!r} of {self.name} is damaged: it has no header at byte {start}")
-        name_size, extra_size = struct.unpack("<HH", header[26:30])
-        offset = start + _HEADER_SIZE + name_size + extra_size
-        if offset + size > self._end:
-            raise RuntimeError(f"unexpected end of file in record {name!r} of {self.name}: {size} bytes from byte {offset} on")
-        return offset, size
 
 
 def swap_bytes(data: bytearray | memoryview | bytes, dtype: dtype) -> bytearray:

@@ -212,15 +212,16 @@ class _ArchiveLoader:
 
     def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool, mmap: bool) -> None:
         self._archive = ArchiveReader(file)
-        self._locate = locator(map_location)
+        self._restore = locator(map_location)
         self._unpickle = unpickle
         self._allows_code = allows_code
         self._storages: dict[str, UntypedStorage] = {}
+        self._skips_data = is_skipping_data()
         self._memory = _map(file, self._archive) if mmap else None
         if "constants.pkl" in self._archive:
             only = "Cannot use `weights_only=True` with TorchScript archives passed to `torch.load`. "
             raise RuntimeError("TorchScript archives are not supported" if allows_code else only + UNSAFE)
-        self._swapped = self._byteorder() != sys.byteorder
+        self._is_swapped = self._byteorder() != sys.byteorder
 
     def load(self) -> Any:
         pickled = io.BytesIO(self._archive.read("data.pkl"))
@@ -231,21 +232,25 @@ class _ArchiveLoader:
 
     def _persistent_load(self, saved_id: Any) -> Any:
         saved, _ = saved_storage(saved_id, 5)
-        if saved.key not in self._storages:
-            self._storages[saved.key] = self._locate(self._read(saved), saved.location)
-        return saved.of(self._storages[saved.key])
+        storage = self._storages.get(saved.key)
+        if storage is None:
+            storage = self._storages[saved.key] = self._restore(self._read(saved), saved.location)
+        return saved.of(storage)
 
     def _read(self, saved: SavedStorage) -> UntypedStorage:
-        if is_skipping_data():
+        if self._skips_data:
             return storage_over(bytearray(saved.nbytes))
-        record = f"data/{saved.key}"
-        size = self._archive.size(record)
-        if size < saved.nbytes:
-            raise RuntimeError(f"record {record!r} has {size} bytes where the pickle says {saved.nbytes}")
-        if self._memory is None and size == saved.nbytes and not self._swapped:
-            return storage_filled(size, partial(self._archive.read_into, record))
-        data = self._archive.map(record, self._memory) if self._memory else self._archive.read(record)
-        return storage_over(swap_bytes(data, saved.dtype) if self._swapped else data[: saved.nbytes])
+        record = self._archive.locate(f"data/{saved.key}")
+        if record.size < saved.nbytes:
+            raise RuntimeError(f"record {record.name!r} has {record.size} bytes where the pickle says {saved.nbytes}")
+        if self._memory is None and record.size == saved.nbytes and not self._is_swapped:
+            return storage_filled(record.size, partial(self._archive.read_into, record))
+        if self._memory is not None:
+            data = memoryview(self._memory)[record.offset : record.offset + record.size]
+        else:
+            data = memoryview(bytearray(record.size))
+            self._archive.read_into(record, data)
+        return storage_over(swap_bytes(data, saved.dtype) if self._is_swapped else data[: saved.nbytes])
 
     def _byteorder(self) -> str:
         if "byteorder" not in self._archive:

@@ -74,12 +74,12 @@ class PyTorchFileReader:
     def get_record_size(self, name: str) -> int:
         """How many bytes it has."""
         self._check(name)
-        return self._archive.size(name)
+        return self._archive.locate(name).size
 
     def get_record_offset(self, name: str) -> int:
         """Where in the file they begin."""
         self._check(name)
-        return self._archive.offset(name)
+        return self._archive.locate(name).offset
 
     def get_record_header_offset(self, name: str) -> int:
         """Where in the file the header before them begins."""

@@ -6,14 +6,18 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+from ..engine.devices.devices import device, dispatch_key
+from ..engine.tensors.tensor import wrap
 from ..engine.values import dtypes
 from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
-from .damage import called_back
+from .damage import CallerError
 from .locations import Restorer, UnknownLocationError, restorer
 from .names import StorageType
 
 __all__ = ["SavedStorage", "locator", "saved_storage", "storage_filled"]
+
+_CPU = device("cpu")
 
 
 class SavedStorage:
@@ -52,26 +56,28 @@ def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
 
 
 def locator(map_location: Any) -> Restorer:
-    """`restorer`, whose errors are the caller's: a device that is not there is no damage of the file, a place unheard of is."""
+    """Return `restorer(map_location)` with RuntimeError for an unknown location, and CallerError for any other error."""
     restore = restorer(map_location)
 
-    def located(storage: Any, location: str) -> Any:
-        with called_back():
-            try:
-                return restore(storage, location)
-            except UnknownLocationError as error:
-                unknown = error
+    def restore_or_blame(storage: Any, location: str) -> Any:
+        try:
+            return restore(storage, location)
+        except UnknownLocationError as error:
+            unknown = error
+        except Exception as error:
+            raise CallerError(error) from error
         raise RuntimeError(str(unknown))
 
-    return located
+    return restore_or_blame
 
 
 def storage_filled(nbytes: int, fill: Callable[[memoryview], object]) -> UntypedStorage:
-    """A storage in host memory, which `fill` is called with."""
-    storage = UntypedStorage(nbytes, device="cpu")
-    if storage._bytes._key.backend.mutable:
-        fill(memoryview(storage._bytes.numpy()))
-        return storage
-    memory = bytearray(nbytes)
-    fill(memoryview(memory))
-    return storage_over(memory)
+    """A storage in host memory, whose memory `fill` is called with."""
+    key = dispatch_key(dtypes.uint8, _CPU)
+    if not key.backend.mutable:
+        memory = bytearray(nbytes)
+        fill(memoryview(memory))
+        return storage_over(memory)
+    array = key.backend.on(key.device.index).empty(nbytes, dtype=key.raw_dtype)
+    fill(memoryview(key.backend.to_host(array)))
+    return UntypedStorage._over(wrap(array, key))

@@ -16,7 +16,7 @@ from .operations.convolution import conv1d as conv1d, conv2d as conv2d, conv3d a
 from .operations.creation.from_data import as_tensor as as_tensor, asarray as asarray, from_dlpack as from_dlpack, from_numpy as from_numpy, frombuffer as frombuffer, tensor as tensor
 from .operations.creation.from_shape import empty as empty, empty_like as empty_like, empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye, fill as fill, fill as fill_, from_file as from_file, full as full, full_like as full_like, ones as ones, ones_like as ones_like, scalar_tensor as scalar_tensor, zeros as zeros, zeros_like as zeros_like
 from .operations.creation.ranges import arange as arange, linspace as linspace, logspace as logspace, range as range
-from .operations.ctc import _public_ctc_loss as ctc_loss
+from .operations.ctc import ctc_loss_of_torch as ctc_loss
 from .operations.distance import cdist as cdist, cosine_similarity as cosine_similarity, dist as dist, pairwise_distance as pairwise_distance, pdist as pdist
 from .operations.dropout import alpha_dropout as alpha_dropout, alpha_dropout as alpha_dropout_, dropout as dropout, dropout as dropout_, feature_alpha_dropout as feature_alpha_dropout, feature_alpha_dropout as feature_alpha_dropout_, feature_dropout as feature_dropout, feature_dropout as feature_dropout_
 from .operations.einsum import einsum as einsum

@@ -16,7 +16,7 @@ from . import autograd
 from .autograd.functional import standard_basis
 from .autograd.graph import disable_saved_tensors_hooks
 from .engine.tape import engine
-from .engine.tape.grad_mode import _grad, enable_grad
+from .engine.tape.grad_mode import enable_grad, grad_flag
 from .engine.tape.transforming import as_argument, differentiating, transforming
 from .engine.tensors.tensor import Tensor
 from .engine.values.trees import flatten, tree_map, unflatten
@@ -61,7 +61,7 @@ class _Reverse:
     def __init__(
         self, func: Callable[..., Any], diff_args: Any, rebuild: Callable[[Any], tuple[Any, ...]], kwargs: dict[str, Any]
     ) -> None:
-        outside = _grad.get()
+        outside = grad_flag.get()
         primals, self.spec = flatten(diff_args)
         self.running = [True]
         with enable_grad(), disable_saved_tensors_hooks(_NO_HOOKS):
@@ -194,7 +194,7 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
                 f"function. cotangents: {structure.drawn()}, primal output: {spec.drawn()}"
             )
         if create_graph is None:
-            create_graph = _grad.get() and (outside or any(weight._requires_grad for weight in weights))
+            create_graph = grad_flag.get() and (outside or any(weight._requires_grad for weight in weights))
         return call.gradients(outputs, weights, create_graph, retain_graph)
 
     if not outside:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.operations.indexing.subscripts import _sum_at
+from flambeau.operations.indexing.subscripts import sum_at
 
 F = torch.nn.functional
 SINGLE = torch.float32
@@ -131,7 +131,7 @@ def test_half_precision_is_added_up_in_single(dtype):
 
 
 def sums_by_position(values, positions, size):
-    return _sum_at(np, np.asarray(values), np.asarray(positions), size)
+    return sum_at(np, np.asarray(values), np.asarray(positions), size)
 
 
 def test_sums_by_position_do_not_cancel():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.devices.state import state
 from ..engine.tape import engine
-from ..engine.tape.grad_mode import _grad, is_grad_enabled, no_grad
+from ..engine.tape.grad_mode import grad_flag, is_grad_enabled, no_grad
 from ..engine.tape.node import RELEASED, Error, Node, Output, next_seq, remember_trace
 from ..engine.tape.saved import SavedTensor, check_saved, unpack_tensor
 from ..engine.tape.transforming import in_transform
@@ -409,7 +409,7 @@ def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx.needs_input_grad = tuple(flag and arg._requires_grad for arg, flag in zip(args, is_tensor, strict=True))
     tensors = [arg for arg, flag in zip(args, is_tensor, strict=True) if flag]
     node = None
-    if _grad.get() and any(ctx.needs_input_grad):
+    if grad_flag.get() and any(ctx.needs_input_grad):
         node = _make_node(ctx, tensors, is_tensor)
     with no_grad():
         if separate:
@@ -501,7 +501,7 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
     if is_input:  # return a view of the input, because the input itself must keep its history
         parent, tensor = tensor, alias(tensor)
         tensor._storage = parent._storage or parent._own_storage()
-        if _grad.get():
+        if grad_flag.get():
             tensor._view = (parent, None, (), IN_CUSTOM_FUNCTION)
         tensor._storage.add_view(tensor)
     elif tensor._view is not None and node is not None and not constant:
@@ -545,7 +545,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
         with no_grad():
             outputs = function(ctx, *args)
-        if not _grad.get() or not any(isinstance(arg, Tensor) and arg._requires_grad for arg in args):
+        if not grad_flag.get() or not any(isinstance(arg, Tensor) and arg._requires_grad for arg in args):
             return outputs
         barred = tuple(map(_barred, outputs if isinstance(outputs, tuple) else (outputs,)))
         return barred if isinstance(outputs, tuple) else barred[0]

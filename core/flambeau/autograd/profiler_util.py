@@ -333,7 +333,7 @@ class EventList(list[Any]):
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events to a file that `chrome://tracing` and Perfetto show."""
-        _write(path, json.dumps(self._trace()))
+        write_trace(path, json.dumps(self._trace()))
 
     def _trace(self) -> dict[str, Any]:
         process = os.getpid()
@@ -367,7 +367,7 @@ class EventList(list[Any]):
             if event.stack and value > 0:
                 places = [place.translate(str.maketrans(" ;\t\n", "____")) for place in reversed(event.stack)]
                 lines.append(f"{';'.join([*places, event.key])} {value}\n")
-        _write(path, "".join(lines))
+        write_trace(path, "".join(lines))
 
     def __str__(self) -> str:
         return self.table()
@@ -381,7 +381,7 @@ def _shortened(name: str, width: int) -> str:
     return name if len(name) <= width else name[: width - 3] + "..."
 
 
-def _write(path: str, text: str) -> None:
+def write_trace(path: str, text: str) -> None:
     """Write a file at once, or not at all."""
     partial = f"{path}.{os.getpid()}.partial"
     with open(partial, "w", encoding="utf-8") as file:

@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..engine.calls.overriding import _without_innermost_mode, open_modes, watch_calls
+from ..engine.calls.overriding import open_modes, watch_calls, without_innermost_mode
 from ..engine.devices.aliases import private_names
 from ..overrides import TorchFunctionMode
 from .ops import OpOverload, operator_of
@@ -95,7 +95,7 @@ def pop_mode() -> Iterator[TorchDispatchMode]:
     modes = open_modes.get()
     if not modes or not isinstance(modes[-1], TorchDispatchMode):
         raise AssertionError("no TorchDispatchMode is open")
-    with _without_innermost_mode() as mode:
+    with without_innermost_mode() as mode:
         yield mode
 
 

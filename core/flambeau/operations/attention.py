@@ -15,7 +15,7 @@ from ..engine.calls.op import formula, op
 from ..engine.calls.tables import FUSED
 from ..engine.devices.devices import DispatchKey
 from ..engine.devices.state import state
-from ..engine.tape.grad_mode import _grad
+from ..engine.tape.grad_mode import grad_flag
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .creation.from_shape import full
@@ -154,7 +154,7 @@ _attention_in_blocks = op(
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:
     """`softmax(query @ key.T * scale + mask) @ value`, where `attends_at_once`; zeros for a query that may attend to nothing."""
-    recorded = _grad.get() and (query._requires_grad or key._requires_grad or value._requires_grad)
+    recorded = grad_flag.get() and (query._requires_grad or key._requires_grad or value._requires_grad)
     return _attention_in_blocks(query, key, value, mask, causal, scale, {} if recorded else None)
 
 
@@ -171,7 +171,7 @@ def attends_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
         return False
     if not _fit(query.shape, key.shape, value.shape, mask):
         return False
-    recorded = _grad.get() and any(tensor._requires_grad for tensor in tensors)
+    recorded = grad_flag.get() and any(tensor._requires_grad for tensor in tensors)
     has_kernel = "attention_gradients" in query._key.backend.all_kernels
     return (one_node and has_kernel) if recorded else (has_kernel or mask is None)
 

@@ -20,7 +20,7 @@ from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from .creation.from_data import tensor
 from .creation.from_shape import zeros
-from .creation.options import _finish
+from .creation.options import finish
 from .creation.ranges import arange
 from .joining import cat, stack
 from .padding import constant_pad
@@ -363,7 +363,7 @@ def _triangle_indices(name: str, span: Any) -> None:
             result = stack([lines.repeat_interleave(counts, output_size=total), columns]).to(dtype)
         else:
             result = result.new_empty(2, total)
-        return _finish(result, requires_grad, pin_memory=pin_memory)
+        return finish(result, requires_grad, pin_memory=pin_memory)
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"

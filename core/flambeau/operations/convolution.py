@@ -14,14 +14,13 @@ from math import prod
 from typing import Any
 
 from ..engine.calls import overriding
-from ..engine.calls.dispatch import _c_name as c_name
-from ..engine.calls.dispatch import whole_numbers
+from ..engine.calls.dispatch import c_name, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Order, declare
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
 from ..engine.calls.tables import PUBLIC
 from ..engine.devices.warning import warn_once
-from ..engine.tape.grad_mode import _grad
+from ..engine.tape.grad_mode import grad_flag
 from ..engine.tensors.tensor import Tensor
 from .padding import constant_pad
 
@@ -318,7 +317,7 @@ def _convolve(
     padding = _sizes("padding", padding, n)
     _check_steps(stride, padding, dilation)
     _check_kernel_fits(input._array.shape[2:], kernel, padding, dilation)
-    workspace: dict[str, Any] | None = {} if weight._requires_grad and _grad.get() else None
+    workspace: dict[str, Any] | None = {} if weight._requires_grad and grad_flag.get() else None
     output = _convolution(input, weight, bias, stride, padding, dilation, groups, workspace)
     return output if batched else output.squeeze(0)
 

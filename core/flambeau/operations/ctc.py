@@ -258,7 +258,7 @@ def ctc_loss(
     return losses if batched else losses.squeeze(0)
 
 
-def _public_ctc_loss(
+def ctc_loss_of_torch(
     log_probs: Tensor,
     targets: Tensor,
     input_lengths: Any,
@@ -277,5 +277,5 @@ def _public_ctc_loss(
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, names[reduction], zero_infinity)
 
 
-_public_ctc_loss.__name__ = _public_ctc_loss.__qualname__ = "ctc_loss"
-PUBLIC["ctc_loss"] = _public_ctc_loss
+ctc_loss_of_torch.__name__ = ctc_loss_of_torch.__qualname__ = "ctc_loss"
+PUBLIC["ctc_loss"] = ctc_loss_of_torch

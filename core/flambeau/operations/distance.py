@@ -13,7 +13,7 @@ from ..engine.values import dtypes
 from .creation.ranges import arange
 from .joining import repeated_positions
 from .linalg.torch_names import norm
-from .reductions import _vector_norm
+from .reductions import unchecked_vector_norm
 
 __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]
 
@@ -34,7 +34,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
     """
-    return shown_as(_vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
+    return shown_as(unchecked_vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
 
 
 @composite(method=False, kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32})
@@ -59,7 +59,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
-    lengths = [_vector_norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
+    lengths = [unchecked_vector_norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
@@ -113,7 +113,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     first, second = _pairs(input.shape[0], input.device)
     if p == 2 and input.dtype not in dtypes.HALF:
         return _pair_distances(input, first, second)
-    return _vector_norm(input[first] - input[second], p, 1, False)
+    return unchecked_vector_norm(input[first] - input[second], p, 1, False)
 
 
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
@@ -196,4 +196,4 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
         return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
     if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _FEW or compute_mode == _COMPUTE_MODES[1]):
         return _euclidean(x1, x2)
-    return _vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)
+    return unchecked_vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)

@@ -15,7 +15,7 @@ from ..engine.calls.facts import Autocast, Kind, Linearity
 from ..engine.calls.op import composite
 from ..engine.calls.overriding import may_override, offered_as
 from ..engine.tensors.tensor import Tensor
-from .matrix import _bmm, _mm
+from .matrix import unchecked_bmm, unchecked_mm
 
 __all__ = ["einsum"]
 
@@ -110,7 +110,7 @@ class Planned:
 
     def matmul(self, other: Planned) -> Planned:
         """The product of matrices, or of batches of them."""
-        return self._then((*self.shape[:-1], other.shape[-1]), _mm if len(self.shape) == 2 else _bmm, other)
+        return self._then((*self.shape[:-1], other.shape[-1]), unchecked_mm if len(self.shape) == 2 else unchecked_bmm, other)
 
 
 _Operand = tuple[Planned, Labels]  # an operand, or what has been computed, and the labels of its dimensions

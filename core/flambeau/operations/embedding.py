@@ -60,13 +60,13 @@ def _rows_gradient(F: Any, g: Any, indices: Any, weight_shape: Any, padding_idx:
     return F.sum_rows(g, indices, weight_shape[0])
 
 
-_embedding = op(
+unchecked_embedding = op(
     "embedding", _rows_forward,
     kind=Kind.INDEXING, keeps_dtype=("indices",), public=False, method=False, out=False,
     weight=lambda F, g, indices, weight_shape, padding_idx, by_frequency: _rows_gradient(
         F, g, indices, weight_shape, padding_idx, by_frequency),
 )  # fmt: skip
-_sum_rows = op(
+sum_rows = op(
     "sum_rows", _sum_rows_forward,
     kind=Kind.REDUCTION, keeps_dtype=("indices",), promote="accumulate", public=False, method=False, out=False,
     grad_fn="EmbeddingDenseBackwardBackward0",
@@ -107,7 +107,7 @@ def embedding(
     if sparse is True and weight._requires_grad and is_grad_enabled() and not weight._key.levels:
         rows: Tensor = hooks.sparse("embedding")(weight, indices, padding_idx, scale_grad_by_freq)
         return rows
-    return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    return unchecked_embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
 @declare(kind=Kind.SCATTER)
@@ -192,7 +192,7 @@ def _bags(
     rows = _rows(weight, indices, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    total = _sum_rows(rows, bags, count + 1)[:count]
+    total = sum_rows(rows, bags, count + 1)[:count]
     if mode == "sum":
         return total
     sizes = zeros(count + 1, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))
@@ -201,7 +201,7 @@ def _bags(
 
 def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
     try:
-        return _embedding(weight, indices, -1, scale_grad_by_freq)
+        return unchecked_embedding(weight, indices, -1, scale_grad_by_freq)
     except IndexError:
         count = weight.shape[0]
         for place, value in enumerate(indices.tolist()):

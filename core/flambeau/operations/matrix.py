@@ -41,7 +41,7 @@ def _product(name: str) -> Callable[..., Tensor]:
     )
 
 
-_mm, _bmm = _product("mm"), _product("bmm")
+unchecked_mm, unchecked_bmm = _product("mm"), _product("bmm")
 
 
 def _mH_forward(xp: Any, input: Any) -> Any:
@@ -75,7 +75,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     if mat2.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     _check_inner(input, mat2)
-    return _mm(input, mat2)
+    return unchecked_mm(input, mat2)
 
 
 def _check_inner(input: Tensor, other: Tensor) -> None:
@@ -95,7 +95,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
         )
-    return _bmm(input, mat2)
+    return unchecked_bmm(input, mat2)
 
 
 @composite(
@@ -112,7 +112,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     if input._array.shape[1] != vec._array.shape[0]:
         n, m = input._array.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec._array.shape[0]})")
-    return _mm(input, vec.unsqueeze(1)).squeeze(1)
+    return unchecked_mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
 @composite(
@@ -135,7 +135,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
             f"inconsistent tensor size, expected tensor [{len(input)}] and src [{len(tensor)}] to have the same "
             f"number of elements, but got {len(input)} and {len(tensor)} elements respectively"
         )
-    return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
+    return unchecked_mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
 
 
 @composite(
@@ -180,7 +180,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if n == 2 and m == 2:
         if input._array.shape[1] != other._array.shape[0]:
             _check_inner(input, other)
-        return _mm(input, other)
+        return unchecked_mm(input, other)
     if n == 0 or m == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
     if n == 1 and m == 1:
@@ -193,7 +193,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
-        product = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
+        product = unchecked_mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
         return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # no copy: the product is contiguous
     return _batched(input, other)
 
@@ -206,7 +206,7 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
         input = input.expand(*batch, *input._array.shape[-2:])
     if other._array.shape[:-2] != batch:
         other = other.expand(*batch, *other._array.shape[-2:])
-    return shown_as(_bmm(input, other), "UnsafeViewBackward0")
+    return shown_as(unchecked_bmm(input, other), "UnsafeViewBackward0")
 
 
 _without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the operator has no `out=`
@@ -418,7 +418,7 @@ def _grouped_mm(
     if offs is None:
         if input.shape[0] != mat2.shape[0]:
             raise RuntimeError("batched dimension has to match")
-        return _bmm(input, mat2)
+        return unchecked_bmm(input, mat2)
     return _of_groups(input, mat2, offs)
 
 
@@ -437,14 +437,14 @@ def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
         raise RuntimeError(f"grouped_mm: the offsets {ends} do not divide a dimension of {length} elements")
     if mat2.ndim == 3:
         *groups, rest = input.split(sizes)
-        products = [_mm(group, matrix) for group, matrix in zip(groups, mat2.unbind(), strict=True)]
+        products = [unchecked_mm(group, matrix) for group, matrix in zip(groups, mat2.unbind(), strict=True)]
         return cat([*products, rest.new_zeros(rest.shape[0], mat2.shape[2])])
     if input.ndim == 3:
         *groups, rest = mat2.split(sizes, 1)
-        products = [_mm(matrix, group) for matrix, group in zip(input.unbind(), groups, strict=True)]
+        products = [unchecked_mm(matrix, group) for matrix, group in zip(input.unbind(), groups, strict=True)]
         return cat([*products, rest.new_zeros(input.shape[1], rest.shape[1])], 1)
     pairs = zip(input.split(sizes, 1)[:-1], mat2.split(sizes)[:-1], strict=True)
-    return stack([_mm(left, right) for left, right in pairs])
+    return stack([unchecked_mm(left, right) for left, right in pairs])
 
 
-RECORDED.mm = _mm  # derivative rules multiply batches as well
+RECORDED.mm = unchecked_mm  # derivative rules multiply batches as well

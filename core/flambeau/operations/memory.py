@@ -68,7 +68,7 @@ def _strided_forward(xp: Any, input: Any, /, size: Any, stride: Any, offset: Any
 
 
 def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given: Place) -> Any:
-    from .indexing.subscripts import _sum_at
+    from .indexing.subscripts import sum_at
 
     start = min(source.offset, target.offset)
     length = max(source.end, target.end) - start
@@ -79,10 +79,10 @@ def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given
             index = xp.expand_dims(index, axis=-1) + xp.arange(n, dtype=xp.int64) * step
         return xp.reshape(index, (-1,))
 
-    memory = _sum_at(xp, xp.reshape(input, (-1,)), flat(source), length)
+    memory = sum_at(xp, xp.reshape(input, (-1,)), flat(source), length)
     if given.overlaps():
         positions = flat(given)
-        memory = memory / xp.clip(_sum_at(xp, xp.ones(positions.shape, dtype=input.dtype), positions, length), 1, None)
+        memory = memory / xp.clip(sum_at(xp, xp.ones(positions.shape, dtype=input.dtype), positions, length), 1, None)
     return xp.reshape(xp.take(memory, flat(target), axis=0), target.size)
 
 

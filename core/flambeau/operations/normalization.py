@@ -19,7 +19,7 @@ from ..engine.calls.overriding import wanted
 from ..engine.calls.tables import PUBLIC
 from ..engine.devices.devices import DispatchKey
 from ..engine.tape.fast_path import FAST
-from ..engine.tape.grad_mode import _grad
+from ..engine.tape.grad_mode import grad_flag
 from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor, alias, wrap
 from ..engine.values import dtypes
@@ -150,7 +150,7 @@ def _is_recorded(*tensors: Tensor | None) -> bool:
     """Whether a call with these arguments is recorded."""
     for tensor in tensors:
         if tensor is not None and tensor._requires_grad:
-            return _grad.get()
+            return grad_flag.get()
     return False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..engine.calls import overriding
 from ..engine.calls.facts import Autocast, Kind
 from ..engine.calls.op import formula, op
-from ..engine.tape.grad_mode import _grad
+from ..engine.tape.grad_mode import grad_flag
 from ..engine.tensors.tensor import Tensor
 
 __all__ = ["elman_layer", "gru_layer", "lstm_layer"]
@@ -122,7 +122,7 @@ def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
 
 def _workspace(*tensors: Tensor | None) -> Any:
     """Where a kernel stores what its backward can use; None if there will be no backward."""
-    return {} if _grad.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
+    return {} if grad_flag.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 
 # --- gated recurrent units ----------------------------------------------------------------------------------------

@@ -584,7 +584,7 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
     return g * slope * _one_over(F, F.pow_scalar(whole, p - 1))
 
 
-_vector_norm = op(
+unchecked_vector_norm = op(
     "vector_norm", _norm_forward,
     kind=Kind.REDUCTION, narrow=Narrow.COMPLEX32, promote="real_accumulate", public=False, method=False,
     grad_fn="LinalgVectorNormBackward0",

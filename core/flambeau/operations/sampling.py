@@ -24,8 +24,8 @@ from ..engine.values import dtypes
 from ..engine.values.dtypes import dtype as Dtype
 from ..engine.values.promotion import DTYPES
 from ..random import Generator, raw_generator
-from .creation.from_shape import _checked_shape, _publish, empty_like
-from .creation.options import _dtype_of, _finish, _key
+from .creation.from_shape import checked_shape, empty_like, publish_factory
+from .creation.options import dtype_of_out, finish, key_for
 from .views.views import tied
 
 _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
@@ -51,16 +51,16 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
         pin_memory: bool | None = False,
         names: Any = None,
     ) -> Tensor:
-        key = _key(dtype, device, _dtype_of(out))
+        key = key_for(dtype, device, dtype_of_out(out))
         if key.dtype.category not in _FLOATING or key.dtype in dtypes.FLOAT8:
             raise NotImplementedError(f"\"{_KERNEL[name]}\" not implemented for '{key.dtype.legacy_name}'")
-        shape = _checked_shape(name, size)
-        return _finish(draw(key, shape, generator), requires_grad, out, pin_memory)
+        shape = checked_shape(name, size)
+        return finish(draw(key, shape, generator), requires_grad, out, pin_memory)
 
     def draw(key: DispatchKey, shape: tuple[int, ...], generator: Generator | None = None) -> Tensor:
         return _sampled(getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype), key)
 
-    return _publish(name, doc, factory, draw, Kind.RANDOM)
+    return publish_factory(name, doc, factory, draw, Kind.RANDOM)
 
 
 _KERNEL = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}
@@ -92,10 +92,10 @@ def _like(name: str, fill: str) -> None:
         pin_memory: bool | None = False,
     ) -> Tensor:
         result = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
-        return _finish(result, requires_grad, pin_memory=pin_memory)
+        return finish(result, requires_grad, pin_memory=pin_memory)
 
     doc = f"`torch.{name}` in the shape, dtype, device and memory order of `input`."
-    _publish(f"{name}_like", doc, like, kind=Kind.LIKE)
+    publish_factory(f"{name}_like", doc, like, kind=Kind.LIKE)
 
 
 _like("rand", "uniform_")
@@ -134,11 +134,11 @@ def randint(
     low, high = whole(0 if low is None else low), whole(high)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
+    key = key_for(dtype, device, dtype_of_out(out) or dtypes.int64)
     _check_random_bounds(key.dtype, high)
-    shape = _checked_shape("randint", (size,))
+    shape = checked_shape("randint", (size,))
     array = raw_generator(generator, key.device).integers(shape, key.raw_dtype, low, high)
-    return _finish(_sampled(array, key), requires_grad, out, pin_memory)
+    return finish(_sampled(array, key), requires_grad, out, pin_memory)
 
 
 def _check_random_bounds(dtype: Dtype, high: Any) -> None:
@@ -172,7 +172,7 @@ def randint_like(
         low = int(low)
     bounds = tuple(as_int("randint_like", "high", bound) for bound in ((0, low) if high is None else (low or 0, high)))
     _check_random_bounds(result.dtype, bounds[1])
-    return _finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
+    return finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
 @declare(kind=Kind.RANDOM)
@@ -188,11 +188,11 @@ def randperm(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """The integers below `n` in random order (Fisher & Yates' shuffle)."""
-    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
+    key = key_for(dtype, device, dtype_of_out(out) or dtypes.int64)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
     array = raw_generator(generator, key.device).permutation(n, key.raw_dtype)
-    return _finish(_sampled(array, key), requires_grad, out, pin_memory)
+    return finish(_sampled(array, key), requires_grad, out, pin_memory)
 
 
 for _function in (randint, randint_like, randperm):
@@ -225,11 +225,11 @@ def normal(
             raise TypeError("normal() received an invalid combination of arguments - got (float, float): size is missing")
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
-        key = _key(dtype, device, _dtype_of(out))
+        key = key_for(dtype, device, dtype_of_out(out))
         if key.dtype.category not in _FLOATING:
             raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{key.dtype.legacy_name}'")
-        array = raw_generator(generator, key.device).normal(_checked_shape("normal", (size,)), key.raw_dtype, mean, std)
-        return _finish(_sampled(array, key), requires_grad, out, pin_memory)
+        array = raw_generator(generator, key.device).normal(checked_shape("normal", (size,)), key.raw_dtype, mean, std)
+        return finish(_sampled(array, key), requires_grad, out, pin_memory)
     for parameter in (mean, std):
         if isinstance(parameter, Tensor):
             require_dtype("normal_kernel_cpu", parameter, "inexact")
@@ -248,7 +248,7 @@ def normal(
     sample = _sampled(unit, like._key) * _plain(std) + _plain(mean)
     parameters = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]
     name = f"NormalBackward{3 if len(parameters) == 2 else 1 if like is mean else 2}"
-    return _finish(_drawn(sample, name, *parameters), requires_grad, out, pin_memory)
+    return finish(_drawn(sample, name, *parameters), requires_grad, out, pin_memory)
 
 
 def _plain(value: Any) -> Any:

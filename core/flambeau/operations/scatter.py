@@ -20,9 +20,9 @@ from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from .comparison import where
 from .creation.ranges import arange
-from .embedding import _embedding, _sum_rows
+from .embedding import sum_rows, unchecked_embedding
 from .indexing.standard import getitem, overwrite
-from .indexing.subscripts import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
+from .indexing.subscripts import check_gather, check_index_dtype, lined_up, out_of_range, scatter_add, unchecked_scatter_add
 from .joining import cat, repeated_positions
 from .views.views import diagonal, wrap_dim
 
@@ -74,7 +74,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     """
     src = value if src is None else src
     dim = wrap_dim(dim, input.ndim)
-    _check_index_dtype("scatter", index)
+    check_index_dtype("scatter", index)
     of_number = not isinstance(src, Tensor)
     if of_number:
         src = filler(src, input._key).expand(index.shape)
@@ -94,7 +94,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
             "release. Use torch.scatter_reduce instead for more reduction options."
         )
     if reduce == "add":
-        return _scatter_add(input, src, index, dim)
+        return unchecked_scatter_add(input, src, index, dim)
     if reduce == "multiply":
         return scatter_reduce(input, dim, index, src, "prod")
     raise RuntimeError("reduce argument must be either add or multiply.")
@@ -110,7 +110,7 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     for d in range(input.ndim):
         if index.shape[d] > src.shape[d]:
             raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
-    _check_gather("scatter", input, dim, index)
+    check_gather("scatter", input, dim, index)
 
 
 @composite(
@@ -134,7 +134,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         return scatter_reduce(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(
             ()
         )
-    _check_index_dtype("scatter", index)
+    check_index_dtype("scatter", index)
     index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
     src = src[tuple(slice(0, n) for n in index.shape)]
@@ -222,7 +222,7 @@ def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Ten
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
     if name == "index_copy" and index.dtype is not dtypes.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
-    _check_index_dtype(name, index)
+    check_index_dtype(name, index)
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same scalar type"
@@ -266,11 +266,11 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    from .indexing.subscripts import NeedsLevels, _raw_index
+    from .indexing.subscripts import NeedsLevels, raw_index
 
     try:
         if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no need to look at what is there
-            return _index_put_add(input, source, _raw_index(input, _along(dim, index))[0])
+            return _index_put_add(input, source, raw_index(input, _along(dim, index))[0])
     except NeedsLevels:
         pass
     added: Tensor = input.index_put(_along(dim, index), source, accumulate=True)
@@ -309,7 +309,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 @composite(inplace=True, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """`input` with `values` at `input[indices]`; with `accumulate`, added to what is there."""
-    from .indexing.subscripts import NeedsLevels, _raw_index
+    from .indexing.subscripts import NeedsLevels, raw_index
 
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
@@ -320,7 +320,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
             "source."
         )
     try:
-        raw, _, _ = _raw_index(input, tuple(indices))
+        raw, _, _ = raw_index(input, tuple(indices))
     except NeedsLevels as need:
         return index_put(need.lifted(input), indices, values, accumulate)
     if accumulate:
@@ -331,9 +331,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:
-    from .indexing.subscripts import _index_backward_forward
+    from .indexing.subscripts import index_backward_forward
 
-    return input + _index_backward_forward(xp, values, input.shape, index)
+    return input + index_backward_forward(xp, values, input.shape, index)
 
 
 _index_put_add = op(
@@ -543,7 +543,7 @@ def _product_of_rows(input: Tensor, segments: Tensor, sizes: Tensor) -> Tensor:
     begins = sizes.cumsum(0) - sizes
     places = begins.unsqueeze(1) + arange(longest, device=sizes.device)
     places = where(arange(longest, device=sizes.device) < sizes.unsqueeze(1), places, input.shape[0])
-    table: Tensor = _embedding(cat([input, input.new_ones(1, input.shape[1])]), places, -1, False)
+    table: Tensor = unchecked_embedding(cat([input, input.new_ones(1, input.shape[1])]), places, -1, False)
     return table.prod(1)
 
 
@@ -652,7 +652,7 @@ def _reduced(rows: Tensor, segments: Tensor, sizes: Tensor, reduce: str, initial
     if reduce == "prod":
         product = _product_of_rows(rows, segments, sizes)
         return product if initial is None else product * initial
-    total: Tensor = _sum_rows(rows, segments, count)
+    total: Tensor = sum_rows(rows, segments, count)
     total = total if initial is None else total + initial
     if reduce == "sum":
         return total

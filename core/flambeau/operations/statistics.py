@@ -16,7 +16,7 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..engine.values.scalars import converted, too_large
 from .blocks import unravel_index
-from .indexing.subscripts import _sum_at
+from .indexing.subscripts import sum_at
 from .joining import cat, stack
 from .pointwise import logaddexp_forward
 from .reductions import amax, amin, axis_of, reduced_dims, spread
@@ -119,7 +119,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 _counts = op(
     "bincount",
-    lambda xp, input, /, size: _sum_at(xp, xp.ones_like(input), input, size),
+    lambda xp, input, /, size: sum_at(xp, xp.ones_like(input), input, size),
     kind=Kind.REDUCTION,
     public=False,
     method=False,

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..autograd import profiler as _profiler
 from ..autograd.profiler import KinetoStepTracker, record_function
-from ..autograd.profiler_util import EventList, _write
+from ..autograd.profiler_util import EventList, write_trace
 
 __all__ = [
     "DeviceType", "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile",
@@ -245,7 +245,7 @@ class profile:
         """Write the events to a file, compressed if it ends in `.gz`, that `chrome://tracing` and Perfetto show."""
         trace = self.events()._trace() | self._metadata
         if not path.endswith(".gz"):
-            _write(path, json.dumps(trace))
+            write_trace(path, json.dumps(trace))
             return
         import gzip
 

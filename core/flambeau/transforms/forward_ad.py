@@ -23,7 +23,7 @@ from ..engine.calls.transform_hooks import ForwardHooks, hooks
 from ..engine.devices.state import state
 from ..engine.tape import engine
 from ..engine.tape.fast_path import leave_fast_path, return_to_fast_path
-from ..engine.tape.grad_mode import Mode, _grad, enable_grad, is_inference_mode_enabled
+from ..engine.tape.grad_mode import Mode, enable_grad, grad_flag, is_inference_mode_enabled
 from ..engine.tape.node import Output
 from ..engine.tape.saved import SAVE_HOOKS, saved_outputs, unpack_tensor
 from ..engine.tape.tensor_class import RECORDED
@@ -343,7 +343,7 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
     inputs = [weight for weight in weights if weight._requires_grad]
     if not roots or not inputs:
         return nothing
-    record = _grad.get() and any(
+    record = grad_flag.get() and any(
         tensor is not None and tensor._requires_grad for tensor in (*tensors, *tangents) if hasattr(tensor, "_key")
     )
     derivatives = iter(engine.run(roots, create_graph=record, inputs=inputs, capture=True) or ())

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..devices.devices import DispatchKey, device, dispatch_key
 from ..devices.state import state
-from ..tape.grad_mode import _grad, is_inference_mode_enabled
+from ..tape.grad_mode import grad_flag, is_inference_mode_enabled
 from ..tape.transforming import note_depth
 from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage
 from ..tensors.tensor import Tensor, wrap
@@ -352,7 +352,7 @@ def require_flags(function: str, **flags: Any) -> None:
 def require_constant(function: str, **tensors: Any) -> None:
     """Refuse, in grad mode, tensors that require a gradient in arguments for which there is no derivative."""
     for name, tensor in tensors.items():
-        if tensor is not None and tensor.requires_grad and _grad.get():
+        if tensor is not None and tensor.requires_grad and grad_flag.get():
             raise RuntimeError(
                 f"The function '{function}' is not differentiable with respect to argument '{name}'. "
                 "This input cannot have requires_grad True."
@@ -425,11 +425,11 @@ def _check_match(op: Operation, tensors: Sequence[Any]) -> None:
     all_dtypes = [tensor.dtype for tensor in tensors if isinstance(tensor, Tensor)]
     for dtype in all_dtypes[1:]:
         if dtype is not all_dtypes[0]:
-            spelled = " != ".join(map(_c_name, (all_dtypes[0], dtype)))
+            spelled = " != ".join(map(c_name, (all_dtypes[0], dtype)))
             raise RuntimeError(f"{op.name}(): expected m1 and m2 to have the same dtype, but got: {spelled}")
 
 
-def _c_name(dtype: dtypes.dtype) -> str:
+def c_name(dtype: dtypes.dtype) -> str:
     names = {
         "float32": "float",
         "float64": "double",

@@ -13,7 +13,7 @@ from typing import Any
 from ..devices.devices import DispatchKey
 from ..devices.state import state
 from ..tape.fast_path import FAST
-from ..tape.grad_mode import _grad
+from ..tape.grad_mode import grad_flag
 from ..tape.node import Error, Node, Output, next_seq
 from ..tape.saved import SAVE_HOOKS, check_inference, short_name
 from ..tape.transforming import VMAP_WRITES_TO_ALL, refuse_captured
@@ -77,7 +77,7 @@ def snapshot(self: Tensor) -> Tensor:
     """An alias of the tensor with its present history: the argument of the operation whose result will overwrite it."""
     before = alias(self)
     before._node, before._requires_grad = self._node, self._requires_grad
-    if SAVE_HOOKS and _grad.get():  # hooks must not see memory that will change
+    if SAVE_HOOKS and grad_flag.get():  # hooks must not see memory that will change
         before._array, before._storage = self._key.backend.copy(self._array), None
     if state.forward_levels:
         hooks.forward.copy(self, before)
@@ -121,7 +121,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
             return False
         if len(args) > max_args:  # the deprecated order, with a number first
             return False
-        recording = _grad.get()
+        recording = grad_flag.get()
         if self._inference or state.mutation_guards or (self._view is not None and recording and _root(self)._requires_grad):
             return False
         if (self._requires_grad and recording) or not keeps_key(key):
@@ -168,7 +168,7 @@ def check_writable(tensor: Tensor, used: str = "is being used", part: bool = Fal
     check_inference(tensor)
     if state.mutation_guards:
         refuse_captured(tensor)
-    if not _grad.get():
+    if not grad_flag.get():
         return
     if tensor._view is not None and (tensor._requires_grad or _root(tensor)._requires_grad):
         _check_view(tensor)
@@ -207,7 +207,7 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
         result = result._key.materialize(result).to(key.device, key.dtype)
         array = result._array
     storage = self._storage or self._own_storage()
-    tracked = _grad.get() and result._requires_grad
+    tracked = grad_flag.get() and result._requires_grad
     if tracked and self._view is not None:
         _check_view(self)
     _write(self, array, storage)

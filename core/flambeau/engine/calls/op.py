@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from ..devices.state import state
 from ..tape.fast_path import FAST
-from ..tape.grad_mode import _grad
+from ..tape.grad_mode import grad_flag
 from ..tape.node import next_seq, shown_as
 from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
@@ -286,7 +286,7 @@ def _leave_out(error: Exception, failure: BaseException) -> None:
 NAMESPACE.update(
     FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
     make_tuple=tuple.__new__,
-    recover=recover, several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
+    recover=recover, several=several, view_of=view_of, grad_enabled=grad_flag.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
     can_operate=can_operate, no_tensor=no_tensor, REQUIRED=REQUIRED, call_with_torch_names=call_with_torch_names,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..devices.state import state
 from ..devices.warning import warn
-from ..tape.grad_mode import _grad
+from ..tape.grad_mode import grad_flag
 from ..tape.saved import check_inference
 from ..tensors.tensor import Tensor
 from ..values import dtypes
@@ -25,7 +25,7 @@ def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
     for target in out if isinstance(out, (tuple, list)) else (out,):
         if not isinstance(target, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
-        if target._requires_grad and _grad.get() and Out.UNKNOWN_TO_AUTOGRAD not in rules:
+        if target._requires_grad and grad_flag.get() and Out.UNKNOWN_TO_AUTOGRAD not in rules:
             raise _not_differentiable(name)
         _check_memory(rules, target, inputs)
     if Out.UNTRACKED in rules:
@@ -38,7 +38,7 @@ def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
 
 def check_untracked(name: str, rules: Out, tracked: bool) -> None:
     """Refuse what autograd would have to follow into `out`."""
-    if tracked and _grad.get() and not rules & (Out.RECORDED | Out.UNKNOWN_TO_AUTOGRAD):
+    if tracked and grad_flag.get() and not rules & (Out.RECORDED | Out.UNKNOWN_TO_AUTOGRAD):
         raise _not_differentiable(name)
 
 

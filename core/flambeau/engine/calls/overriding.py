@@ -78,7 +78,7 @@ def watch_calls(begin: bool) -> None:
 
 
 @contextmanager
-def _without_innermost_mode() -> Iterator[Any]:
+def without_innermost_mode() -> Iterator[Any]:
     """Context that gives the innermost mode, and closes it meanwhile: it is not offered the calls that it makes itself."""
     modes = open_modes.get()
     open_modes.set(modes[:-1])
@@ -202,7 +202,7 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
 
 def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], args: Any, kwargs: Any) -> Any:
     if asked:
-        with _without_innermost_mode() as mode:
+        with without_innermost_mode() as mode:
             result = mode.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..devices.devices import DispatchKey
-from ..tape.grad_mode import _grad
+from ..tape.grad_mode import grad_flag
 from ..tensors.storage import Storage
 from ..tensors.tensor import Tensor, wrap
 from .named_results import make
@@ -20,7 +20,7 @@ def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, param
     result = wrap(array, key)
     storage = base._storage or base._own_storage()
     result._storage = storage
-    result._view = (base, record, params, _grad.get())
+    result._view = (base, record, params, grad_flag.get())
     storage.add_view(result)
     return result
 
@@ -42,7 +42,7 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
         storage = tensors[0]._storage or tensors[0]._own_storage()
         for number, result in enumerate(results):
             result._storage = storage
-            result._view = (tensors[0], None, (record.name, number, params), _grad.get())
+            result._view = (tensors[0], None, (record.name, number, params), grad_flag.get())
             if tracked or storage.__class__ is not Storage or not result._key.backend.mutable:
                 storage.add_view(result)
     return tuple.__new__(result_type(record), results)

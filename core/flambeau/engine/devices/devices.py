@@ -344,7 +344,7 @@ def kernels_of(key: DispatchKey) -> Kernels:
     return F
 
 
-_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
+cached_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
 _keys_of_selected: dict[dtype, DispatchKey] = {}  # of the selected backend, where that has only one device
 _places: dict[tuple[str, int | None], device] = {}
 
@@ -358,19 +358,19 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
             return key if key is not None else _key_of_selected(dtype)
     elif type(place) is not device:  # a BatchDevice
         return place.dispatch_key(dtype)  # type: ignore[attr-defined, no-any-return]  # a BatchDevice
-    key = _keys.get((dtype, place.type, place.index))
+    key = cached_keys.get((dtype, place.type, place.index))
     if key is None:
         dtype = meant(dtype)
         exact = canonical(place)
-        key = _keys.get((dtype, exact.type, exact.index))
+        key = cached_keys.get((dtype, exact.type, exact.index))
         if key is None:
             exact = _places.setdefault(
                 (exact.type, exact.index), exact
             )  # one object, so that devices can be compared by identity
             key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
-            _keys[dtype, exact.type, exact.index] = key
+            cached_keys[dtype, exact.type, exact.index] = key
         if place.type in ("cpu", "meta") or place.index is not None:  # another device may be current next time
-            _keys[dtype, place.type, place.index] = key
+            cached_keys[dtype, place.type, place.index] = key
     return key
 
 
@@ -384,7 +384,7 @@ def _key_of_selected(dtype: dtype) -> DispatchKey:
 
 def forget_kernels() -> None:
     """Clear the kernels of all dispatch keys, because the default dtype, to which integers are promoted, has changed."""
-    for key in set(_keys.values()):
+    for key in set(cached_keys.values()):
         key.clear()
         key.table.clear()
         key.F = kernels_of(key)

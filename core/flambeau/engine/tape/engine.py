@@ -17,7 +17,7 @@ from ..devices.devices import DispatchKey
 from ..devices.sparse_arrays import SparseArray
 from ..devices.state import state
 from .anomaly import check_nan, warn_of
-from .grad_mode import _grad
+from .grad_mode import grad_flag
 from .hook_calls import after_accumulation, call_node_hooks, call_tensor_hooks
 from .node import AccumulateGrad, Node, Output, current_task, running
 from .saved import unpack_array, unpack_tensor
@@ -54,8 +54,8 @@ def run(
         for target in () if capture else inputs or ():
             if not isinstance(target, tuple):  # a GradientEdge has no place for a gradient
                 target.retain_grad()
-    previous = _grad.get()
-    _grad.set(create_graph)
+    previous = grad_flag.get()
+    grad_flag.set(create_graph)
     token = current_task.set(task)
     try:
         for edge, gradient in roots:
@@ -72,7 +72,7 @@ def run(
         return None
     finally:
         current_task.reset(token)
-        _grad.set(previous)
+        grad_flag.set(previous)
 
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
@@ -127,13 +127,13 @@ class Task:
 
     def with_modes(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function that may run user code, with grad mode and `current_task` as `run` sets them for a whole pass."""
-        previous, token = _grad.get(), current_task.set(self)
-        _grad.set(False)
+        previous, token = grad_flag.get(), current_task.set(self)
+        grad_flag.set(False)
         try:
             return function(*args)
         finally:
             current_task.reset(token)
-            _grad.set(previous)
+            grad_flag.set(previous)
 
     # --- which part of the graph to run ---
 

@@ -15,9 +15,9 @@ __all__ = [
     "is_multithreading_enabled", "no_grad", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
-_grad = ContextVar("grad_enabled", default=True)
+grad_flag = ContextVar("grad_enabled", default=True)
 _inference = ContextVar("inference_mode", default=False)
-is_grad_enabled: Callable[[], bool] = _grad.get
+is_grad_enabled: Callable[[], bool] = grad_flag.get
 is_inference_mode_enabled: Callable[[], bool] = _inference.get
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -86,11 +86,11 @@ class _GradMode(Mode):
         return self
 
     def __enter__(self) -> None:
-        self._previous.append(_grad.get())
-        _grad.set(self.enabled)
+        self._previous.append(grad_flag.get())
+        grad_flag.set(self.enabled)
 
     def __exit__(self, *exception: object) -> None:
-        _grad.set(self._previous.pop())
+        grad_flag.set(self._previous.pop())
 
 
 class no_grad(_GradMode):
@@ -121,21 +121,21 @@ class set_grad_enabled(Mode):
 
     def __init__(self, mode: bool) -> None:
         self.mode: bool = bool(mode)
-        self._previous = [_grad.get()]
-        _grad.set(self.mode)
+        self._previous = [grad_flag.get()]
+        grad_flag.set(self.mode)
 
     def __call__(self, function: _F) -> _F:
-        _grad.set(self._previous[0])  # used as a decorator: the mode is for the function only
+        grad_flag.set(self._previous[0])  # used as a decorator: the mode is for the function only
         return super().__call__(function)
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        _grad.set(self.mode)
+        grad_flag.set(self.mode)
 
     def __exit__(self, *exception: object) -> None:
-        _grad.set(self._previous[0])
+        grad_flag.set(self._previous[0])
 
     def __repr__(self) -> str:
         return f"set_grad_enabled(mode={self.mode})"
@@ -166,17 +166,17 @@ class inference_mode(Mode):
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self._previous.append((_grad.get(), _inference.get()))
+        self._previous.append((grad_flag.get(), _inference.get()))
         _inference.set(self.mode)
         if self.mode:
-            _grad.set(False)
+            grad_flag.set(False)
             leave_fast_path()
         else:
-            _grad.set(True)
+            grad_flag.set(True)
 
     def __exit__(self, *exception: object) -> None:
         grad, inference = self._previous.pop()
-        _grad.set(grad)
+        grad_flag.set(grad)
         _inference.set(inference)
         if self.mode:
             return_to_fast_path()

@@ -10,7 +10,7 @@ import flambeau as torch
 
 from ...engine.tensors.tensor import Tensor
 from .padding import on_padded, to_padded
-from .tensors import NestedTensor, StridedNestedTensor, _wrapped, implements, lengths_of, made_of
+from .tensors import NestedTensor, StridedNestedTensor, implements, lengths_of, made_of, wrapped
 
 __all__: list[str] = []
 
@@ -41,7 +41,7 @@ def _reduction(name: str) -> Callable[..., Any]:
             values = input._values if input._lengths is None else torch.cat([item.reshape(-1) for item in input.items()])
             result = function(values, **options)
             return result.reshape((1,) * input.dim()) if keepdim else result
-        dims = sorted({_wrapped(each, input.dim()) for each in (dim if isinstance(dim, (tuple, list)) else [dim])})
+        dims = sorted({wrapped(each, input.dim()) for each in (dim if isinstance(dim, (tuple, list)) else [dim])})
         batch, ragged = 0 in dims, input._ragged_idx in dims
         others = [each for each in dims if each not in (0, input._ragged_idx)]
         if ragged and input._lengths is not None:
@@ -83,7 +83,7 @@ def _mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
     total = _reduction("sum")(input, dim, keepdim, dtype=dtype)
     if dim is None:
         return total / input.numel()
-    dims = {_wrapped(each, input.dim()) for each in (dim if isinstance(dim, (tuple, list)) else [dim])}
+    dims = {wrapped(each, input.dim()) for each in (dim if isinstance(dim, (tuple, list)) else [dim])}
     fixed = math.prod(input.shape[each] for each in dims if each not in (0, input._ragged_idx))
     if input._ragged_idx not in dims:
         return total / fixed
@@ -105,7 +105,7 @@ def _softmax_like(name: str) -> Callable[..., Any]:
             dtype = _stacklevel
         if isinstance(dim, (tuple, list)):
             raise RuntimeError(f"{name}(): not supported for dim of type 'tuple' for NestedTensor")
-        dim = _wrapped(-1 if dim is None else dim, input.dim())
+        dim = wrapped(-1 if dim is None else dim, input.dim())
         if dim == 0:
             raise RuntimeError(f"{name}(): not supported when reducing across the batch dimension for NestedTensor")
         if dim != input._ragged_idx:
@@ -161,7 +161,7 @@ def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float 
 
 @implements(StridedNestedTensor, "softmax")
 def _strided_softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    dim = _wrapped(dim, input.dim())
+    dim = wrapped(dim, input.dim())
     if dim == 0:
         raise RuntimeError("Cannot apply softmax across nested dimension 0")
     return made_of([item.softmax(dim - 1, dtype=dtype) for item in input.items()])
@@ -174,7 +174,7 @@ def _strided_sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: A
     dims = [dim] if isinstance(dim, int) else list(dim)
     if len(dims) != 1:
         raise RuntimeError("NestedTensor only allows reduction of a single dimension for now.")
-    if _wrapped(dims[0], input.dim()) != input.dim() - 1:
+    if wrapped(dims[0], input.dim()) != input.dim() - 1:
         raise RuntimeError(f"NestedTensor can only be reduced across the last dimension for now got dimension {dims[0]} instead.")
     if not keepdim:
         raise RuntimeError("NestedTensor always requires keepdim=True for now.")

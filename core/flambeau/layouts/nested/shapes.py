@@ -12,14 +12,14 @@ from ...engine.tensors.tensor import Tensor
 from .elementwise import aligned, matches
 from .padding import from_padded
 from .sizes import NestedInt
-from .tensors import Nested, NestedTensor, StridedNestedTensor, _wrapped, implements, made_of, moved
+from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, made_of, moved, wrapped
 
 __all__: list[str] = []
 
 
 def _inner(name: str, input: NestedTensor, dim: int) -> int:
     """The dimension of the values; RuntimeError for the batch and the ragged dimension."""
-    dim = _wrapped(dim, input.dim())
+    dim = wrapped(dim, input.dim())
     if dim == 0:
         raise RuntimeError(f"{name}(): not supported for NestedTensor on dim=0")
     if dim == input._ragged_idx:
@@ -37,14 +37,14 @@ def _sizes(given: Sequence[Any]) -> list[Any]:
 @implements(NestedTensor, "unbind")
 @implements(StridedNestedTensor, "unbind")
 def _unbind(input: Any, dim: int = 0) -> Any:
-    if _wrapped(dim, input.dim()) != 0:
+    if wrapped(dim, input.dim()) != 0:
         raise RuntimeError("unbind(): only supported for NestedTensor on dim=0")
     return tuple(input.items())
 
 
 @implements(NestedTensor, "select")
 def _select(input: Any, dim: int, index: int) -> Any:
-    dim = _wrapped(dim, input.dim())
+    dim = wrapped(dim, input.dim())
     if dim == 0:
         if not -len(input) <= index < len(input):
             raise IndexError(f"select(): index {index} out of range for tensor of size {tuple(input.shape)} at dimension 0")
@@ -103,7 +103,7 @@ def _setitem(input: Any, index: Any, value: Any) -> None:
 
 @implements(NestedTensor, "chunk")
 def _chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    if _wrapped(dim, input.dim()) != 0:
+    if wrapped(dim, input.dim()) != 0:
         return tuple(input.like(part) for part in input._values.chunk(chunks, _inner("chunk", input, dim)))
     if input._lengths is not None:
         raise RuntimeError("chunk(): not supported for non-contiguous nested tensors with holes on dim=0")
@@ -140,7 +140,7 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
             values.append(each._values)
         else:  # a size for each item: as many as the first one's
             shape = [*first.shape[: first._ragged_idx], first._get_max_seqlen(), *first.shape[first._ragged_idx + 1 :]]
-            shape[_wrapped(dim, first.dim())] = each.shape[dim]
+            shape[wrapped(dim, first.dim())] = each.shape[dim]
             values.append(from_padded(each.expand(shape), first, first._ragged_idx)._values)
     return first.like(torch.cat(values, inner))
 
@@ -152,7 +152,7 @@ def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     first = _first(tensors)
     if not all(matches(first, each) for each in tensors):
         raise RuntimeError("stack(): expected all nested tensors to have matching ragged structures")
-    dim = _wrapped(dim, first.dim() + 1)
+    dim = wrapped(dim, first.dim() + 1)
     if dim <= first._ragged_idx:
         raise RuntimeError(f"stack(): not supported for NestedTensor on {'dim=0' if dim == 0 else 'ragged dim'}")
     return first.like(torch.stack([each._values for each in tensors], dim - 1))
@@ -163,7 +163,7 @@ def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 
 @implements(NestedTensor, "unsqueeze")
 def _unsqueeze(input: Any, dim: int) -> Any:
-    dim = _wrapped(dim, input.dim() + 1)
+    dim = wrapped(dim, input.dim() + 1)
     if dim == 0:
         raise RuntimeError("unsqueeze(): not supported for NestedTensor on dim=0")
     return input.like(input._values.unsqueeze(dim - 1), input._ragged_idx + (dim <= input._ragged_idx))
@@ -180,7 +180,7 @@ def _squeeze(input: Any, dim: Any = None) -> Any:
 
 @implements(NestedTensor, "transpose", "swapaxes", "swapdims")
 def _transpose(input: Any, dim0: int, dim1: int) -> Any:
-    first, second = _wrapped(dim0, input.dim()), _wrapped(dim1, input.dim())
+    first, second = wrapped(dim0, input.dim()), wrapped(dim1, input.dim())
     if first == second:
         return input
     if 0 in (first, second):
@@ -207,7 +207,7 @@ def _permute(input: Any, *dims: Any) -> Any:
             f"permute(): number of dimensions in the tensor input ({input.dim()}) does not match the length of the desired "
             f"ordering of dimensions ({len(given)})."
         )
-    order = [_wrapped(dim, input.dim()) for dim in given]
+    order = [wrapped(dim, input.dim()) for dim in given]
     if len(set(order)) != len(order):
         raise ValueError("permute(): duplicate dims are not allowed.")
     if order[0] != 0:
@@ -312,7 +312,7 @@ def _to(input: Any, *args: Any, **kwargs: Any) -> Any:
 
 @implements(StridedNestedTensor, "select")
 def _strided_select(input: Any, dim: int, index: int) -> Any:
-    dim = _wrapped(dim, input.dim())
+    dim = wrapped(dim, input.dim())
     if dim == 0:
         if not -len(input._sizes) <= index < len(input._sizes):
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {len(input._sizes)}")
@@ -333,7 +333,7 @@ def _by_item(name: str, dims: int) -> None:
     """Let a method of so many dimensions be called for each item, with the dimensions that it has there."""
 
     def method(input: Any, *args: Any, **kwargs: Any) -> Any:
-        given = [_wrapped(dim, input.dim() + (name == "unsqueeze")) for dim in args[:dims]]
+        given = [wrapped(dim, input.dim() + (name == "unsqueeze")) for dim in args[:dims]]
         if 0 in given:
             raise RuntimeError(f"{name}: cannot be applied to nested dimension 0")
         inner = [dim - 1 for dim in given]
@@ -348,14 +348,14 @@ for _name, _dims in {"transpose": 2, "unsqueeze": 1, "squeeze": 1}.items():
 
 @implements(StridedNestedTensor, "narrow")
 def _strided_narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    if _wrapped(dim, input.dim()) == 0:
+    if wrapped(dim, input.dim()) == 0:
         return made_of(input.items()[start : start + length])
     return made_of([item.narrow(dim - 1, start, length) for item in input.items()])
 
 
 @implements(StridedNestedTensor, "chunk")
 def _strided_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    if _wrapped(dim, input.dim()) != input.dim() - 1:
+    if wrapped(dim, input.dim()) != input.dim() - 1:
         raise RuntimeError("Chunk for nested tensors is currently only supported for the last dimension.")
     return tuple(made_of(parts) for parts in zip(*(item.chunk(chunks, -1) for item in input.items()), strict=True))
 

@@ -314,7 +314,7 @@ class NestedTensor(Nested):
 
     def size(self, dim: int | None = None) -> Any:
         """The size, or that of a dimension: a symbol of the ragged one."""
-        return self.shape if dim is None else self.shape[_wrapped(dim, self.dim())]
+        return self.shape if dim is None else self.shape[wrapped(dim, self.dim())]
 
     @property
     def _strides(self) -> tuple[Any, ...]:
@@ -324,7 +324,7 @@ class NestedTensor(Nested):
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps in memory, that of the batch being a symbol."""
-        return self._strides if dim is None else self._strides[_wrapped(dim, self.dim())]
+        return self._strides if dim is None else self._strides[wrapped(dim, self.dim())]
 
     def numel(self) -> int:
         """The number of elements of all items."""
@@ -459,7 +459,7 @@ class StridedNestedTensor(Nested):
         """The size of a dimension in which all items agree.  RuntimeError for others, and without a dimension."""
         if dim is None:
             return self.shape
-        dim = _wrapped(dim, self.dim())
+        dim = wrapped(dim, self.dim())
         sizes = {size[dim - 1] for size in self._sizes} if dim else {len(self._sizes)}
         if len(sizes) != 1:
             raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
@@ -512,7 +512,7 @@ class StridedNestedTensor(Nested):
         return pickling.nested_tensor, (values, *places)
 
 
-def _wrapped(dim: int, ndim: int) -> int:
+def wrapped(dim: int, ndim: int) -> int:
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
     return dim % ndim

@@ -28,7 +28,7 @@ FUSED.add("sparse_product")
 # --- sparse and dense ---------------------------------------------------------------------------------------------
 
 
-def _entries(input: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
+def entries(input: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
     """Rows, columns and values of a sparse matrix, those of blocks one by one."""
     if input._array.layout in ("sparse_bsr", "sparse_bsc"):
         input = to_coo(input)
@@ -52,7 +52,7 @@ def _product(sparse: SparseTensor, dense: Tensor, turned: bool = False) -> Tenso
         result = kernel(array.parts, array.values, (height, width), dense._array, layout, turned)
         if result is not None:
             return wrap(result, key)
-    rows, columns, values = _entries(sparse)
+    rows, columns, values = entries(sparse)
     rows, columns = (columns, rows) if turned else (rows, columns)
     terms = dense[columns] * values.unsqueeze(1)
     return dense.new_zeros((height, dense.shape[1])).index_add(0, rows, terms)
@@ -72,7 +72,7 @@ class _Times(Function):
         sparse, (dense,) = ctx.sparse, ctx.saved_tensors
         for_sparse = for_dense = None
         if ctx.needs_input_grad[0]:
-            for_sparse = _sampled(gradient, dense.mH, sparse) if ctx.masked else gradient @ dense.mH
+            for_sparse = sampled(gradient, dense.mH, sparse) if ctx.masked else gradient @ dense.mH
         if ctx.needs_input_grad[1]:
             for_dense = _times(_adjoint(sparse), gradient, masked=True)
         return for_sparse, for_dense, None
@@ -98,7 +98,7 @@ class _TimesSparse(Function):
         return for_dense, for_sparse
 
 
-def _sampled(left: Tensor, right: Tensor, mask: SparseTensor) -> SparseTensor:
+def sampled(left: Tensor, right: Tensor, mask: SparseTensor) -> SparseTensor:
     """The product of dense matrices, in the places of a sparse one only."""
     array = mask._array
     if array.layout in ("sparse_bsr", "sparse_bsc"):
@@ -350,7 +350,7 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     if batch:
         product = gather(mat1 @ mat2, input._array) * alpha
     else:
-        product = values_of(_sampled(mat1, mat2, input)) * alpha
+        product = values_of(sampled(mat1, mat2, input)) * alpha
     return like(input._array, product if beta == 0 else values_of(input) * beta + product)
 
 

@@ -29,7 +29,7 @@ class _SumOfAll(Function):
         return gradient.expand(ctx.shape)
 
 
-def _wrapped(dim: Any, ndim: int) -> list[int]:
+def wrapped_dims(dim: Any, ndim: int) -> list[int]:
     dims = [dim] if isinstance(dim, int) else list(dim)
     for each in dims:
         if not -max(ndim, 1) <= each < max(ndim, 1):
@@ -57,7 +57,7 @@ def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -
         input = input.to(dtype)
     if dim is None or dim == ():
         return values_of(input).sum()
-    return _sum_along(input, _wrapped(dim, input.ndim))
+    return _sum_along(input, wrapped_dims(dim, input.ndim))
 
 
 @with_grad_fn("SparseSumBackward0")
@@ -85,7 +85,7 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     source = input if dtype is None else input.to(dtype)
     if dim is None or dim == () or dim == []:
         return _sum_of_all(source)
-    return _sum_of_dims(source, _wrapped(dim, input.ndim), keepdim)
+    return _sum_of_dims(source, wrapped_dims(dim, input.ndim), keepdim)
 
 
 @with_grad_fn("SumBackward0")
@@ -146,7 +146,7 @@ def _any(input: Any) -> Any:
 def _normalized(name: str, input: Any, dim: int, dtype: Any) -> Any:
     if not isinstance(input, SparseTensor) or input._array.layout != "sparse_coo":
         raise NotImplementedError(f"torch.sparse.{name}: expected a tensor in layout torch.sparse_coo, but got {input.layout}")
-    (dim,) = _wrapped(dim, input.ndim)
+    (dim,) = wrapped_dims(dim, input.ndim)
     if not (input.is_floating_point() or (dtype is not None and dtype.is_floating_point)):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
     given: Any = input if dtype is None else input.to(dtype)

@@ -9,7 +9,7 @@ import flambeau as torch
 
 from ...engine.tensors.tensor import Tensor
 from .layouts import coalesced, indices_of, sparse_dims, to_coo
-from .reductions import _wrapped
+from .reductions import wrapped_dims
 from .tensors import SparseTensor, batch_of, build, implements, parts_of, values_of
 
 __all__: list[str] = []
@@ -22,7 +22,7 @@ _TURNED = {"sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr":
 
 @implements("transpose", "swapaxes", "swapdims", grad_fn="TransposeBackward0")
 def _transpose(input: Any, dim0: int, dim1: int) -> Any:
-    first, second = (_wrapped(each, input.ndim)[0] for each in (dim0, dim1))
+    first, second = (wrapped_dims(each, input.ndim)[0] for each in (dim0, dim1))
     order = list(range(input.ndim))
     order[first], order[second] = order[second], order[first]
     return _permuted(input, order)
@@ -73,7 +73,7 @@ def _permute(input: Any, *dims: Any) -> Any:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
             f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
         )
-    return _permuted(input, _wrapped(order, input.ndim))
+    return _permuted(input, wrapped_dims(order, input.ndim))
 
 
 def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
@@ -111,7 +111,7 @@ def _transpose_(self: Any, dim0: int = 0, dim1: int = 1) -> Any:
 @implements("unsqueeze", grad_fn="UnsqueezeBackward0")
 def _unsqueeze(input: Any, dim: int) -> Any:
     input = _only_coo("unsqueeze", input)
-    (dim,) = _wrapped(dim, input.ndim + 1)
+    (dim,) = wrapped_dims(dim, input.ndim + 1)
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], 1, *input.shape[dim:]]
     if dim > sparse:
@@ -145,7 +145,7 @@ _no("contiguous", "unsupported memory format option Contiguous")
 
 @implements("select", grad_fn="SelectBackward0")
 def _select(input: Any, dim: int, index: int) -> Any:
-    (dim,) = _wrapped(dim, input.ndim)
+    (dim,) = wrapped_dims(dim, input.ndim)
     size = input.shape[dim]
     if not -size <= index < size:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
@@ -207,7 +207,7 @@ def _sliced(input: Any, dim: int, chosen: slice) -> Any:
 @implements("narrow_copy", "narrow")
 def _narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     input = _only_coo("narrow_copy", input)
-    (dim,) = _wrapped(dim, input.ndim)
+    (dim,) = wrapped_dims(dim, input.ndim)
     if length < 0 or start < 0 or start + length > input.shape[dim]:
         raise RuntimeError(
             f"Invalid range to narrow. range(start, start+length) = range({start}, {start + length}) must be a subset of "
@@ -228,7 +228,7 @@ def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     if not isinstance(input, SparseTensor):
         raise RuntimeError("index_select(): the index must be dense")
     input = to_coo(input)
-    (dim,) = _wrapped(dim, input.ndim)
+    (dim,) = wrapped_dims(dim, input.ndim)
     size = input.shape[dim]
     index = torch.where(index < 0, index + size, index)
     if index.numel() and (int(index.min()) < 0 or int(index.max()) >= size):
@@ -268,7 +268,7 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         raise RuntimeError("cat(): tensors in layout torch.sparse_coo can be joined to others of it only")
     parts = list(tensors)
     first = parts[0]
-    (dim,) = _wrapped(dim, first.ndim)
+    (dim,) = wrapped_dims(dim, first.ndim)
     sparse = sparse_dims(first)
     for each in parts:
         if sparse_dims(each) != sparse or [*each.shape[:dim], *each.shape[dim + 1 :]] != [

@@ -12,7 +12,7 @@ from ...engine.calls.tables import FUSED
 from ...engine.devices.devices import DispatchKey
 from ...engine.tensors.tensor import Tensor, wrap
 from .layouts import coalesced, to_coo
-from .products import _entries, _sampled
+from .products import entries, sampled
 from .tensors import LAYOUTS, SparseTensor, build, implements, to_dense
 
 __all__ = ["solve", "spdiags", "spsolve"]
@@ -38,14 +38,14 @@ class _Solve(Function):
         if not ctx.needs_input_grad[0]:
             return None, for_right
         left, right = (each.unsqueeze(1) if each.ndim == 1 else each for each in (for_right, solution))
-        return _sampled(-left, right.mH, matrix), for_right
+        return sampled(-left, right.mH, matrix), for_right
 
 
 def _solution(matrix: SparseTensor, right: Tensor) -> Tensor:
     key = right._key
     kernel = key.backend.all_kernels.get("sparse_solve") if type(key) is DispatchKey else None
     if kernel is not None:
-        rows, columns, values = _entries(matrix)
+        rows, columns, values = entries(matrix)
         array = kernel(rows._array, columns._array, values._array, tuple(matrix.shape), right._array)
         if array is not None:
             return wrap(array, key)

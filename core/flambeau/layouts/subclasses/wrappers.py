@@ -18,7 +18,7 @@ from ...engine.calls.record import Operation
 from ...engine.calls.transform_hooks import hooks
 from ...engine.devices.devices import DispatchKey, canonical, device, dispatch_key
 from ...engine.devices.state import state
-from ...engine.tape.grad_mode import _grad, is_inference_mode_enabled, no_grad
+from ...engine.tape.grad_mode import grad_flag, is_inference_mode_enabled, no_grad
 from ...engine.tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
 from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.storage import Storage
@@ -146,7 +146,7 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
             public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # PyTorch's
         result = offer(hooks.operator(op.name, public, args, kwargs), args, kwargs)
-    tracked = op.differentiable and _grad.get() and not is_inference_mode_enabled()
+    tracked = op.differentiable and grad_flag.get() and not is_inference_mode_enabled()
     if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
         return result
     state.on_tensors = True
@@ -187,7 +187,7 @@ def _compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any
 
 
 def _is_tracked(args: tuple[Any, ...]) -> bool:
-    return _grad.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args)
+    return grad_flag.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args)
 
 
 def _one_operator(name: str) -> Callable[..., Any]:
@@ -345,7 +345,7 @@ def _become(target: Tensor, source: Tensor) -> None:
 
 def _in_place(name: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        tracked = _grad.get() and any(isinstance(t, Tensor) and t._requires_grad for t in (self, *args))
+        tracked = grad_flag.get() and any(isinstance(t, Tensor) and t._requires_grad for t in (self, *args))
         if not tracked:
             _ask(name, (self, *args), kwargs)
             (self._storage or self._own_storage()).version += 1

@@ -18,7 +18,7 @@ from ...engine.tensors.tensor import Tensor, wrap
 from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype as Dtype
 from ...engine.values.scalars import converted, is_library_scalar
-from .options import _as_device, _finish, _key
+from .options import as_device, finish, key_for
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
 
@@ -46,9 +46,9 @@ def tensor(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
         )
-        key = dispatch_key(dtype or data.dtype, _as_device(device) or data.device)
-        return _finish(_converted(data.detach(), key, copy=True), requires_grad, pin_memory=pin_memory)
-    return _finish(from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
+        key = dispatch_key(dtype or data.dtype, as_device(device) or data.device)
+        return finish(_converted(data.detach(), key, copy=True), requires_grad, pin_memory=pin_memory)
+    return finish(from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
 
 
 def _converted(value: Tensor, key: DispatchKey, copy: bool) -> Tensor:
@@ -59,14 +59,14 @@ def _converted(value: Tensor, key: DispatchKey, copy: bool) -> Tensor:
 
 def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
     if type(data) in NUMBERS:
-        key = _key(dtype, device, dtypes.promotion_of_scalar(type(data)))
+        key = key_for(dtype, device, dtypes.promotion_of_scalar(type(data)))
         return wrap(_scalar_array(data, key), key)
     if _is_array(data):
         return _from_array(data, dtype, device, copy)
     if isinstance(data, StorageBase) or hasattr(data, "__dlpack__"):
         shared = _on_memory(data, dtype)
         assert shared is not None
-        return _converted(shared, dispatch_key(dtype or shared.dtype, _as_device(device) or _own_device(data)), bool(copy))
+        return _converted(shared, dispatch_key(dtype or shared.dtype, as_device(device) or _own_device(data)), bool(copy))
     if isinstance(data, (list, tuple)):
         result = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
         if result is not None:
@@ -90,7 +90,7 @@ def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | N
         return None
     if dtype is None:
         dtype = dtypes.promotion_of_scalar(next(kind for kind in (float, int, bool) if kind in types))
-    key = _key(dtype, device)
+    key = key_for(dtype, device)
     try:
         return wrap(key.backend.asarray(data, key.raw_dtype, index=key.device.index or 0), key)
     except (TypeError, ValueError, OverflowError):
@@ -139,7 +139,7 @@ def _is_sequence(data: Any) -> bool:
 def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
     """Nested sequences of anything that stands for a number: arrays of other libraries, tensors of one element."""
     shape = _shape_of(data)
-    key = _key(dtype or _dtype_in(data), device)
+    key = key_for(dtype or _dtype_in(data), device)
     numbers: list[Any] = []
     if 0 not in shape:
         _collect(data, shape, 0, numbers, key.dtype)
@@ -248,7 +248,7 @@ def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
 
 def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
     """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
-    place = _as_device(device)
+    place = as_device(device)
     own = dispatch_key(dtypes.bool_, place).backend
     if own.device_type not in ("cpu", "cuda", "meta") and isinstance(data, own.array_type):  # the library of the device itself
         taken = own.copy(data) if copy else data
@@ -256,7 +256,7 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
             wrap(taken, dispatch_key(own.dtype_of(taken), place)), dispatch_key(dtype or own.dtype_of(taken), place), False
         )
     backend, array, array_dtype = _adopted(data)
-    source = dispatch_key(array_dtype, _as_device(backend.device_type))
+    source = dispatch_key(array_dtype, as_device(backend.device_type))
     target = dispatch_key(dtype or array_dtype, place)
     if not copy:
         array = _shared(backend, array)
@@ -268,7 +268,7 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
 def _around(data: Any) -> Tensor:
     """A tensor in the memory of another library's array, where that is."""
     backend, array, dtype = _adopted(data)
-    return wrap(_shared(backend, array), dispatch_key(dtype, _as_device(backend.device_type)))
+    return wrap(_shared(backend, array), dispatch_key(dtype, as_device(backend.device_type)))
 
 
 def _shared(backend: Backend, array: Any) -> Any:
@@ -302,7 +302,7 @@ def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
     if isinstance(data, Tensor):
-        return _converted(data, dispatch_key(dtype or data.dtype, _as_device(device) or data.device), copy=False)
+        return _converted(data, dispatch_key(dtype or data.dtype, as_device(device) or data.device), copy=False)
     return from_data(data, dtype, device, copy=None)
 
 
@@ -326,19 +326,19 @@ def asarray(
     if isinstance(obj, Tensor):
         source: Tensor | None = obj
     elif _is_array(obj) and (copy or (copy is None and getattr(obj, "shape", None) == ())):  # another library's scalar
-        return _finish(from_data(obj, dtype, device, copy=True), requires_grad)
+        return finish(from_data(obj, dtype, device, copy=True), requires_grad)
     else:
         source = _on_memory(obj, dtype)
     if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return _finish(from_data(obj, dtype, device, copy=None), requires_grad)
-    key = dispatch_key(dtype or source.dtype, _as_device(device) or _own_device(obj))
+        return finish(from_data(obj, dtype, device, copy=None), requires_grad)
+    key = dispatch_key(dtype or source.dtype, as_device(device) or _own_device(obj))
     if copy is False:
         _check_alias(obj, source, key)
     result = _converted(source, key, copy=False)
     result = result.clone() if copy and result is source else result
-    return _with_requires_grad(result, requires_grad) if source is obj else _finish(result, requires_grad)
+    return _with_requires_grad(result, requires_grad) if source is obj else finish(result, requires_grad)
 
 
 def _own_device(data: Any) -> Device | None:
@@ -367,7 +367,7 @@ def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
         return result
     if not requires_grad and result._node is not None:
         return result.detach()
-    return result if result._node is not None else _finish(result.requires_grad_(False), requires_grad)
+    return result if result._node is not None else finish(result.requires_grad_(False), requires_grad)
 
 
 @declare(kind=Kind.FACTORY)
@@ -482,7 +482,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
         )
     backend = backends.for_device_type("cpu")
     array = backend.frombuffer(buffer, key.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
-    return _finish(wrap(backend.window(array) if view.readonly else array, key), requires_grad)
+    return finish(wrap(backend.window(array) if view.readonly else array, key), requires_grad)
 
 
 PUBLIC.update(

@@ -29,7 +29,7 @@ from ...engine.values.scalars import converted, is_library_scalar
 from ..conversion import write_over
 from ..views.views import as_shape
 from .from_data import NUMBERS, frombuffer, tensor
-from .options import _as_device, _dtype_of, _finish, _key, plain_shape
+from .options import as_device, dtype_of_out, finish, key_for, plain_shape
 
 __all__ = [
     "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_file", "full", "full_like", "ones", "ones_like",
@@ -54,20 +54,20 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         memory_format: Any = None,
         names: Any = None,
     ) -> Tensor:
-        key = _key(dtype, device, _dtype_of(out))
-        shape = _checked_shape(name, size)
+        key = key_for(dtype, device, dtype_of_out(out))
+        shape = checked_shape(name, size)
         if layout is not None and layout is not strided:
             if name not in ("zeros", "empty"):
                 raise RuntimeError(f"{name}(): not implemented for layout {layout}; to_sparse() makes a dense tensor sparse")
             return hooks.sparse("empty")(shape, layout, key).requires_grad_(bool(requires_grad))  # type: ignore[no-any-return]  # a tensor
         array = make(key, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, key, make)
         result = wrap(array, key)
-        return _finish(result, requires_grad, out, pin_memory)
+        return finish(result, requires_grad, out, pin_memory)
 
-    return _publish(name, doc, factory, lambda key, shape: wrap(make(key, shape), key))
+    return publish_factory(name, doc, factory, lambda key, shape: wrap(make(key, shape), key))
 
 
-def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     if not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     shape = plain_shape(size)
@@ -82,7 +82,7 @@ def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _publish(
+def publish_factory(
     name: str,
     doc: str,
     factory: Callable[..., Tensor],
@@ -142,7 +142,7 @@ empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empt
 def _options(like: Tensor, dtype: Dtype | None, device: Any) -> DispatchKey:
     if dtype is not None and type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return dispatch_key(dtype or like.dtype, _as_device(device) or like.device)
+    return dispatch_key(dtype or like.dtype, as_device(device) or like.device)
 
 
 def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
@@ -163,9 +163,9 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
             return hooks.ask_class(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
         key = _options(input, dtype, device)
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
-        return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
+        return finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
-    return _publish(name, doc, factory, kind=Kind.LIKE)
+    return publish_factory(name, doc, factory, kind=Kind.LIKE)
 
 
 def _in_order(
@@ -185,14 +185,14 @@ empty_like = _like(
 )
 
 
-def _plain(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """A Python number from a tensor of one element or another library's scalar."""
     if type(value) in NUMBERS:
         return value
     return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
 
 
-def _dtype_for(value: Any) -> Dtype:
+def dtype_for(value: Any) -> Dtype:
     """The dtype of a tensor, or the one that a number gets."""
     return value.dtype if isinstance(value, Tensor) else dtypes.promotion_of_scalar(type(value))
 
@@ -218,18 +218,18 @@ def full(
     """
     if layout is not None and layout is not strided:
         raise RuntimeError(f"full(...) is not implemented for sparse layout, but got {layout}")
-    value = _plain(fill_value)
+    value = plain_number(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
     typed = value if isinstance(fill_value, Tensor) else fill_value  # a NumPy bool gives floats
-    key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(typed)))
-    shape = _checked_shape("full", (size,))
+    key = key_for(dtype, device, dtype_of_out(out) or dtypes.promotion_of_scalar(type(typed)))
+    shape = checked_shape("full", (size,))
     number, index = converted(value, key.dtype, alone=not shape), key.device.index
     if shape:
         array = key.backend.on(index).full(shape, number, dtype=key.raw_dtype)
     else:
         array = key.backend.asarray(number, key.raw_dtype, index=index or 0)
-    return _finish(wrap(array, key), requires_grad, out, pin_memory)
+    return finish(wrap(array, key), requires_grad, out, pin_memory)
 
 
 @declare(kind=Kind.LIKE)
@@ -252,7 +252,7 @@ def full_like(
         key,
         lambda key, shape: full(shape, fill_value, dtype=key.dtype, device=key.device)._array,
     )
-    return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
+    return finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
 
 @declare(kind=Kind.FACTORY)
@@ -271,10 +271,10 @@ def scalar_tensor(
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
-    value = s if isinstance(s, Tensor) and s.ndim else _plain(s)
+    value = s if isinstance(s, Tensor) and s.ndim else plain_number(s)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    key = _key(dtype, device)
+    key = key_for(dtype, device)
     return full((), value, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
@@ -293,7 +293,7 @@ def empty_strided(
     size, stride = as_shape((size,)), as_shape((stride,))
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     flat = empty(extent, dtype=dtype, device=device)
-    return _finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)
+    return finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)
 
 
 @declare(kind=Kind.FACTORY)
@@ -309,11 +309,11 @@ def eye(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Ones on the diagonal of an `(n, m)` matrix of zeros."""
-    key = _key(dtype, device, _dtype_of(out))
+    key = key_for(dtype, device, dtype_of_out(out))
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     result = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
-    return _finish(result, requires_grad, out, pin_memory)
+    return finish(result, requires_grad, out, pin_memory)
 
 
 PUBLIC.update(full=full, full_like=full_like, scalar_tensor=scalar_tensor, empty_strided=empty_strided, eye=eye)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.devices import device as Device
-from ...engine.tape.grad_mode import _grad, is_inference_mode_enabled
+from ...engine.tape.grad_mode import grad_flag, is_inference_mode_enabled
 from ...engine.tensors.storage import InferenceStorage
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
@@ -16,7 +16,7 @@ from ...engine.values.dtypes import dtype as Dtype
 __all__: list[str] = []
 
 
-def _as_device(device: Any) -> Device | None:
+def as_device(device: Any) -> Device | None:
     if device is None or isinstance(device, Device):
         return device
     return _named(device) if type(device) is str else Device(device)
@@ -27,12 +27,12 @@ def _named(name: str) -> Device:
     return Device(name)
 
 
-def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> DispatchKey:
+def key_for(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> DispatchKey:
     if dtype is None:
         dtype = default or dtypes.get_default_dtype()
     elif type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return dispatch_key(dtype, device if device is None else _as_device(device))
+    return dispatch_key(dtype, device if device is None else as_device(device))
 
 
 def plain_shape(sizes: tuple[Any, ...]) -> tuple[int, ...] | None:
@@ -47,27 +47,27 @@ def plain_shape(sizes: tuple[Any, ...]) -> tuple[int, ...] | None:
     return sizes
 
 
-def _with_dtype(dtype: Dtype, device: Any) -> tuple[Device, Device]:
+def devices_for(dtype: Dtype, device: Any) -> tuple[Device, Device]:
     """The device for numbers that are computed in this dtype, the CPU if `device` lacks it; and the device that was asked for."""
-    place = dispatch_key(dtypes.bool_, _as_device(device))
+    place = dispatch_key(dtypes.bool_, as_device(device))
     return place.device if dtype in place.backend.dtypes else Device("cpu"), place.device
 
 
-def _dtype_of(out: Any) -> Dtype | None:
+def dtype_of_out(out: Any) -> Dtype | None:
     """The dtype of `out`, where it is given."""
     if out is not None and not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     return None if out is None else out.dtype
 
 
-def _finish(tensor: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
+def finish(tensor: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
     """Apply the options of a factory: write to `out`, pin the memory, mark tensors of inference mode, require a gradient."""
     if out is not None:
         if out.dtype is not tensor.dtype:
             raise RuntimeError(
                 f"dtype {tensor.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})"
             )
-        if out._requires_grad and _grad.get():
+        if out._requires_grad and grad_flag.get():
             raise RuntimeError(
                 "functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from ...engine.calls.arguments import Number, as_int
-from ...engine.calls.dispatch import _c_name as c_name
+from ...engine.calls.dispatch import c_name
 from ...engine.calls.facts import Kind, declare
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.devices import DispatchKey, dispatch_key
@@ -18,8 +18,8 @@ from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype as Dtype
 from ...engine.values.scalars import converted, single
 from .from_data import tensor
-from .from_shape import _dtype_for, _plain
-from .options import _dtype_of, _finish, _key, _with_dtype
+from .from_shape import dtype_for, plain_number
+from .options import devices_for, dtype_of_out, finish, key_for
 
 _FEW = 16  # numbers up to which Python computes them sooner than an array library
 _REAL = frozenset({int, float})
@@ -27,7 +27,7 @@ _REAL = frozenset({int, float})
 
 def _range_dtype(*bounds: Any) -> Dtype:
     for bound in bounds:
-        if not isinstance(bound, int) and _dtype_for(bound).category > dtypes.INTEGER:
+        if not isinstance(bound, int) and dtype_for(bound).category > dtypes.INTEGER:
             return dtypes.get_default_dtype()
     return dtypes.int64
 
@@ -59,8 +59,8 @@ def arange(
         start = 0
     default = _range_dtype(start, end, step)
     if not type(start) is type(end) is type(step) is int:
-        start, end, step = map(_plain, (start, end, step))
-    key = _key(dtype, device, _dtype_of(out) or default)
+        start, end, step = map(plain_number, (start, end, step))
+    key = key_for(dtype, device, dtype_of_out(out) or default)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -107,7 +107,7 @@ def range(
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
     )
     start, end = (0, start) if end is None else (start, end)
-    key = _key(dtype, device, _dtype_of(out))
+    key = key_for(dtype, device, dtype_of_out(out))
     if not step:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -144,7 +144,7 @@ def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, p
     """`_finish` of a one-dimensional result: an `out` with as many elements keeps its shape."""
     if out is not None and out.numel() == result.numel():
         result = result.reshape(out.shape)
-    return _finish(result, requires_grad, out, pin_memory)
+    return finish(result, requires_grad, out, pin_memory)
 
 
 def _ends(
@@ -157,7 +157,7 @@ def _ends(
     """
     default = None
     if type(start) not in _REAL or type(end) not in _REAL:
-        start, end = _plain(start), _plain(end)
+        start, end = plain_number(start), plain_number(end)
         if isinstance(end - start, complex):  # or a TypeError, where one is no number
             default = dtypes.get_default_dtype().to_complex()
             if dtype is not None and not dtypes.meant(dtype).is_complex:
@@ -165,7 +165,7 @@ def _ends(
                     f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
                     f"{dtypes.meant(dtype).legacy_name}"
                 )
-    key = _key(dtype, device, _dtype_of(out) or default)
+    key = key_for(dtype, device, dtype_of_out(out) or default)
     number_dtype = key.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
     return converted(start, number_dtype), converted(end, number_dtype), key
 
@@ -293,7 +293,7 @@ def logspace(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """`base` to the powers of `linspace`."""
-    steps, first = as_int("logspace", "steps", steps), _plain(start)
+    steps, first = as_int("logspace", "steps", steps), plain_number(start)
     start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -312,7 +312,7 @@ def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
     """The exponents of `logspace`, rounded where PyTorch does: those of real results are doubles between ends whose difference
     has the precision of the result; those of complex ones have it all along, and their step is a product with a reciprocal."""
     dtype = key.dtype if key.dtype.is_complex else dtypes.float64
-    place = dispatch_key(dtype, _with_dtype(dtype, key.device)[0])
+    place = dispatch_key(dtype, devices_for(dtype, key.device)[0])
 
     def rounded(value: Any) -> Any:
         return value if key.dtype.category <= dtypes.INTEGER else tensor(value, dtype=key.dtype, device="cpu").item()

@@ -261,13 +261,13 @@ def _frequencies(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    dtype = dtype or factory._dtype_of(out) or dtypes.get_default_dtype()
+    dtype = dtype or factory.dtype_of_out(out) or dtypes.get_default_dtype()
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
     if out is not None:
         ranges.warn_of_length(out, cycles.numel())
     frequencies = creation.empty(cycles.shape, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
-    return factory._finish(frequencies, requires_grad, out)
+    return factory.finish(frequencies, requires_grad, out)
 
 
 def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:

@@ -73,15 +73,15 @@ _indexed = op(
 )  # fmt: skip
 
 
-def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
+def index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
     size = 1
     for n in shape:
         size *= n
     positions = xp.reshape(getitem(xp, xp.reshape(xp.arange(size), shape), index), (-1,))
-    return xp.reshape(_sum_at(xp, xp.reshape(input, (-1,)), positions, size), shape)
+    return xp.reshape(sum_at(xp, xp.reshape(input, (-1,)), positions, size), shape)
 
 
-def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
+def sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
     """Sum values by position, without scattering: sort, then add to each what lies 1, 2, 4, ... before it at the same position.
 
     So the additions form a tree, nothing is subtracted, and an infinity at one position is not seen at another.
@@ -105,7 +105,7 @@ def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
 
 
 op(
-    "index_backward", _index_backward_forward,
+    "index_backward", index_backward_forward,
     kind=Kind.SCATTER, public=False, method=False, out=False,
     input=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
@@ -137,7 +137,7 @@ def _stands_for_tuple(index: Any) -> bool:
     return False
 
 
-def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
+def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     """An index as the backend takes it; whether it is an advanced one; and the view operation of a basic one."""
     items = index if isinstance(index, tuple) else tuple(index) if _stands_for_tuple(index) else (index,)
     raw: list[Any] = []
@@ -308,7 +308,7 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
         if state.dispatching and any(type(item) in overriding.DISPATCHING for item in overriding.relevant((index,))):
             return hooks.ask_class("index", (self, list(index) if isinstance(index, tuple) else [index]), {})  # type: ignore[no-any-return]  # what a class returns
         try:
-            raw, advanced, operation = _raw_index(self, index)
+            raw, advanced, operation = raw_index(self, index)
         except NeedsLevels as need:
             return _getitem_method(need.lifted(self), index)
     try:
@@ -348,7 +348,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         if overriding.wanted(relevant, name="__setitem__"):
             overriding.handle_torch_function(Tensor.__setitem__, relevant, self, index, value)
             return
-    raw, advanced, _ = _raw_index(self, index)
+    raw, advanced, _ = raw_index(self, index)
     if advanced:
         self, raw = _integers_first(self, raw)
     node_name = _node_name_of_write(raw, isinstance(value, Tensor))
@@ -493,7 +493,7 @@ RECORDED.index = _indexed  # derivative rules call `F.index` with the record's a
 # --- by index along a dimension -----------------------------------------------------------------------------------
 
 
-def _check_index_dtype(name: str, index: Tensor) -> None:
+def check_index_dtype(name: str, index: Tensor) -> None:
     if index._key.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
 
@@ -503,7 +503,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of `dim` at the positions in `index` (1-d); a copy."""
     ndim, index_ndim = input._array.ndim, index._array.ndim
     dim = wrap_dim(dim, ndim)
-    _check_index_dtype("index_select", index)
+    check_index_dtype("index_select", index)
     if index_ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     bad = out_of_range(input, dim, index)
@@ -575,17 +575,17 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     dim = wrap_dim(dim, len(shape))
     if 0 in index_shape:
         return input.reshape(-1)[:0].reshape(index.shape)
-    _check_index_dtype("gather", index)
+    check_index_dtype("gather", index)
     if not (shape and index_shape) and len(shape) < 2 and len(index_shape) < 2:
         return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
-    _check_gather("gather_along", input, dim, index)
+    check_gather("gather_along", input, dim, index)
     if sparse_grad is True and input._requires_grad and is_grad_enabled() and not input._key.levels:
         gathered: Tensor = hooks.sparse("gather")(input, index, dim)
         return gathered
     return _gather(input, index, dim)
 
 
-def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+def check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     shape, index_shape = input._array.shape, index._array.shape
     if len(index_shape) != len(shape):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
@@ -611,10 +611,10 @@ def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, .
     for coordinate, length in zip(reversed(where), reversed(shape), strict=True):
         positions = positions + coordinate * size
         size *= length
-    return xp.reshape(_sum_at(xp, xp.reshape(values, (-1,)), xp.reshape(positions, (-1,)), size), shape)
+    return xp.reshape(sum_at(xp, xp.reshape(values, (-1,)), xp.reshape(positions, (-1,)), size), shape)
 
 
-_scatter_add = op(
+unchecked_scatter_add = op(
     "scatter_add_along", _scatter_add_forward,
     kind=Kind.SCATTER, keeps_dtype=("index",), promote="match", public=False, method=False,
     grad_fn="ScatterAddBackward0",
@@ -651,14 +651,14 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     dim = wrap_dim(dim, input.ndim)
     if input.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    _check_index_dtype("scatter", index)
+    check_index_dtype("scatter", index)
     if not input.ndim:
         return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
     index, src = lined_up(input, index, src)
     if src.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    _check_gather("scatter_add", input, dim, index)
-    return _scatter_add(input, src, index, dim)
+    check_gather("scatter_add", input, dim, index)
+    return unchecked_scatter_add(input, src, index, dim)
 
 
 _masked_fill = op(

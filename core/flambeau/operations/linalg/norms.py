@@ -12,7 +12,7 @@ from ...engine.calls.record import Out
 from ...engine.calls.wrappers import with_out
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from ..reductions import _vector_norm, amax, amin
+from ..reductions import amax, amin, unchecked_vector_norm
 from ..views.views import wrap_dim
 from .checks import check_floating, check_matrix, promote_square
 from .decompositions import eigvalsh, svdvals
@@ -86,7 +86,7 @@ def vector_norm(
     input = _cast("linalg.vector_norm", input, dtype)
     dims = _dims(dim, input.ndim)
     _refuse_empty(input, ord, dims)
-    return _vector_norm(input, float(ord), dims, keepdim)
+    return unchecked_vector_norm(input, float(ord), dims, keepdim)
 
 
 def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
@@ -120,7 +120,7 @@ def matrix_norm(
     input = _cast("linalg.matrix_norm", input, dtype)
     rows, columns = _two_dims(dim, input.ndim)
     if ord == "fro":
-        return _vector_norm(input, 2.0, (rows, columns), keepdim)
+        return unchecked_vector_norm(input, 2.0, (rows, columns), keepdim)
     if ord == "nuc" or ord in (2, -2):
         check_floating("linalg.matrix_norm", input)
         values = svdvals(input.permute(*(d for d in range(input.ndim) if d not in (rows, columns)), rows, columns))
@@ -129,7 +129,7 @@ def matrix_norm(
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     added, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = _vector_norm(input, 1.0, (added,), True)
+    sums = unchecked_vector_norm(input, 1.0, (added,), True)
     result = _extreme(sums, compared, ord > 0, keepdim=True)
     return result if keepdim else result.squeeze((rows, columns))
 

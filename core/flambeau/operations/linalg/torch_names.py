@@ -21,8 +21,8 @@ from ...engine.devices.warning import warn_once
 from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from ..matrix import _mm
-from ..reductions import _vector_norm
+from ..matrix import unchecked_mm
+from ..reductions import unchecked_vector_norm
 from ..views.views import wrap_dim
 
 __all__: list[str] = []
@@ -102,7 +102,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     if math.prod(shape) == 1:
         product = left.reshape(inner).dot(right.reshape(inner))  # the method, which modes see
     else:
-        product = _mm(left, right)
+        product = unchecked_mm(left, right)
     return product.reshape(shape)
 
 
@@ -662,7 +662,7 @@ def norm(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.legacy_name}"
         )
     dims = None if dim is None else tuple(wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
-    return _vector_norm(input, order, dims, keepdim)
+    return unchecked_vector_norm(input, order, dims, keepdim)
 
 
 @composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION)

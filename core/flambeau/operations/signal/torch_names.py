@@ -11,7 +11,7 @@ from ...engine.calls.tables import PUBLIC
 from ...engine.devices.warning import warn_once
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from ..creation.options import _finish, _with_dtype
+from ..creation.options import devices_for, finish
 from ..fft import complex_to_complex, complex_to_real, real_to_complex, sized
 from . import windows as shapes
 
@@ -32,9 +32,9 @@ def _window(
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     if window_length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
-    computing, place = _with_dtype(dtypes.float64, device)
+    computing, place = devices_for(dtypes.float64, device)
     window = shape(window_length, sym=not periodic, dtype=dtypes.float64, device=computing, **parameters)
-    return _finish(window.to(dtype).to(place), requires_grad, pin_memory=pin_memory)
+    return finish(window.to(dtype).to(place), requires_grad, pin_memory=pin_memory)
 
 
 @declare(kind=Kind.FACTORY)

@@ -17,7 +17,7 @@ from typing import Any
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ..creation.from_shape import ones
-from ..creation.options import _finish, _with_dtype
+from ..creation.options import devices_for, finish
 from ..creation.ranges import arange
 
 __all__ = [
@@ -46,9 +46,9 @@ def _window(
     if M < 2:
         window = ones(M, dtype=dtype, device=device)
     else:
-        computing, place = _with_dtype(dtypes.float64, device)
+        computing, place = devices_for(dtypes.float64, device)
         window = shape(arange(M, dtype=dtypes.float64, device=computing), M - 1 if sym else M).to(dtype).to(place)
-    return _finish(window, requires_grad)
+    return finish(window, requires_grad)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:

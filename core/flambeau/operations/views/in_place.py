@@ -8,8 +8,7 @@ from typing import Any
 
 from ...backend import contiguous_strides
 from ...engine.calls.arguments import as_int
-from ...engine.calls.dispatch import _c_name as c_name
-from ...engine.calls.dispatch import require_tensors
+from ...engine.calls.dispatch import c_name, require_tensors
 from ...engine.calls.facts import Kind, declare
 from ...engine.calls.inplace import check_writable
 from ...engine.calls.signatures import REQUIRED

@@ -635,10 +635,10 @@ class Fourier(_Extension):
 
 def namespace(inner: Any, depth: int) -> Namespace:
     """The namespace of this depth over this library, of which there is only one."""
-    found = _namespaces.get((id(inner), depth))
+    found = namespaces.get((id(inner), depth))
     if found is None:
-        found = _namespaces[id(inner), depth] = Namespace(inner, depth)
+        found = namespaces[id(inner), depth] = Namespace(inner, depth)
     return found
 
 
-_namespaces: dict[tuple[int, int], Namespace] = {}  # by identity, because a library's namespace need not be hashable
+namespaces: dict[tuple[int, int], Namespace] = {}  # by identity, because a library's namespace need not be hashable

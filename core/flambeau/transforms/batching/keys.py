@@ -24,7 +24,7 @@ from ...engine.tape.tensor_class import RECORDED
 from ...engine.tensors.tensor import Tensor, wrap
 from ...engine.values import dtypes
 from .. import forward_ad
-from .arrays import BatchedArray, Namespace, _namespaces, namespace
+from .arrays import BatchedArray, Namespace, namespace, namespaces
 from .levels import BatchDevice, Level, levels_of
 from .rules import RULES
 
@@ -256,8 +256,8 @@ def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
 @contextmanager
 def other_kernels() -> Iterator[None]:
     """Context in which the plain dispatch keys have other kernels: what batched keys have looked up there is put aside."""
-    kept = dict(_backends), dict(_templates), dict(_keys), dict(_namespaces)
-    caches: tuple[Any, ...] = (_backends, _templates, _keys, _namespaces)
+    kept = dict(_backends), dict(_templates), dict(_keys), dict(namespaces)
+    caches: tuple[Any, ...] = (_backends, _templates, _keys, namespaces)
     for cache in caches:
         cache.clear()
     try:

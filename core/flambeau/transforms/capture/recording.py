@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from ...backend import Backend, for_device_type
 from ...engine.calls.tables import OPS
-from ...engine.devices.devices import DispatchKey, _keys, device, dispatch_key, kernels_of
+from ...engine.devices.devices import DispatchKey, cached_keys, device, dispatch_key, kernels_of
 from ...engine.devices.state import state
 from ...engine.tape.node import Node, next_seq
 from ...engine.tape.transforming import open_batches
@@ -347,7 +347,7 @@ class Recording:
 
     def _replace_keys(self) -> None:
         recording = [RecordingBackend(backend, self.recorder) for backend in self.backends]
-        for key in {key for key in _keys.values() if key.backend in self.backends}:
+        for key in {key for key in cached_keys.values() if key.backend in self.backends}:
             self._keys[key] = _KeyState.of(key)
         for key in self._keys:
             self._set_up(key, recording[self.backends.index(key.backend)])

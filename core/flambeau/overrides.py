@@ -24,11 +24,11 @@ from .engine.calls.overriding import (
     has_torch_function,
     is_tensor_like,
     is_tensor_method_or_property,
-    open_modes,
     redispatch_function,
     wrap_torch_function,
 )
 from .engine.calls.tables import PUBLIC
+from .engine.devices.aliases import private_names
 from .engine.tensors.tensor import Tensor
 
 __all__ = [
@@ -36,6 +36,9 @@ __all__ = [
     "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function", "is_tensor_like",
     "is_tensor_method_or_property", "redispatch_function", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
+
+
+__getattr__ = private_names(__name__)
 
 
 def has_torch_function_unary(value: Any) -> bool:
@@ -50,12 +53,6 @@ def has_torch_function_variadic(*values: Any) -> bool:
 
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that changes nothing."""
-
-
-def _get_current_function_mode() -> TorchFunctionMode | None:
-    """The innermost mode that is open, or None."""
-    modes = open_modes.get()
-    return modes[-1] if modes else None
 
 
 @functools.cache

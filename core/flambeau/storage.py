@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from io import BytesIO
 from typing import Any, ClassVar
 
+from .engine.devices.aliases import private_names
 from .engine.devices.devices import dispatch_key
 from .engine.devices.mapping import map_file
 from .engine.tensors.storage import StorageBase, how_viewed, memory_root, source_of
@@ -18,6 +18,8 @@ from .operations.creation.from_shape import empty
 from .operations.creation.ranges import arange
 
 __all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "placed", "storage_of"]
+
+__getattr__ = private_names(__name__)
 
 
 class _Memory(StorageBase):
@@ -634,9 +636,3 @@ def _positions(tensor: Tensor) -> Tensor:
         return positions if number is None else positions[number]
 
     return wrap(look(tensor), key).cpu()
-
-
-def _load_from_bytes(b: bytes) -> Any:
-    """A storage from a file of its own, as the pickles of PyTorch's tensors hold it."""
-    namespace: Any = sys.modules["flambeau"]  # above this module, and loaded before anything can call it
-    return namespace.load(BytesIO(b), weights_only=True)

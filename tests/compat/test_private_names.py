@@ -470,7 +470,7 @@ def test_forks_of_processes_with_cuda(monkeypatch):
     from flambeau.engine.devices import cuda
 
     assert not torch.cuda._is_in_bad_fork()
-    monkeypatch.setattr(cuda, "_initialized_in", -1)  # as in a child of a process with that number
+    monkeypatch.setattr(cuda, "initialized_in", -1)  # as in a child of a process with that number
     assert torch.cuda._is_in_bad_fork()
 
 

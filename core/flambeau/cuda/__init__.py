@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.devices import cuda as runtime
+from ..engine.devices.aliases import private_value
 from ..engine.devices.cuda import *
-from ..engine.devices.cuda import _is_in_bad_fork as _is_in_bad_fork
 from . import graphs, memory, monitoring, random, streams
 from .graphs import *
 from .memory import *
@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
         return import_module(_MODULES[name])
     from ..layouts.subclasses.tensor_types import TENSOR_TYPES
 
-    attribute = TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
+    attribute = private_value(f"cuda.{name}") or TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
     if attribute is None:
         raise AttributeError(f"module 'flambeau.cuda' has no attribute '{name}'")
     globals()[name] = attribute

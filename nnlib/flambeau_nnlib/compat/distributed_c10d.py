@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from flambeau_nnlib import distributed
+from flambeau_nnlib.distributed.reduction import ReduceOp
 from flambeau_nnlib.distributed.store import Store as Store
 from flambeau_nnlib.distributed.world import *  # noqa: F403
 from flambeau_nnlib.distributed.world import _pg_map as _pg_map
@@ -17,6 +19,11 @@ def _get_default_group() -> Any:
     if not distributed.is_initialized():
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return distributed.group.WORLD
+
+
+def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
+    """Return the reduction that multiplies the sum over all processes by a factor."""
+    return ReduceOp("PREMUL_SUM", operator.iadd, factor)
 
 
 def _rank_not_in_group(group: Any) -> bool:

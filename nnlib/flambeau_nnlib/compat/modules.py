@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from flambeau import Tensor
 
@@ -26,3 +27,13 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
     if activation == "gelu":
         return F.gelu
     raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+
+
+def _list_with_default(out_size: Any, defaults: Any) -> Any:
+    """Return the sizes, with the last defaults in the place of those that are None."""
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    pairs = zip(out_size, defaults[-len(out_size) :], strict=True)
+    return [default if size is None else size for size, default in pairs]

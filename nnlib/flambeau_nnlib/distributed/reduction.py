@@ -95,8 +95,3 @@ for _name, _combine in {
     "PREMUL_SUM": operator.iadd,
 }.items():
     setattr(ReduceOp, _name, ReduceOp(_name, _combine))
-
-
-def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
-    """The sum of what all processes have, times a factor."""
-    return ReduceOp("PREMUL_SUM", operator.iadd, factor)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Generator, Tensor
-from flambeau.extension import has_data, open_to_overrides
+from flambeau.extension import has_data, open_to_overrides, private_names
 
 __all__ = [
     "calculate_gain",
@@ -503,8 +503,5 @@ kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
 
+__getattr__ = private_names(__name__)
 open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # the same ones as in PyTorch
-
-# PyTorch's internal names of these, which some programs import for initializations of their own.
-_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
-_no_grad_fill_, _no_grad_zero_ = constant_, zeros_

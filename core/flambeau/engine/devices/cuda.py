@@ -24,7 +24,7 @@ __all__ = [
 
 has_half, has_magma = True, False
 
-_initialized_in: int | None = None  # the id of the process that initialized CUDA; a forked child cannot use CUDA
+initialized_in: int | None = None  # the id of the process that initialized CUDA; a forked child cannot use CUDA
 
 
 class DeferredCudaCallError(Exception):
@@ -70,29 +70,24 @@ def init() -> Accelerator:
         AssertionError: no backend for CUDA is installed.
         RuntimeError: there is no device, or the process was forked from one that had used CUDA.
     """
-    global _initialized_in
+    global initialized_in
     cuda = backend()
-    if _initialized_in == os.getpid():
+    if initialized_in == os.getpid():
         return cuda
-    if _initialized_in is not None:
+    if initialized_in is not None:
         raise RuntimeError(
             "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
             "the 'spawn' start method"
         )
     if not cuda.device_count():
         raise RuntimeError("No CUDA GPUs are available")
-    _initialized_in = os.getpid()
+    initialized_in = os.getpid()
     return cuda
 
 
 def is_initialized() -> bool:
     """Whether this process has used CUDA."""
-    return _initialized_in == os.getpid()
-
-
-def _is_in_bad_fork() -> bool:
-    """Whether this process is a fork of one that had initialized CUDA, and so cannot use it."""
-    return _initialized_in not in (None, os.getpid())
+    return initialized_in == os.getpid()
 
 
 def is_available() -> bool:

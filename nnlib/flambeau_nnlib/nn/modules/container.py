@@ -64,7 +64,7 @@ class _ModuleSequence(Module):
         raise NotImplementedError
 
     def _get_abs_string_index(self, index: int) -> str:
-        """The name of the module at `index`; subclasses in other libraries ask for it by this name, which is PyTorch's."""
+        """The name of the module at `index`."""
         return list(self._modules)[position(index, len(self))]
 
     def __setitem__(self, index: int, module: Module) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from flambeau.extension import private_names
+
 __all__ = ["consume_prefix_in_state_dict_if_present"]
+
+__getattr__ = private_names(__name__)
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
@@ -22,16 +26,6 @@ _single = _ntuple(1, "_single")
 _pair = _ntuple(2, "_pair")
 _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
-
-
-def _list_with_default(out_size: Any, defaults: Any) -> Any:
-    """The sizes, with those that are None taken from the last of the defaults."""
-    if isinstance(out_size, int):
-        return out_size
-    if len(defaults) <= len(out_size):
-        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
-    pairs = zip(out_size, defaults[-len(out_size) :], strict=True)
-    return [default if size is None else size for size, default in pairs]
 
 
 def _reverse_repeat_tuple(values: tuple[Any, ...], n: int) -> tuple[Any, ...]:

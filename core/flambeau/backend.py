@@ -1,80 +1,88 @@
-"""Backends: the interface between flambeau and an array library, and the registry that finds them.
+"""What the author of a backend subclasses, and the registry that finds backends.
 
-A backend has one device type (`cpu`, `cuda`, ...), an array-API namespace `xp` and, where it has something faster
-than the array API, kernels by operation name.  Everything above this file works with any backend.
+A backend has one device type (`cpu`, `cuda`, ...), an array-API namespace `xp` and, where it has something faster than the array
+API, kernels by operation name.  Everything above this file works with any backend.
+
+- `Backend`: a library that follows the array API standard, with arrays that never change.
+- `MutableBackend`: a library whose arrays can be written to and whose views share memory.
+- `AcceleratorBackend`: adds devices with queues of work, and page-locked copies.
+- `RecordableBackend`: adds steps that `torch.compile` records and replays.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, TypeGuard
 
-import pluggy
-
-from .engine.devices import hookspecs
 from .engine.devices.aliases import without_aliases
-from .engine.devices.hookspecs import FusionChain, FusionInput, FusionStep, Operand, hookimpl
+from .engine.devices.hookspecs import Fusion, FusionChain, FusionInput, FusionStep, Operand, hookimpl
+from .engine.devices.plugins import backend_plugin, installed, plugins, register, warn
 from .engine.values import dtypes
 from .engine.values.dtypes import dtype
 
 __all__ = [
-    "Backend", "Creating", "FusionChain", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type",
-    "hookimpl", "installed", "plugins", "selected", "without_aliases",
+    "AcceleratorBackend", "Backend", "Creating", "FusionChain", "FusionInput", "FusionStep", "MutableBackend", "Operand",
+    "RecordableBackend", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected", "without_aliases",
 ]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
-GROUP = "flambeau.backends"
-BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
-WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, and not for selection
-INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
-DEVICE_TYPE_OWNER = {
-    "cpu": "numpy",
-    "cuda": "cupy",
-    "meta": "meta",
-}  # of each device type, known before the import
-
+DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy", "meta": "meta"}  # known before these backends are imported
+DEPRECATED_NAMES = {
+    "compiled": "compile_forward", "forget": "clear_caches", "on": "namespace_on", "undisturbed": "ignoring_arithmetic_errors",
+}  # fmt: skip
 
 _NO_GUARD = nullcontext()
+
+
+class UpperLayers:
+    """Functions that the defaults of `Backend` call, set by the modules that define them, which import this one."""
+
+    unknown_kernels: Callable[[Iterable[str]], list[str]]  # those of the names that no operation has
+    host_generator: Callable[[Backend, int], Any]  # random numbers that the CPU draws
+    host_reinterpret: Callable[[Backend, Any, dtype], Any]
+    standard_namespace: Callable[[Backend], Any]  # `xp`, which raises `MissingError` for what the library lacks
+
+
+upper_layers = UpperLayers()
 
 
 class Backend:
     """One array library behind flambeau.  Subclass it and set `name`, `device_type`, `xp` and `array_type`.
 
-    The methods have defaults that use the array API standard only; a backend overrides those that its library can do better.
-    `mutable` says whether arrays can be written to and views share memory; if not, `Storage` replays views after a write.
-    A mutable backend has to define what `OF_MUTABLE` lists, too: the defaults suit arrays that never change.
+    The methods have defaults that only use the array API standard; a backend overrides those that its library can do better.
+    Arrays are taken never to change: a write to a tensor makes new arrays.  See `MutableBackend` for the others.
     """
 
     name: str
     device_type: str
     xp: Any
     array_type: type
-    scalar_types: tuple[type, ...] = ()  # what the library's functions return in place of 0-d arrays, if they do
-    mutable = False
+    mutable = False  # whether arrays can be written to, and views share memory: True for a `MutableBackend`
     complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes what they lack
-    recordable = False  # whether steps can be recorded for `torch.compile`; if not, compiled functions run eagerly
     guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
     has_data = True  # whether arrays have elements; if not, values are not checked, as on the device `meta`
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
-    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
-    default_generator: ClassVar[Callable[[Backend, int], Any]]  # fallbacks on the CPU, for libraries without their own: this one
-    default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # and this one are set by `runtime.host`, a layer above
-    default_namespace: ClassVar[Callable[[Backend], Any]]  # and this one: `xp`, where what it lacks is an error of its own type
-    number: Callable[[Array], Any] | None = None  # while a step is recorded: `item`, as a number that each replay computes again
-    whole_program: Callable[[Callable[..., Any], str], Callable[..., Any]] | None = None  # compiles the function of a captured
-    # step, of a list of arrays and numbers: a method with the function and a name, where the library compiles whole programs
-    unknown_kernels: ClassVar[
-        Callable[[Iterable[str]], list[str]]
-    ]  # those names that no operation has; set by the layer of calls
-    arithmetic_errors: tuple[
-        type[Exception], ...
-    ] = ()  # what the library raises for infinities and NaN, if its user enabled that
-    refuses_indices: frozenset[str] = frozenset()  # operations whose kernels raise for an index out of range: nobody looks before
-    takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and accumulate in float32 themselves
+    arithmetic_errors: tuple[type[Exception], ...] = ()  # raised for infinities and NaN, if the library's user enabled that
+    checks_indices: frozenset[str] = frozenset()  # operations whose kernels raise for an index out of range
+    all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # those of a `MutableBackend`, with those of kernel packs
+    takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and accumulate in float32
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let a backend that defines a method under its deprecated name work."""
+        super().__init_subclass__(**kwargs)
+        for old, new in DEPRECATED_NAMES.items():
+            if old in cls.__dict__ and new not in cls.__dict__:
+                warnings.warn(
+                    f"Backend.{old} is now called {new}: {cls.__name__} defines {old}", DeprecationWarning, stacklevel=2
+                )
+                setattr(cls, new, cls.__dict__[old])
+
+    # --- kernels ---
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
@@ -87,69 +95,36 @@ class Backend:
         return {}
 
     @cached_property
-    def forward_xp(self) -> Any:
-        """The namespace that forwards get: `xp`, or, if that may lack something, one that says what it lacks."""
-        return self.xp if self.complete else Backend.default_namespace(self)
-
-    def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function` (of arrays, such as the forward of an operation), compiled if the library can compile it."""
-        return function
-
-    @cached_property
     def all_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """The backend's own kernels and, over them, those of installed kernel packs."""
+        """The backend's own kernels, overridden by those of installed kernel packs."""
         merged = dict(self.kernels)
-        for pack in answers("flambeau_kernels", backend=self):
-            for name in Backend.unknown_kernels(pack or {}):
-                _warn(f"a kernel pack for the {self.name} backend has a kernel {name!r}, but there is no operation of that name")
-            merged.update(pack or {})
+        for pack in plugins().hook.flambeau_kernels(backend=self):
+            for name in upper_layers.unknown_kernels(pack):
+                warn(f"a kernel pack for the {self.name} backend has a kernel {name!r}, but there is no operation of that name")
+            merged.update(pack)
         return merged
 
     @cached_property
-    def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """The in-place kernels of the backend and, over them, those of installed kernel packs."""
-        merged = dict(self.inplace_kernels)
-        for pack in answers("flambeau_inplace_kernels", backend=self):
-            merged.update(pack or {})
-        return merged
+    def forward_xp(self) -> Any:
+        """The namespace that forwards get: `xp`, or one that raises `MissingError` for what the library lacks."""
+        return self.xp if self.complete else upper_layers.standard_namespace(self)
 
-    @property
-    def itself(self) -> Backend:
-        """This backend; while a step is recorded, the one behind the recorder."""
-        return self
-
-    def recorded(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """The kernel; while a step is recorded, one that is recorded."""
-        return kernel
-
-    @cached_property
-    def fusion(self) -> hookspecs.Fusion | None:
-        """What compiles loops for chains of element-wise operations, of an installed kernel pack; None if there is none."""
-        return next((found for found in answers("flambeau_fusion", backend=self) if found is not None), None)
-
-    def chosen(self, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """What a kernel comes down to for arguments of these kinds (`ArrayKind` for an array), if that is another function.
-
-        Captured steps call it in place of the kernel, inside `program`.
-        """
-        return None
-
-    def program(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """The function of a captured step, as it is to be called."""
-        return run
+    def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function` (of arrays, such as the forward of an operation), compiled if the library can compile it."""
+        return function
 
     # --- infinities and NaN ---
 
-    def undisturbed(self) -> AbstractContextManager[Any]:
+    def ignoring_arithmetic_errors(self) -> AbstractContextManager[Any]:
         """Context in which the library raises no `arithmetic_errors`."""
         return nullcontext()
 
-    def computed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The result of a function without side effects, even if the library's user enabled `arithmetic_errors`."""
+    def compute(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a function without side effects; again without `arithmetic_errors` if it raises one."""
         try:
             return function(*args, **kwargs)
         except self.arithmetic_errors:
-            with self.undisturbed():
+            with self.ignoring_arithmetic_errors():
                 return function(*args, **kwargs)
 
     # --- dtypes ---
@@ -187,10 +162,6 @@ class Backend:
     def current_device(self) -> int:
         return 0
 
-    def device_of(self, array: Array) -> int:
-        """The index of the device that an array is on."""
-        return 0
-
     def guard(self, index: int) -> AbstractContextManager[Any]:
         """Context in which device `index` is the current one."""
         return _NO_GUARD
@@ -205,18 +176,18 @@ class Backend:
     def evaluate(self, arrays: Sequence[Array]) -> None:
         """Called with the parameters after a step of an optimizer: a lazy library begins to compute them, all at once."""
 
-    def forget(self) -> None:
-        """Drop what is kept in memory for later calls, such as compiled programs; conformance asks for that after each family."""
+    def clear_caches(self) -> None:
+        """Drop what is kept in memory for later calls, such as compiled programs; conformance does so after each family."""
 
-    def on(self, index: int | None) -> Any:
-        """The namespace `xp` for creating arrays on device `index`."""
+    def namespace_on(self, index: int | None) -> Any:
+        """The namespace `xp`, whose functions create arrays on device `index`."""
         return self.xp
 
     # --- arrays ---
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Array:
         """An array of this library from nested sequences, scalars, or any array on the host."""
-        return self.computed(self.xp.asarray, data, dtype=raw_dtype, copy=copy)
+        return self.compute(self.xp.asarray, data, dtype=raw_dtype, copy=copy)
 
     def wrap(self, array: Array) -> Array:
         """The result of a kernel as an array, for libraries that return scalars instead of 0-d arrays."""
@@ -235,14 +206,6 @@ class Backend:
     def copied_to(self, other: Backend, array: Array, index: int = 0) -> Any:
         """A copy of the array as an array of another backend, on its device `index`."""
         return other.from_host(self.to_host(array), index)
-
-    def to_host_later(self, array: Array) -> Any:
-        """`to_host` without waiting: the copy, in page-locked memory, is complete when the device's current stream is done."""
-        return self.to_host(array)
-
-    def from_host_later(self, data: Any, index: int = 0) -> Array:
-        """`from_host` without waiting, if the data is in page-locked memory; it must not change before the copy is complete."""
-        return self.from_host(data, index)
 
     def to_device(self, array: Array, index: int) -> Array:
         """A copy on another device of this backend."""
@@ -281,33 +244,42 @@ class Backend:
         category = self._dtype_of_raw[raw_dtype].category
         if category < dtypes.COMPLEX and self.dtype_of(array).is_complex:  # which the standard's `astype` refuses
             array = self.xp.real(array) if category > dtypes.BOOL else array != self.xp.zeros((), dtype=array.dtype)
-        return self.computed(self.xp.astype, array, raw_dtype)
+        return self.compute(self.xp.astype, array, raw_dtype)
 
     def reinterpret(self, array: Array, wanted: dtype) -> Array:
         """The same bytes as another dtype, as a view if the library has views.  ValueError if the sizes do not fit."""
-        return Backend.default_reinterpret(self, array, wanted)
+        return upper_layers.host_reinterpret(self, array, wanted)
 
     def copy(self, array: Array) -> Array:
-        """An array with the same elements, which writes to the other do not change: the same one where not `mutable`."""
-        return self.xp.asarray(array, copy=True) if self.mutable else array
+        """An array with the same elements, which writes to the given one do not change: here the same array."""
+        return array
 
     def is_own(self, array: Array) -> bool:
         """Whether the caller holds the only reference to the array's memory (False when in doubt)."""
-        return not self.mutable
+        return True
 
-    def in_order_of(self, array: Array, like: Array) -> Array:
-        """The array, or a copy of it, with strides in the same order as those of `like`, if the library has strides."""
-        return array
+    def to_dlpack(self, array: Array, **kwargs: Any) -> Any:
+        """A DLPack capsule of the array."""
+        return array.__dlpack__(**{key: value for key, value in kwargs.items() if value is not None})
 
-    def write(self, target: Array, value: Array) -> None:
-        """Overwrite all elements of `target`; only called where `mutable`."""
-        target[...] = value
+    # --- random numbers ---
 
-    def add_to(self, target: Array, value: Array) -> None:
-        """Add to the elements of `target`; only called where `mutable`."""
-        target += value
+    def generator(self, index: int) -> Any:
+        """A new random generator for device `index`, with the same samplers as those in `flambeau_backends.numpy.random`.
 
-    # --- memory ---
+        By default it is the CPU's generator: the same seed gives the same numbers.
+        """
+        return upper_layers.host_generator(self, index)
+
+    def report(self) -> str:
+        """One line about the library for `python -m flambeau env`."""
+        return f"{self.name}: {getattr(self.xp, '__name__', self.xp)} {getattr(self.xp, '__version__', '')}".rstrip()
+
+    def share(self, array: Array) -> Array:
+        """A copy of a one-dimensional array in memory that is shared with other processes."""
+        raise RuntimeError(f"the {self.name} backend cannot share memory between processes")
+
+    # --- memory: what a `MutableBackend` has to define ---
 
     def strides(self, array: Array) -> tuple[int, ...]:
         """Strides in elements."""
@@ -329,77 +301,161 @@ class Backend:
         """The same memory as bytes: a one-dimensional array of uint8."""
         return self.reinterpret(self.root(array)[0], dtypes.uint8)
 
-    def window(self, array: Array) -> Array:
-        """The same elements in the same memory, as an array whose `root` has just these elements."""
-        return array
-
-    def allocation(self, array: Array) -> Any:
-        """An object that all arrays in the same memory have in common, where arrays are `mutable`."""
-        while (base := getattr(array, "base", None)) is not None:
-            array = base
-        return array
-
-    def lender(self, array: Array) -> Any:
-        """The object that owns the memory, such as a mapped file; None if the library has allocated it."""
-        return None
-
-    def is_alone(self, array: Array) -> bool:
-        """Whether no other array shares the memory (False when in doubt)."""
-        return False
-
     def as_strided(self, flat: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> Array:
-        """A view (a copy where not `mutable`) of a one-dimensional array with these strides, in elements."""
+        """The elements of a one-dimensional array at these strides, counted in elements."""
         index = self.xp.asarray(offset)
         for length, step in zip(size, stride, strict=True):
             index = index[..., None] + self.xp.arange(length) * step
         return self.xp.reshape(self.xp.take(flat, self.xp.reshape(index, (-1,)), axis=0), tuple(size))
 
-    def by_columns(self, array: Array) -> Array:
-        """The same matrices in column-major order, if the library has a memory layout."""
-        return array
-
     def shares_memory(self, array: Array, other: Array) -> bool:
         """Whether writing to one array may change the other."""
         return array is other
+
+
+class MutableBackend(Backend, ABC):
+    """A library whose arrays can be written to, and whose views share memory.
+
+    The methods that are abstract cannot be computed by the standard; the others have defaults.
+    """
+
+    mutable = True
+    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
+
+    @cached_property
+    def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[override]  # computed at the first use
+        """The in-place kernels of the backend, overridden by those of installed kernel packs."""
+        merged = dict(self.inplace_kernels)
+        for pack in plugins().hook.flambeau_inplace_kernels(backend=self):
+            merged.update(pack)
+        return merged
+
+    # --- memory ---
+
+    @abstractmethod
+    def strides(self, array: Array) -> tuple[int, ...]:
+        """Strides in elements."""
+
+    @abstractmethod
+    def data_ptr(self, array: Array) -> int:
+        """The address of the first element."""
+
+    @abstractmethod
+    def root(self, array: Array) -> tuple[Array, int]:
+        """The one-dimensional array over all memory that `array` is a view of, and the view's offset in elements."""
+
+    @abstractmethod
+    def as_strided(self, flat: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> Array:
+        """A view of a one-dimensional array with these strides, in elements."""
+
+    @abstractmethod
+    def shares_memory(self, array: Array, other: Array) -> bool:
+        """Whether writing to one array may change the other."""
+
+    def window(self, array: Array) -> Array:
+        """The same elements in the same memory, as an array whose `root` has just these elements."""
+        return array
+
+    def allocation(self, array: Array) -> Any:
+        """An object that all arrays in the same memory have in common."""
+        while (base := getattr(array, "base", None)) is not None:
+            array = base
+        return array
+
+    def memory_owner(self, array: Array) -> Any:
+        """The object that owns the memory, such as a mapped file; None if the library has allocated it."""
+        return None
+
+    def is_unaliased(self, array: Array) -> bool:
+        """Whether no other array shares the memory (False when in doubt)."""
+        return False
 
     def is_shared(self, array: Array) -> bool:
         """Whether the array's memory is shared with other processes."""
         return False
 
-    def share(self, array: Array) -> Array:
-        """A copy of a one-dimensional array in memory that is shared with other processes."""
-        raise RuntimeError(f"the {self.name} backend cannot share memory between processes")
+    # --- copies and writes ---
 
-    def get_num_threads(self) -> int:
-        """The number of threads that kernels use."""
-        return 1
+    def copy(self, array: Array) -> Array:
+        return self.xp.asarray(array, copy=True)
 
-    def set_num_threads(self, count: int) -> None:
-        """Set the number of threads that kernels use, if the library supports that."""
+    def is_own(self, array: Array) -> bool:
+        return False
 
-    def record_stream(self, array: Array, stream: Any) -> None:
-        """Keep the array's memory until the work queued on a stream is done."""
+    def in_order_of(self, array: Array, like: Array) -> Array:
+        """The array, or a copy of it, with strides in the same order as those of `like`."""
+        return array
 
-    def to_dlpack(self, array: Array, **kwargs: Any) -> Any:
-        """A DLPack capsule of the array."""
-        return array.__dlpack__(**{key: value for key, value in kwargs.items() if value is not None})
+    def by_columns(self, array: Array) -> Array:
+        """The same matrices in column-major order."""
+        return array
 
-    # --- random numbers ---
+    def write(self, target: Array, value: Array) -> None:
+        """Overwrite all elements of `target`."""
+        target[...] = value
 
-    def generator(self, index: int) -> Any:
-        """A new random generator for device `index`, with the same samplers as those in `flambeau_backends.numpy.random`.
+    def add_to(self, target: Array, value: Array) -> None:
+        """Add to the elements of `target`."""
+        target += value
 
-        By default it is the CPU's generator: the same seed gives the same numbers.
+
+def is_mutable(backend: Backend) -> TypeGuard[MutableBackend]:
+    """Whether a backend, or what stands in for one, has the methods of a `MutableBackend`."""
+    return backend.mutable
+
+
+class AcceleratorBackend(Backend):
+    """Adds to a backend what a library with several devices, or with copies that the host does not wait for, has.
+
+    A backend for CUDA devices has the methods of `engine.devices.cuda_capabilities.Accelerator`, too, which `torch.cuda` calls.
+    """
+
+    def device_of(self, array: Array) -> int:
+        """The index of the device that an array is on."""
+        return 0
+
+    def to_host_async(self, array: Array) -> Any:
+        """`to_host` without waiting: the copy, in page-locked memory, is complete when the device's current stream is done."""
+        return self.to_host(array)
+
+    def from_host_async(self, data: Any, index: int = 0) -> Array:
+        """`from_host` without waiting, if the data is in page-locked memory; it must not change before the copy is complete."""
+        return self.from_host(data, index)
+
+
+class RecordableBackend(Backend):
+    """Adds to a backend how the steps that `torch.compile` records are replayed; on others, compiled functions run eagerly.
+
+    A recorded step is a Python function of a list of arrays and numbers, which calls the kernels in order.
+    """
+
+    scalar_types: tuple[type, ...] = ()  # what the library's functions return in place of 0-d arrays, if they do
+    compiles_programs = False  # whether `compile_program` compiles the calls of a step together
+
+    def compile_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Return the function of a step, compiled as a whole; `name` is for the library's messages."""
+        return function
+
+    def wrap_program(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function of a step as it is to be called, for instance in a context."""
+        return function
+
+    def specialize_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """Return a faster function for arguments of these kinds (`ArrayKind` for an array), or None if there is none.
+
+        Replayed steps call it in place of the kernel, inside `wrap_program`.
         """
-        return Backend.default_generator(self, index)
+        return None
 
-    def report(self) -> str:
-        """One line about the library for `python -m flambeau env`."""
-        return f"{self.name}: {getattr(self.xp, '__name__', self.xp)} {getattr(self.xp, '__version__', '')}".rstrip()
+    @cached_property
+    def fusion(self) -> Fusion | None:
+        """What compiles loops for chains of element-wise operations, from an installed kernel pack; None without one."""
+        fusion: Fusion | None = plugins().hook.flambeau_fusion(backend=self)
+        return fusion
 
 
 class Creating:
-    """A namespace like `xp`, whose functions that create arrays (but `asarray`) are others: for `Backend.on`.
+    """A namespace like `xp`, whose functions that create arrays (but `asarray`) are others: for `Backend.namespace_on`.
 
     Args:
         xp: the namespace.
@@ -421,10 +477,6 @@ class Creating:
         attribute = self._created(attribute) if name in self.FUNCTIONS else attribute
         self.__dict__[name] = attribute  # the next time it is found without this method
         return attribute
-
-
-OF_MUTABLE = ("strides", "data_ptr", "root", "as_strided", "shares_memory")
-"""The methods that a backend with `mutable = True` has to define."""
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
@@ -453,102 +505,7 @@ def memory_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...
 
 # --- the registry ------------------------------------------------------------------------------------------------
 
-_manager: pluggy.PluginManager | None = None
 _backends: dict[str, Backend] = {}
-
-
-def plugins() -> pluggy.PluginManager:
-    """The plugin manager; plugins other than backends are loaded from their entry points at the first call."""
-    global _manager
-    if _manager is None:
-        _manager = pluggy.PluginManager(hookspecs.PROJECT)
-        _manager.add_hookspecs(hookspecs)
-        for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
-            try:
-                _register(entry.name, _load(entry))
-            except RuntimeError as error:  # a broken plugin is reported, and the others are loaded nevertheless
-                _warn(str(error))
-    return _manager
-
-
-def _register(name: str, plugin: Any) -> None:
-    """Register a plugin's hooks.  RuntimeError if it implements an unknown hook, or one with other arguments."""
-    manager = plugins()
-    if manager.is_registered(plugin):
-        return
-    try:
-        manager.register(plugin, name=name)
-        manager.check_pending()
-    except pluggy.PluginValidationError as error:
-        if manager.is_registered(plugin):
-            manager.unregister(plugin)
-        reason = " ".join(str(error).split())
-        raise RuntimeError(f"flambeau plugin {name!r} was made for another version of flambeau: {reason}") from error
-
-
-def answers(hook: str, **arguments: Any) -> Iterator[Any]:
-    """The results of a hook for all plugins.  A plugin that raises is reported by name, and does not affect the others."""
-    for plugin in reversed(_implementations(hook)):
-        try:
-            answer = _ask(plugin, arguments)
-        except RuntimeError as error:
-            _warn(str(error))
-        else:
-            yield answer
-
-
-def _implementations(hook: str) -> list[pluggy.HookImpl]:
-    """The functions of all plugins for a hook; the last one is called first."""
-    implementations: list[pluggy.HookImpl] = getattr(plugins().hook, hook).get_hookimpls()
-    return implementations
-
-
-def _ask(plugin: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
-    """The result of one plugin's function.  RuntimeError, with the plugin's name, if it raises."""
-    try:
-        with without_aliases():
-            return plugin.function(*(arguments[name] for name in plugin.argnames))
-    except Exception as error:
-        raise RuntimeError(
-            f"flambeau plugin {plugin.plugin_name!r} failed in {plugin.function.__name__}: {type(error).__name__}: {error}"
-        ) from error
-
-
-def _warn(message: str) -> None:
-    import warnings
-
-    warnings.warn(message, stacklevel=3)
-
-
-def _load(entry: Any) -> Any:
-    """Import the object of an entry point.  RuntimeError, with the plugin's name and version, if that fails."""
-    try:
-        with without_aliases():  # a plugin's `import torch` means PyTorch, even in a program whose torch is flambeau
-            return entry.load()
-    except Exception as error:
-        needs = ", ".join(requirement for requirement in entry.dist.requires or () if "extra ==" not in requirement)
-        raise RuntimeError(
-            f"flambeau plugin {entry.name!r} ({entry.dist.name} {entry.dist.version}) could not be imported: "
-            f"{type(error).__name__}: {error}" + (f"; it needs {needs}" if needs else "")
-        ) from error
-
-
-def _entry_points(group: str) -> Sequence[Any]:
-    """The installed entry points of a group; only those that `FLAMBEAU_PLUGINS` lists, if it is set."""
-    from importlib.metadata import entry_points
-
-    listed = os.environ.get("FLAMBEAU_PLUGINS")
-    names = None if listed is None else {name.strip() for name in listed.split(",")}
-    return [entry for entry in entry_points(group=group) if names is None or entry.name in names]
-
-
-def installed() -> dict[str, str]:
-    """The names of the backends that can be selected, and the module of each.  Imports none of them."""
-    sources = dict(BUILTIN)
-    for entry in _entry_points(GROUP):
-        source = f"{entry.value} ({entry.dist.name} {entry.dist.version})"
-        sources[entry.name] = f"{sources[entry.name]}; also called so: {source}" if entry.name in sources else source
-    return sources
 
 
 def find(name: str) -> Backend:
@@ -559,35 +516,12 @@ def find(name: str) -> Backend:
             the message says which of these, and what to do.
     """
     if name not in _backends:
-        plugin = _plugin_of(name)
-        _register(name, plugin)
-        hooks = [implementation for implementation in _implementations("flambeau_backend") if implementation.plugin is plugin]
-        backend: Any = _ask(hooks[0], {"name": name}) if hooks else None
+        hooks = register(name, backend_plugin(name))
+        others = [plugin for plugin in plugins().get_plugins() if plugin is not hooks]
+        backend: Any = plugins().subset_hook_caller("flambeau_backend", others)(name=name)
         _check(name, backend)
         _backends[name] = backend
     return _backends[name]
-
-
-def _plugin_of(name: str) -> Any:
-    if name in BUILTIN or name in WITHOUT_DATA:
-        try:
-            return importlib.import_module((BUILTIN | WITHOUT_DATA)[name])
-        except ImportError as error:
-            hint = INSTALL_HINT.get(name, "is its library installed?")
-            raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error
-    entries = [entry for entry in _entry_points(GROUP) if entry.name == name]
-    if len(entries) > 1:
-        raise RuntimeError(
-            f"several flambeau plugins are called {name!r}, of which only one can be installed: "
-            + ", ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries)
-        )
-    if entries:
-        return _load(entries[0])
-    left_out = "" if os.environ.get("FLAMBEAU_PLUGINS") is None else " (FLAMBEAU_PLUGINS leaves out all others)"
-    raise RuntimeError(
-        f"unknown flambeau backend {name!r}; installed: {', '.join(sorted(installed()))}{left_out}. "
-        f"A backend is added by installing its package: pip install flambeau-{name}"
-    )
 
 
 def _check(name: str, backend: Any) -> None:
@@ -598,11 +532,10 @@ def _check(name: str, backend: Any) -> None:
     missing = [attribute for attribute in ("name", "device_type", "xp", "array_type") if not hasattr(backend, attribute)]
     if missing:
         raise RuntimeError(f"the backend of flambeau plugin {name!r} has no {', '.join(missing)}")
-    inherited = [method for method in OF_MUTABLE if getattr(type(backend), method) is getattr(Backend, method)]
-    if backend.mutable and inherited:
+    if backend.mutable and not isinstance(backend, MutableBackend):
         raise RuntimeError(
-            f"the backend of flambeau plugin {name!r} says `mutable = True` and does not define {', '.join(inherited)}: "
-            "with the defaults, which copy, writes to views would be lost; define them, or say `mutable = False`"
+            f"the backend of flambeau plugin {name!r} has `mutable = True`: subclass flambeau.backend.MutableBackend instead of "
+            "Backend, and define its abstract methods; or leave out `mutable`"
         )
     owner = DEVICE_TYPE_OWNER.setdefault(backend.device_type, name)
     if owner != name:

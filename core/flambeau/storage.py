@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from .backend import is_mutable
 from .engine.devices.aliases import private_names
 from .engine.devices.devices import dispatch_key
 from .engine.devices.mapping import map_file
@@ -20,6 +21,12 @@ from .operations.creation.ranges import arange
 __all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "placed", "storage_of"]
 
 __getattr__ = private_names(__name__)
+
+
+def _memory_owner(data: Tensor) -> Any:
+    """The object that has lent a tensor its memory, such as a mapped file; None without one."""
+    backend = data._key.backend
+    return backend.memory_owner(data._array) if is_mutable(backend) else None
 
 
 class _Memory(StorageBase):
@@ -51,7 +58,7 @@ class _Memory(StorageBase):
     def filename(self) -> str | None:
         """The file that the memory maps and that writes go to; None without one."""
         data = self.untyped()._bytes
-        return getattr(data._key.backend.lender(data._array), "filename", None)
+        return getattr(_memory_owner(data), "filename", None)
 
     @property
     def _cdata(self) -> int:
@@ -109,7 +116,7 @@ class _Memory(StorageBase):
     def resizable(self) -> bool:
         """Whether the size can be changed.  It cannot for borrowed memory (of a NumPy array, a file) and for a slice."""
         data = self.untyped()._bytes
-        return data._key.backend.lender(data._array) is None
+        return _memory_owner(data) is None
 
     def resize_(self, size: int) -> Any:
         """Change the number of elements in place, keeping the values of those that remain, also for tensors on this storage.
@@ -479,7 +486,7 @@ class UntypedStorage(_Memory):
             return self._bytes[_position(index, self.size())].item()
         start, stop, _ = index.indices(self.size())
         part = self._bytes[start : max(start, stop)]
-        if part._key.backend.mutable:
+        if is_mutable(part._key.backend):
             part = wrap(part._key.backend.window(part._array), part._key)
         return UntypedStorage._over(part)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from flambeau.backend import hookimpl
 from flambeau.conformance.kit import Check, attempt
 
 pytestmark = pytest.mark.slow
@@ -185,7 +186,7 @@ def test_the_backends_own_kernels_are_of_operations() -> None:
     import flambeau
 
     backend = flambeau.backend.find("numpy")
-    assert backend.unknown_kernels(backend.kernels) == []
+    assert flambeau.backend.upper_layers.unknown_kernels(backend.kernels) == []
 
 
 def test_plugins_can_be_left_out(plugin: Callable[..., str]) -> None:
@@ -363,9 +364,40 @@ def test_one_made_of_pytorch_in_a_program_whose_torch_is_flambeau(plugin: Callab
 MUTABLE = GOOD.replace("mutable = numpy, numpy.ndarray, False", "mutable = numpy, numpy.ndarray, True")
 
 
-def test_a_mutable_one_has_to_define_what_writes_go_through(plugin: Callable[..., str]) -> None:
-    said = plugin(MUTABLE, check=False)
-    assert "says `mutable = True` and does not define strides, data_ptr, root, as_strided, shares_memory" in said
+def test_a_mutable_one_has_to_be_a_mutable_backend(plugin: Callable[..., str]) -> None:
+    assert "has `mutable = True`: subclass flambeau.backend.MutableBackend instead of Backend" in plugin(MUTABLE, check=False)
+    said = plugin(MUTABLE.replace("Backend", "MutableBackend"), check=False)
+    assert "flambeau plugin 'mine' failed in flambeau_backend: TypeError: Can't instantiate abstract class Mine" in said
+    for method in ("as_strided", "data_ptr", "root", "shares_memory", "strides"):
+        assert method in said
+
+
+def test_methods_work_under_their_deprecated_names(plugin: Callable[..., str]) -> None:
+    """A backend that defines `compiled` gets the forwards that are compiled."""
+    old = GOOD.replace(
+        "@hookimpl",
+        "    def compiled(self, name, function):\n        return lambda *args: print(name) or function(*args)\n@hookimpl",
+    )
+    said = plugin(old, "-W", "default", "-c", "import flambeau; flambeau.ones(1, device='mine').exp()")
+    assert "exp\n" in said and "DeprecationWarning: Backend.compiled is now called compile_forward: Mine defines compiled" in said
+
+
+def test_a_plugin_of_two_names_is_registered_once() -> None:
+    import flambeau.engine.devices.plugins as registry
+
+    class Plugin:
+        @staticmethod
+        @hookimpl
+        def flambeau_report_header() -> str:
+            return "said once"
+
+    module = Plugin()
+    first = registry.register("once", module)
+    try:
+        assert registry.register("twice", module) is first
+        assert registry.plugins().hook.flambeau_report_header().count("said once") == 1
+    finally:
+        registry.plugins().unregister(first)
 
 
 POOR = """

@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from flambeau.backend import Backend, hookimpl
+from flambeau.backend import AcceleratorBackend, MutableBackend, RecordableBackend, contiguous_strides, hookimpl
 from flambeau.engine.values import dtypes
 
 from ..numpy.float8 import raw_dtypes
@@ -25,7 +25,7 @@ __all__ = ["CupyBackend"]
 _PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  # importing them registers their kernels
 
 
-class CupyBackend(Devices, Transfers, Memory, Backend):
+class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBackend, MutableBackend):
     """Arrays are `cupy.ndarray`; `xp` is CuPy wrapped by array-api-compat, which fills its gaps.
 
     Work goes to the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
@@ -36,9 +36,7 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     xp = xp
     asynchronous = True
     array_type = cupy.ndarray
-    mutable = True
     complete = True
-    recordable = True
     inplace_kernels = kernels.INPLACE
     takes_half = frozenset({"mm", "bmm", "addmm", "linear", *convolution.__all__})
 
@@ -54,7 +52,7 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     def fusion(self) -> Any:
         return super().fusion or Loops()
 
-    def on(self, index: int | None) -> Any:
+    def namespace_on(self, index: int | None) -> Any:
         return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)
 
     # --- arrays ---
@@ -102,7 +100,7 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
 
     def strides(self, array: Any) -> tuple[int, ...]:
         if 0 in array.shape:
-            return super().strides(array)
+            return contiguous_strides(array.shape)
         return tuple(stride // array.itemsize for stride in array.strides)
 
     def is_contiguous(self, array: Any) -> bool:

@@ -33,7 +33,7 @@ class Transfers:
     def from_host(self, data: Any, index: int = 0) -> Any:
         return self.asarray(np.asarray(data), index=index)  # CuPy makes a copy first, so the host may go on
 
-    def from_host_later(self, data: Any, index: int = 0) -> Any:
+    def from_host_async(self, data: Any, index: int = 0) -> Any:
         if not (data.size and data.flags.c_contiguous and self.is_pinned(data.ctypes.data)):
             return self.from_host(data, index)
         with cupy.cuda.Device(index):
@@ -46,7 +46,7 @@ class Transfers:
         self.waits()  # type: ignore[attr-defined]  # of another part
         return cupy.asnumpy(array)
 
-    def to_host_later(self, array: Any) -> Any:
+    def to_host_async(self, array: Any) -> Any:
         if not array.size:
             return self.to_host(array)
         with array.device:

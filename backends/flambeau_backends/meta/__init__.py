@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.backend import Backend, contiguous_strides, hookimpl
+from flambeau.backend import MutableBackend, contiguous_strides, hookimpl
 from flambeau.engine.values import dtypes
 
 from ..numpy import NumpyBackend, without_new_axes
@@ -23,14 +23,13 @@ from .namespace import namespace, ordered_as
 __all__ = ["MetaBackend"]
 
 
-class MetaBackend(Backend):
+class MetaBackend(MutableBackend):
     """Arrays are `MetaArray`; `xp` follows the array API standard."""
 
     name = "meta"
     device_type = "meta"
     xp = namespace
     array_type = MetaArray
-    mutable = True
     complete = True
     has_data = False
     dtypes = NumpyBackend.dtypes

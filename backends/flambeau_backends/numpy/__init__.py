@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.backend import Backend, contiguous_strides, hookimpl
+from flambeau.backend import MutableBackend, RecordableBackend, contiguous_strides, hookimpl
 from flambeau.engine.values import dtypes
 
 from . import (  # noqa: F401
@@ -46,13 +46,23 @@ from . import (  # noqa: F401
     sums,
     threads,
 )
-from .chosen import chosen
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
 from .halves import cast, half_kernels
-from .memory import all_of, as_dtype, as_strided, is_all_of_unshared, is_alone, is_shared, keep_freed_memory, lender, window
+from .memory import (
+    all_of,
+    as_dtype,
+    as_strided,
+    is_all_of_unshared,
+    is_shared,
+    is_unaliased,
+    keep_freed_memory,
+    memory_owner,
+    window,
+)
 from .namespace import namespace
 from .pieces import PIECE, over_pieces
 from .quiet import quiet, quiet_in_place
+from .specialization import specialize
 
 __all__ = ["NumpyBackend", "without_new_axes"]
 
@@ -70,7 +80,7 @@ def without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[in
     return tuple(reversed(result))
 
 
-class NumpyBackend(Backend):
+class NumpyBackend(RecordableBackend, MutableBackend):
     """Arrays are `numpy.ndarray`; `xp` is NumPy's namespace, which follows the array API standard."""
 
     name = "numpy"
@@ -78,20 +88,18 @@ class NumpyBackend(Backend):
     xp = namespace
     array_type = np.ndarray
     scalar_types = (np.generic,)
-    mutable = True
     complete = True
-    recordable = True
     inplace_kernels = kernels.INPLACE
-    refuses_indices = frozenset({"gather_along"})
-    chosen = staticmethod(chosen)
-    program = staticmethod(quiet)
+    checks_indices = frozenset({"gather_along"})
+    specialize_kernel = staticmethod(specialize)
+    wrap_program = staticmethod(quiet)
 
     arithmetic_errors = (FloatingPointError, RuntimeWarning)
 
     def __init__(self) -> None:
         keep_freed_memory()
 
-    def undisturbed(self) -> AbstractContextManager[Any]:
+    def ignoring_arithmetic_errors(self) -> AbstractContextManager[Any]:
         return np.errstate(all="ignore")
 
     @property
@@ -121,7 +129,7 @@ class NumpyBackend(Backend):
         try:
             return np.array(data, dtype=raw_dtype, copy=copy)
         except self.arithmetic_errors:
-            return self.computed(np.array, data, dtype=raw_dtype, copy=copy)
+            return self.compute(np.array, data, dtype=raw_dtype, copy=copy)
 
     def frombuffer(self, buffer: Any, raw_dtype: Any, count: int, offset: int) -> Any:
         return np.frombuffer(buffer, raw_dtype, count, offset)
@@ -218,8 +226,8 @@ class NumpyBackend(Backend):
         return all_of(array).view(np.uint8)
 
     window = staticmethod(window)
-    lender = staticmethod(lender)
-    is_alone = staticmethod(is_alone)
+    memory_owner = staticmethod(memory_owner)
+    is_unaliased = staticmethod(is_unaliased)
 
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
         if tuple(stride) == contiguous_strides(size):

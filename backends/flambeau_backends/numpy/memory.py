@@ -20,7 +20,15 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 __all__ = [
-    "all_of", "as_dtype", "as_strided", "is_all_of_unshared", "is_alone", "is_shared", "keep_freed_memory", "lender", "window",
+    "all_of",
+    "as_dtype",
+    "as_strided",
+    "is_all_of_unshared",
+    "is_shared",
+    "is_unaliased",
+    "keep_freed_memory",
+    "memory_owner",
+    "window",
 ]  # fmt: skip
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
@@ -60,7 +68,7 @@ class _Window:
         address, read_only = array.__array_interface__["data"]
         if read_only:
             expanded = any(n > 1 and not stride for n, stride in zip(array.shape, array.strides, strict=True))
-            read_only = expanded or isinstance(lender(array), mmap)  # writing to a read-only map would crash the process
+            read_only = expanded or isinstance(memory_owner(array), mmap)  # writing to a read-only map would crash the process
         self.base = array
         kind = {"typestr": "|u1"} if array.dtype.itemsize == 1 else {}
         self.__array_interface__ = {**array.__array_interface__, **kind, "data": (address, read_only)}
@@ -107,7 +115,7 @@ def as_dtype(flat: Any, dtype: Any) -> Any:
     return (flat.view(np.uint8)[: flat.nbytes - over] if over else flat).view(dtype)
 
 
-def lender(array: Any) -> Any:
+def memory_owner(array: Any) -> Any:
     """The object that owns the memory of an array, such as a mapped file; None if NumPy owns it."""
     below = _base(array).base
     return below.obj if isinstance(below, memoryview) else below
@@ -115,13 +123,13 @@ def lender(array: Any) -> Any:
 
 def is_shared(array: Any) -> bool:
     """Whether the object that lends the memory says that other processes may map it too."""
-    owner = lender(array)
+    owner = memory_owner(array)
     while isinstance(owner, _Window):
-        owner = lender(owner.base)
+        owner = memory_owner(owner.base)
     return getattr(owner, "is_shared", False)
 
 
-def is_alone(array: Any) -> bool:
+def is_unaliased(array: Any) -> bool:
     """Whether no other array shares the memory, and only the caller refers to this one."""
     if _count_references(array) > _ONE_NAME:
         return False

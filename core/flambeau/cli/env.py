@@ -46,7 +46,7 @@ def _facts() -> Iterator[tuple[str, str]]:
     for name in sorted(os.environ):
         if name.startswith("FLAMBEAU_") or name in VARIABLES:
             yield name, os.environ[name]
-    for line in backends.answers("flambeau_report_header"):
+    for line in backends.plugins().hook.flambeau_report_header():
         yield "plugin", line
 
 

@@ -104,7 +104,7 @@ def _run(backend: Backend, only: Sequence[str], quick: bool, declared: Exception
         family = Family(name)
         for check in checks_of(name, backend.device_type, quick):
             family.add(declared.applied(attempt(check, backend.device_type)))
-        backend.forget()  # each family has shapes of its own
+        backend.clear_caches()  # each family has shapes of its own
         yield family
 
 

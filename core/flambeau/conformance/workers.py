@@ -184,5 +184,5 @@ def serve(backend: str, quick: bool) -> None:
                 print(json.dumps(["begin", check.name]), file=out)
                 result = attempt(check, device)
                 print(json.dumps(["result", [result.name, result.outcome, result.reason, result.trace]]), file=out)
-        checked.forget()  # each family has shapes of its own
+        checked.clear_caches()  # each family has shapes of its own
         print(json.dumps(["done", sorted(COMPUTED_ON_HOST.get(backend, ()))]), file=out)

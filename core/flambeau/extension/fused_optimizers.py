@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import Any
 
 from ..backend import Backend
+from ..engine.devices.interceptor import read_number, real_backend, wrapped_kernel
 from ..engine.tape.fast_path import FAST
 from ..engine.tape.grad_mode import is_grad_enabled
 from ..engine.tensors.tensor import Tensor
@@ -76,8 +77,7 @@ def step_count(step: Tensor) -> float:
     >>> step_count(torch.tensor(3.0))
     3.0
     """
-    number = step._key.backend.number
-    count: float = step.item() if number is None else number(step._array)
+    count: float = read_number(step._key.backend, step._array)
     return count
 
 
@@ -95,13 +95,13 @@ def evaluate(params: Sequence[Tensor]) -> None:
 
 def _kernel_of_formula(name: str, backend: Backend) -> Callable[..., Any]:
     prepare, _ = FORMULAS[name]
-    compiled = backend.recorded(name, _compiled_formula(name, backend.itself))
+    compiled = wrapped_kernel(name, _compiled_formula(name, real_backend(backend)), backend)
     return lambda *arrays, **options: compiled(*arrays, **prepare(**options))
 
 
 @cache
 def _compiled_formula(name: str, backend: Backend) -> Callable[..., Any]:
-    return backend.compiled(name, partial(FORMULAS[name][1], backend.forward_xp))
+    return backend.compile_forward(name, partial(FORMULAS[name][1], backend.forward_xp))
 
 
 def _adam_options(

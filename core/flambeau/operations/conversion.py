@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend import contiguous_strides
+from ..backend import AcceleratorBackend, contiguous_strides
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import require_flags, require_tensors
 from ..engine.calls.facts import Kind, declare, register
@@ -80,14 +80,15 @@ def _in_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tensor:
 def _transferred(array: Any, source: DispatchKey, key: DispatchKey, non_blocking: bool) -> Any:
     """The array on another device, by way of the host where the libraries differ."""
     index = key.device.index or 0
+    without_waiting = non_blocking and source.dtype is key.dtype
     if source.backend is key.backend:
         moved = key.backend.to_device(array, index)
-    elif not non_blocking or source.dtype is not key.dtype or key.backend.itself is not key.backend:  # it is being recorded
-        moved = source.backend.copied_to(key.backend, array, index)
-    elif key.device.type == "cpu":
-        moved = key.backend.wrap(source.backend.to_host_later(array))
+    elif without_waiting and key.device.type == "cpu" and isinstance(source.backend, AcceleratorBackend):
+        moved = key.backend.wrap(source.backend.to_host_async(array))
+    elif without_waiting and isinstance(key.backend, AcceleratorBackend):
+        moved = key.backend.from_host_async(source.backend.to_host(array), index)
     else:
-        moved = key.backend.from_host_later(source.backend.to_host(array), index)
+        moved = source.backend.copied_to(key.backend, array, index)
     return moved if source.dtype is key.dtype else key.backend.astype(moved, key.raw_dtype)
 
 
@@ -281,7 +282,7 @@ attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
 @declare("copy_", kind=Kind.CONVERSION)
 def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the elements with those of `other`, broadcast and converted; the history becomes that of `other`."""
-    kernel = self._key.backend.inplace_kernels.get("copy")
+    kernel = self._key.backend.all_inplace_kernels.get("copy")
     alike = type(other) in FAST and type(self) in FAST and other._key is self._key and other._array.shape == self._array.shape
     if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
         self._bump_version()

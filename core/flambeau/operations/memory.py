@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from ..backend import contiguous_strides
+from ..backend import Backend, MutableBackend, contiguous_strides, is_mutable
 from ..engine.calls.arguments import as_int
 from ..engine.calls.dispatch import require_tensors
 from ..engine.calls.facts import Kind, declare
@@ -178,12 +178,16 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 def _is_shared(self: Tensor) -> bool:
     """Whether other processes can see the memory."""
-    return self.is_cuda or self._key.backend.is_shared(self._array)
+    backend = self._key.backend
+    return self.is_cuda or (is_mutable(backend) and backend.is_shared(self._array))
 
 
 def _record_stream(self: Tensor, s: Any) -> None:
     """Keep the memory from reuse until the work queued on the stream `s` is done."""
-    self._key.backend.record_stream(self._array, s)
+    if self.is_cuda:
+        from ..engine.devices import cuda as runtime
+
+        runtime.init().record_stream(self._array, s)
 
 
 attach(is_set_to=as_method(_is_set_to), is_same_size=as_method(_is_same_size))
@@ -253,13 +257,13 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
         RuntimeError: the memory of the tensor is lent by another object.
     """
     key = tensor._key
-    backend, index = key.backend, key.device.index or 0
-    if backend.lender(tensor._array) is not None:
+    backend, index = _mutable(key.backend), key.device.index or 0
+    if backend.memory_owner(tensor._array) is not None:
         raise RuntimeError("Trying to resize storage that is not resizable")
     before = backend.memory(tensor._array)
     count = min(nbytes, before.shape[0])
     with backend.guard(index):
-        memory = backend.on(index).empty((nbytes,), dtype=before.dtype)
+        memory = backend.namespace_on(index).empty((nbytes,), dtype=before.dtype)
         if count:
             backend.write(memory[:count], before[:count])
     return wrap(memory, key.materialized.to(dtypes.uint8))
@@ -270,7 +274,7 @@ def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None
 
     Each keeps its place; only `tensor` gets another, `place`, if that is given.
     """
-    if tensor._key.backend.is_alone(tensor._array):
+    if _mutable(tensor._key.backend).is_unaliased(tensor._array):
         _set_place(tensor, memory._array, place or _place_of(tensor))
         return
     move(storage_of(tensor), memory)
@@ -281,12 +285,17 @@ def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None
 def move(storage: UntypedStorage, memory: Tensor) -> None:
     """Move a storage, and all tensors in it, to another memory: a tensor of bytes."""
     old_memory = storage._bytes
-    if not old_memory._key.backend.is_alone(old_memory._array):
+    if not _mutable(old_memory._key.backend).is_unaliased(old_memory._array):
         for tensor in _tensors_in(old_memory):
             _set_place(tensor, memory._array, _place_of(tensor))
     forget(storage)
     storage._bytes = memory
     remembered(storage)
+
+
+def _mutable(backend: Backend) -> MutableBackend:
+    assert is_mutable(backend), f"memory of the {backend.name} backend is replaced, whose arrays are immutable"
+    return backend
 
 
 def _tensors_in(memory: Tensor) -> list[Tensor]:
@@ -360,7 +369,6 @@ class Dangling(NamedTuple):
 class DanglingBackend:
     """A backend that knows the layout of dangling arrays, and refuses everything that needs their elements."""
 
-    inplace_kernels: dict[str, Any] = {}
     all_inplace_kernels: dict[str, Any] = {}
 
     def __init__(self, inner: Any) -> None:
@@ -391,13 +399,13 @@ class DanglingBackend:
     def root(self, array: Dangling) -> tuple[Any, int]:
         return _elements(self.inner, array.memory, array.dtype), array.offset
 
-    def lender(self, array: Dangling) -> Any:
-        return self.inner.lender(array.memory)
+    def memory_owner(self, array: Dangling) -> Any:
+        return self.inner.memory_owner(array.memory)
 
     def data_ptr(self, array: Dangling) -> int:
         return 0
 
-    def is_alone(self, array: Dangling) -> bool:
+    def is_unaliased(self, array: Dangling) -> bool:
         return False
 
     def is_shared(self, array: Dangling) -> bool:

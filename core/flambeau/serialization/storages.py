@@ -78,6 +78,6 @@ def storage_filled(nbytes: int, fill: Callable[[memoryview], object]) -> Untyped
         memory = bytearray(nbytes)
         fill(memoryview(memory))
         return storage_over(memory)
-    array = key.backend.on(key.device.index).empty(nbytes, dtype=key.raw_dtype)
+    array = key.backend.namespace_on(key.device.index).empty(nbytes, dtype=key.raw_dtype)
     fill(memoryview(key.backend.to_host(array)))
     return UntypedStorage._over(wrap(array, key))

@@ -27,7 +27,6 @@ __all__ = ["LazyKey", "conj", "lazy_keys", "show"]
 class LazyBackend:
     """A backend whose arrays hold the conjugate (or negative) of the elements; reading and writing converts them."""
 
-    inplace_kernels: Mapping[str, Any] = {}
     all_inplace_kernels: Mapping[str, Any] = {}
 
     def __init__(self, inner: Any, resolved: Callable[[Any], Any]) -> None:

@@ -111,7 +111,7 @@ def find_engine(name: str) -> Engine:
         if name == "nccl" and not engine.available():
             raise RuntimeError("Distributed package doesn't have NCCL built in: it takes CuPy with NCCL, and a CUDA device")
         return engine
-    found: Any = next((engine for engine in torch.backend.answers("flambeau_distributed_engine", name=name) if engine), None)
+    found: Any = torch.backend.plugins().hook.flambeau_distributed_engine(name=name)
     if found is None:
         raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
     return found  # type: ignore[no-any-return]

@@ -198,7 +198,7 @@ def compute(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ou
     kernel_args = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
     kernel_kwargs = dict(zip(op.kernel_params, kernel_args, strict=True)) if op.variadic else {}
     try:
-        computed = key.backend.computed(kernel, *arrays, *(() if op.variadic else kernel_args), **kernel_kwargs)
+        computed = key.backend.compute(kernel, *arrays, *(() if op.variadic else kernel_args), **kernel_kwargs)
     except Exception as error:
         numbers = tuple(arguments.as_python(param) if isinstance(param, Tensor) and not param.ndim else param for param in params)
         if any(number is not param for number, param in zip(numbers, params, strict=True)):

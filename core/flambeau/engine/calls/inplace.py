@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...backend import is_mutable
 from ..devices.devices import DispatchKey
 from ..devices.state import state
 from ..tape.fast_path import FAST
@@ -230,7 +231,7 @@ def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
 
 def _write(self: Tensor, array: Any, storage: Storage) -> None:
     backend = self._key.backend
-    if backend.mutable:
+    if is_mutable(backend):
         try:
             backend.write(self._array, array)
         except ValueError as error:  # the array is read-only: an expanded view

@@ -8,7 +8,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from ...backend import Backend
+from ...backend import Backend, MutableBackend, is_mutable, upper_layers
 from ..devices.devices import DispatchKey
 from ..devices.host import kernel_on_host, or_on_host
 from ..tape.tensor_class import RECORDED
@@ -89,7 +89,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         and (record.promote not in ("real", "complex"))
     ):
         kernel = _casting_back(kernel, key.to(result), compute)
-    if record.column_major:
+    if record.column_major and is_mutable(backend):
         kernel = _column_major(
             kernel, backend, [result_name in record.column_major for result_name in record.results or ("out",)]
         )
@@ -114,10 +114,10 @@ def is_on_host(record: Operation, backend: Backend) -> bool:
 @cache
 def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
     """The kernel made of the forward: one for all dtypes, so that it is not compiled again for arguments that are cast."""
-    return backend.compiled(record.name, partial(record.forward, backend.forward_xp))
+    return backend.compile_forward(record.name, partial(record.forward, backend.forward_xp))
 
 
-def _column_major(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:
+def _column_major(kernel: Callable[..., Any], backend: MutableBackend, chosen: list[bool]) -> Callable[..., Any]:
     """The kernel, with those of its results that are `chosen` in column-major order."""
     by_columns = backend.by_columns
     if len(chosen) == 1:
@@ -167,7 +167,7 @@ def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dt
 def _unknown_kernels(names: Iterable[str]) -> list[str]:
     """Those of the names of kernels that flambeau does not know.  Optimizers' kernels end in `_step`."""
     if not all(_is_known(name) for name in names):
-        for part in ("fft", "linalg", "special"):  # which define operations when they are first used
+        for part in ("fft", "linalg", "special", "layouts.sparse"):  # which define operations when they are first used
             import_module(f"flambeau.{part}")
     return [name for name in names if not _is_known(name)]
 
@@ -176,5 +176,5 @@ def _is_known(name: str) -> bool:
     return name in OPS or name in FORMULAS or name in FUSED or name.endswith("_step")
 
 
-Backend.unknown_kernels = staticmethod(_unknown_kernels)
+upper_layers.unknown_kernels = _unknown_kernels
 DispatchKey.resolve, DispatchKey.raw_kernel = staticmethod(resolve), staticmethod(raw_kernel)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...backend import Array, Backend, for_device_type
+from ...backend import Array, Backend, for_device_type, upper_layers
 from ..values import dtypes
 from ..values.dtypes import dtype
 from .devices import DispatchKey, device, dispatch_key
@@ -76,7 +76,7 @@ def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
         return host.copied_to(backend, value, index) if isinstance(value, host.array_type) else value
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        results = host.computed(host_key[name][0], *map(to_host, args), **kwargs)
+        results = host.compute(host_key[name][0], *map(to_host, args), **kwargs)
         return tuple(map(from_host, results)) if isinstance(results, (tuple, list)) else from_host(results)
 
     return kernel
@@ -154,5 +154,5 @@ def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:
     return backend.from_host(key.backend.reinterpret(on_host, wanted))
 
 
-Backend.default_generator, Backend.default_reinterpret = HostGenerator, staticmethod(reinterpret)
-Backend.default_namespace = StandardNamespace
+upper_layers.host_generator, upper_layers.host_reinterpret = HostGenerator, reinterpret
+upper_layers.standard_namespace = StandardNamespace

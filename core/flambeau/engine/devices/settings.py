@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ... import backend as backends
 
@@ -28,7 +28,8 @@ _settings: _Settings = {"deterministic": 0, "warn_always": False, "matmul_precis
 
 def get_num_threads() -> int:
     """The number of threads that the CPU backend's kernels use."""
-    return backends.for_device_type("cpu").get_num_threads()
+    cpu: Any = backends.for_device_type("cpu")
+    return int(cpu.get_num_threads())
 
 
 def set_num_threads(num: int, /) -> None:
@@ -37,7 +38,8 @@ def set_num_threads(num: int, /) -> None:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    backends.for_device_type("cpu").set_num_threads(num)
+    cpu: Any = backends.for_device_type("cpu")
+    cpu.set_num_threads(num)
 
 
 def get_num_interop_threads() -> int:

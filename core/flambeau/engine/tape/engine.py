@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from ...backend import is_mutable
 from ..devices.devices import DispatchKey
 from ..devices.sparse_arrays import SparseArray
 from ..devices.state import state
@@ -168,7 +169,7 @@ class Task:
         try:
             self.add(edge, gradient)
         except key_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
-            with key_of_edge(edge).backend.undisturbed():
+            with key_of_edge(edge).backend.ignoring_arithmetic_errors():
                 self.add(edge, gradient)
 
     def add(self, edge: Any, gradient: Any) -> None:
@@ -301,7 +302,9 @@ class Task:
                         continue
                     gradient = key.backend.wrap(gradient)
                 gradient = gradient if key.backend.is_own(gradient) else key.backend.copy(gradient)
-                leaf._grad = tensor_class.wrap(key.backend.in_order_of(gradient, leaf._array), key)
+                if is_mutable(key.backend):
+                    gradient = key.backend.in_order_of(gradient, leaf._array)
+                leaf._grad = tensor_class.wrap(gradient, key)
             elif self.alone and leaf._has_hooks:
                 self.with_modes(self.finish_leaf, leaf, gradient)
             else:
@@ -373,7 +376,7 @@ class Task:
 
     def apply_on_arrays(self, node: Node, gradient: Any, edges: Any = None) -> Sequence[Any]:
         """The gradients that the rules of a node compute on arrays."""
-        return node.dispatch_key.backend.computed(node.apply, node.dispatch_key.F, gradient, unpack_array, edges)  # type: ignore[no-any-return]  # of any function
+        return node.dispatch_key.backend.compute(node.apply, node.dispatch_key.F, gradient, unpack_array, edges)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
         """Put zeros in place of missing gradients of outputs."""
@@ -521,10 +524,11 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
             else:
                 _add_sparse(leaf, grad, gradient)
         elif grad is None:
-            tensor = _copied(gradient, key)
-            leaf._grad = tensor_class.wrap(key.backend.in_order_of(tensor._array, leaf._array), key)
+            leaf._grad = _copied(gradient, key)
+            if is_mutable(key.backend):
+                leaf._grad = tensor_class.wrap(key.backend.in_order_of(leaf._grad._array, leaf._array), key)
         elif grad._requires_grad:
-            leaf._grad = as_tensor(key.backend.computed(operator.add, grad._array, gradient), key)
+            leaf._grad = as_tensor(key.backend.compute(operator.add, grad._array, gradient), key)
         else:
             _add_in_place(grad, gradient)
     if leaf._has_hooks:
@@ -533,7 +537,7 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
 
 def _add_in_place(grad: Tensor, gradient: Any) -> None:
     """Add to the `grad` of a tensor in-place, as other tensors may share its memory."""
-    if grad._key.backend.mutable:
+    if is_mutable(grad._key.backend):
         grad._key.backend.add_to(grad._array, gradient)
     else:
         (grad._storage or grad._own_storage()).replace(grad, grad._array + gradient)

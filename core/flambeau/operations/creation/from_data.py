@@ -7,7 +7,7 @@ from array import array as c_array
 from functools import reduce
 from typing import Any
 
-from ...backend import Backend
+from ...backend import Backend, is_mutable
 from ...engine.calls.facts import Kind, declare
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.devices import DispatchKey, canonical, dispatch_key
@@ -280,7 +280,7 @@ def _shared(backend: Backend, array: Any) -> Any:
             "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
             "program."
         )
-    return backend.window(array)
+    return backend.window(array) if is_mutable(backend) else array
 
 
 def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
@@ -480,8 +480,8 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
             "protect its data or make it writable before converting it to a tensor. This type of warning will be "
             "suppressed for the rest of this program."
         )
-    backend = backends.for_device_type("cpu")
-    array = backend.frombuffer(buffer, key.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
+    backend: Any = backends.for_device_type("cpu")
+    array = backend.frombuffer(buffer, key.raw_dtype, count, offset)
     return finish(wrap(backend.window(array) if view.readonly else array, key), requires_grad)
 
 

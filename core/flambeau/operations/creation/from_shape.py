@@ -131,7 +131,7 @@ def _offered_to_modes(
 
 
 def _xp_filled(function: str) -> Callable[[DispatchKey, tuple[int, ...]], Any]:
-    return lambda key, shape: getattr(key.backend.on(key.device.index), function)(shape, dtype=key.raw_dtype)
+    return lambda key, shape: getattr(key.backend.namespace_on(key.device.index), function)(shape, dtype=key.raw_dtype)
 
 
 zeros = _filled("zeros", "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
@@ -226,7 +226,7 @@ def full(
     shape = checked_shape("full", (size,))
     number, index = converted(value, key.dtype, alone=not shape), key.device.index
     if shape:
-        array = key.backend.on(index).full(shape, number, dtype=key.raw_dtype)
+        array = key.backend.namespace_on(index).full(shape, number, dtype=key.raw_dtype)
     else:
         array = key.backend.asarray(number, key.raw_dtype, index=index or 0)
     return finish(wrap(array, key), requires_grad, out, pin_memory)
@@ -312,7 +312,7 @@ def eye(
     key = key_for(dtype, device, dtype_of_out(out))
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
-    result = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
+    result = wrap(key.backend.namespace_on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
     return finish(result, requires_grad, out, pin_memory)
 
 
@@ -434,7 +434,7 @@ def _overwrite(self: Tensor, value: Tensor) -> Tensor:
 
 def _filled(self: Tensor, value: Any) -> bool:
     """Write a number to every element by the backend's kernel; whether that was possible."""
-    kernel = self._key.backend.inplace_kernels.get("copy")
+    kernel = self._key.backend.all_inplace_kernels.get("copy")
     try:
         done = kernel is not None and kernel(self._array, constant(value, self._key)._array)
     except OverflowError:
@@ -468,7 +468,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 @declare("zero_", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def _zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
-    kernel = self._key.backend.inplace_kernels.get("zero")
+    kernel = self._key.backend.all_inplace_kernels.get("zero")
     if kernel is None or type(self) not in FAST or not is_plain(self):
         return write_over(self, self.new_zeros(()), "ZeroBackward0")
     kernel(self._array)

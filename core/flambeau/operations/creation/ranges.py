@@ -129,12 +129,12 @@ def _progression(
     backend, index = key.backend, key.device.index or 0
     with backend.guard(index):
         if key.dtype.category <= dtypes.INTEGER:
-            array = backend.on(index).arange(length, dtype=backend.dtypes[dtypes.int64])
+            array = backend.namespace_on(index).arange(length, dtype=backend.dtypes[dtypes.int64])
             if start or step != 1:
                 array = array * int(step) + int(start)
         else:
             wide = backend.dtypes.get(dtypes.float64, key.raw_dtype)
-            array = backend.on(index).arange(length, dtype=wide) * step + start
+            array = backend.namespace_on(index).arange(length, dtype=wide) * step + start
         dtype = array.dtype
         result = wrap(array if dtype is key.raw_dtype or dtype == key.raw_dtype else backend.astype(array, key.raw_dtype), key)
     return _finish_1d(result, requires_grad, out, pin_memory)
@@ -195,7 +195,7 @@ def linspace(
         return _finish_1d(PUBLIC["complex"](*parts), requires_grad, out, pin_memory)
     index = key.device.index or 0
     if key.dtype is dtypes.float32 and 0 < steps <= _FEW:
-        array = key.backend.on(index).asarray(_few_evenly_spaced(start, end, steps), dtype=key.raw_dtype)
+        array = key.backend.namespace_on(index).asarray(_few_evenly_spaced(start, end, steps), dtype=key.raw_dtype)
     else:
         with key.backend.guard(index):
             array = _evenly_spaced(start, end, steps, key)
@@ -233,7 +233,7 @@ def _few_evenly_spaced(start: Any, end: Any, steps: int) -> list[float]:
 def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
     """The array of these numbers; without steps, an empty one."""
     backend, dtype = key.backend, key.dtype
-    xp = backend.on(key.device.index or 0)
+    xp = backend.namespace_on(key.device.index or 0)
     if steps < 2:
         return xp.full((steps,), start if steps else 0, dtype=key.raw_dtype)
     gaps = steps - 1
@@ -321,7 +321,7 @@ def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
     gaps = max(steps - 1, 1)
     step = rounded(rounded(end - start) * rounded(1 / gaps)) if dtype.is_complex else rounded(end - start) / gaps
     with place.backend.guard(place.device.index or 0):
-        xp = place.backend.on(place.device.index or 0)
+        xp = place.backend.namespace_on(place.device.index or 0)
         from_start, from_end = _positions(xp, steps, place.raw_dtype)
         return wrap(xp.concat([_added(start, step, from_start), _added(end, -step, from_end)]), place)
 

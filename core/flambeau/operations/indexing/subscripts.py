@@ -595,7 +595,7 @@ def check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
                 f"than self {list(input.shape)} apart from dimension {dim}"
             )
-    bad = None if name in input._key.backend.refuses_indices else out_of_range(input, dim, index)
+    bad = None if name in input._key.backend.checks_indices else out_of_range(input, dim, index)
     if bad is not None:
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
 

@@ -207,7 +207,7 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
         del flat  # a reference that would make a tensor that is alone in its memory look shared
         reach(self, place)
     else:
-        xp = backend.on(self.device.index)
+        xp = backend.namespace_on(self.device.index)
         flat = xp.concat([flat, xp.empty((shortage,), dtype=self._key.raw_dtype)])
         self._array = backend.as_strided(flat, *place)
     self._bump_version()

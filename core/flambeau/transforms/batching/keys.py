@@ -50,7 +50,7 @@ class BatchedBackend(Backend):
     def all_kernels(self) -> Mapping[str, Callable[..., Any]]:
         return {name: rule(self) for name, rule in RULES.items()}
 
-    def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` compiled by the inner backend, as a function of raw arrays."""
         if name in ("all", "any"):  # their result has a `verdict`, which a raw array could not carry
             return function
@@ -60,7 +60,7 @@ class BatchedBackend(Backend):
             results = function(*_unpacked(args), **kwargs)
             return [lifted(result).raw for result in results] if isinstance(results, (tuple, list)) else lifted(results).raw
 
-        inner = self.inner.compiled(name, on_raw)
+        inner = self.inner.compile_forward(name, on_raw)
         if inner is on_raw:
             return function
 
@@ -70,8 +70,8 @@ class BatchedBackend(Backend):
 
         return kernel
 
-    def undisturbed(self) -> AbstractContextManager[Any]:
-        return self.inner.undisturbed()
+    def ignoring_arithmetic_errors(self) -> AbstractContextManager[Any]:
+        return self.inner.ignoring_arithmetic_errors()
 
     @property
     def dtypes(self) -> Mapping[Any, Any]:

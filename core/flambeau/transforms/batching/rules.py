@@ -30,7 +30,7 @@ def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
         xp, k = backend.xp, backend.depth
-        forward = backend.compiled(name, partial(OPS[name].forward, xp))
+        forward = backend.compile_forward(name, partial(OPS[name].forward, xp))
         inner = backend.inner.all_kernels.get(name)
 
         def kernel(first: Any, *others: Any, **options: Any) -> Any:
@@ -76,7 +76,7 @@ def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
-        forward = backend.compiled(name, partial(OPS[name].forward, backend.xp))
+        forward = backend.compile_forward(name, partial(OPS[name].forward, backend.xp))
 
         def own(param: Any) -> Any:
             if isinstance(param, Backend):

@@ -1,25 +1,27 @@
-"""Graphs: a step is recorded at its kernels while it runs, and replayed as generated code.
+"""Recording what a step does at its kernels while it runs, and replaying it as generated code.
 
-Entry points: `capture` (record one call of a function) and `Program` (replay it); `flambeau.extension.capture` is their public
-name.  Must stay true: a replay gives the bits of the recorded call, writes to the same tensors, and runs only while its guards
-hold; what cannot be replayed so raises `NotCapturable` or `LookedAtValue`, and the function runs as it is.  The passes and the
-generated source may change freely.
+Entry points: `capture` calls a function and returns a `Captured`, which can be replayed; `verified` compares the first replay
+with the call itself; a `Program` is recorded calls as a function of arrays; `refuse` gives the reason why a step cannot be
+recorded.  `flambeau.extension.capture` exports these for `torch.compile`.
 
-- `recorder`: arrays and numbers that remember which call made them, and the list of calls.
-- `recording`: a stretch of time in which all kernels of a backend go through a recorder.
-- `effects`: what a step did to the tensors that were there before it.
-- `sources`: where a replay finds what a step was given.
-- `results`: what a step gave back: new tensors, views, tensors that were there.
-- `guards`: what a replay relies on of tensors.
+Must stay true: only a `RecordingInterceptor` replaces kernels, and all live tensors are lifted before; recorded arrays are
+opaque, and reading a value spoils the recording; writes and draws of random numbers keep their order, and are never folded or
+dropped; a replay gives the same bits as the call, unless the library compiles whole programs.  The passes over the calls and
+the generated source may change freely.
+
+From a call to its program:
+
+- `recorder`: the list of calls, and arrays and numbers with references to the calls that made them.
+- `recording_backend`: the interceptor, and what dispatch keys have in place of a backend.
+- `recording`: the context in which kernels are recorded.
+- `sources`, `results`, `effects`: the inputs of a step, its results, and its changes to existing tensors.
+- `guards`: what a replay requires of tensors.
+- `differentiation`: the derivative of a recorded function, recorded after it.
 - `passes`: which of the calls are needed, and in which order.
-- `elementwise`: what an element-wise call computes, as steps.
-- `fusion`: chains of element-wise calls, as one loop each.
-- `whole`: all calls in one, for array libraries that compile whole programs.
-- `source`: calls as a Python function.
-- `device_graphs`: a program as a graph of the device, launched at once.
-- `program`: what these make of the calls.
-- `differentiation`: the derivative of a recorded function, recorded behind it.
-- `capture`: all of it, for one call of a function.
+- `elementwise`, `fusion`: chains of element-wise calls, as one loop each.
+- `compiled_program`: all calls as one, for array libraries that compile whole programs.
+- `source`, `program`: calls as a Python function.
+- `device_graphs`: a program as a graph of the device, launched in one call.
 - `verification`: the first replay, compared with the call itself.
 """
 

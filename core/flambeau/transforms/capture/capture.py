@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...backend import Backend, for_device_type
+from ...backend import Backend, RecordableBackend, for_device_type
 from ...engine.calls.inplace import regenerate
 from ...engine.devices.devices import get_default_device
 from ...engine.tape.engine import edge_of, run
@@ -243,7 +243,7 @@ def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backen
     default, host = for_device_type(get_default_device().type), for_device_type("cpu")
     of_arguments, others = ([tensor._key.backend for tensor in tensors] for tensors in (arguments, nearby))
     found = [*of_arguments, default, *others]
-    return next((backend for backend in found if backend.recordable and backend is not host), found[0])
+    return next((backend for backend in found if isinstance(backend, RecordableBackend) and backend is not host), found[0])
 
 
 def _plain(result: Any) -> Any:

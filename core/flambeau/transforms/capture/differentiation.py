@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...engine.devices.interceptor import real_backend
 from ...engine.tape.engine import edge_of, node_of, run
 from ...engine.tape.node import RELEASED, Node, Output, next_seq
 from ...engine.tensors.tensor import Tensor, wrap
@@ -80,8 +81,8 @@ def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedB
 
 def ones_like(tensor: Tensor) -> Any:
     """An array of ones in the shape and dtype of a tensor, where the tensor is; it is not recorded."""
-    key = tensor._key
-    return key.backend.itself.on(key.device.index).ones(tensor._array.shape, dtype=key.raw_dtype)
+    key = tensor._key.materialized
+    return real_backend(key.backend).namespace_on(key.device.index).ones(tensor._array.shape, dtype=key.raw_dtype)
 
 
 class _Reached:

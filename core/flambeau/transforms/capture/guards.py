@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...backend import is_mutable
+from ...engine.devices.interceptor import real_backend
 from ...engine.tensors.storage import how_viewed, memory_root, source_of
 from ...engine.tensors.tensor import Tensor
 from .effects import Effects
@@ -113,10 +115,10 @@ class Aliasing:
 
 def _memory(tensor: Tensor) -> Any:
     """The object that the tensor's memory belongs to."""
-    if not tensor._key.backend.mutable:
+    backend, array = real_backend(tensor._key.materialized.backend), tensor._array
+    if not is_mutable(backend):
         return memory_root(tensor)
-    array = tensor._array
-    return tensor._key.backend.itself.allocation(array._value if type(array) is RecordedArray else array)
+    return backend.allocation(array._value if type(array) is RecordedArray else array)
 
 
 def _way(tensor: Tensor) -> list[Any]:

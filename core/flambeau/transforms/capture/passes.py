@@ -11,7 +11,7 @@ from typing import Any
 from ...engine.devices.hookspecs import ArrayKind
 from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 
-__all__ = ["checks_first", "decided", "merged", "needed_calls", "placed", "substituted", "without_copies"]
+__all__ = ["checks_first", "merged", "needed_calls", "placed", "specialized", "substituted", "without_copies"]
 
 
 def needed_calls(
@@ -215,17 +215,17 @@ def _size(shape: Sequence[int]) -> int:
     return size
 
 
-def decided(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """The calls, with what kernels come down to for arrays of these shapes in their places."""
-    return [_decided(recorder, call) for call in calls]
+def specialized(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """The calls, where kernels are replaced by faster functions for arrays of these shapes, if the backend has any."""
+    return [_specialized(recorder, call) for call in calls]
 
 
-def _decided(recorder: Recorder, call: Call) -> Call:
+def _specialized(recorder: Recorder, call: Call) -> Call:
     args = tuple([_kind_of(recorder, argument) for argument in call.args])
     function = call.function
     if any(type(argument) is Reference for argument in args):  # a number that the program computes
         return call
-    while (other := recorder.backend.chosen(function, args)) is not None:
+    while (other := recorder.backend.specialize_kernel(function, args)) is not None:
         function = other
     return call if function is call.function else replace(call, function=function)
 

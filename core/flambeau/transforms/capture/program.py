@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from .compiled_program import compiled_together
 from .device_graphs import DeviceGraph, obstacle
 from .fusion import fused
-from .passes import checks_first, decided, merged, needed_calls, placed, without_copies
+from .passes import checks_first, merged, needed_calls, placed, specialized, without_copies
 from .recorder import CHECK, EFFECT, Call, Recorder, Reference
 from .source import Source
-from .whole import as_one
 
 __all__ = ["Program"]
 
@@ -48,17 +48,17 @@ class Program:
         calls, outputs = merged(recorder, needed_calls(recorder, calls, outputs, stays), outputs)
         calls, self.outputs = without_copies(recorder, checks_first(recorder, calls), inputs, outputs)
         self._plain: list[Call] | None = calls
-        calls, self.body = as_one(recorder, calls, inputs, self.outputs)
+        calls, self.body = compiled_together(recorder, calls, inputs, self.outputs)
         joined = fused(recorder, calls, self.outputs, recorder.backend.fusion)
         self._has_parts = self.body is not None or len(joined) < len(calls)
         self._write(joined)
 
     def _write(self, calls: Sequence[Call]) -> None:
         backend = self.recorder.backend
-        calls, device = placed(self.recorder, decided(self.recorder, calls))
+        calls, device = placed(self.recorder, specialized(self.recorder, calls))
         self._placed = calls
         self._source = Source(self.recorder, calls, self.inputs, self.outputs, self.name)
-        self.calls, self.run = self._source.calls, backend.program(self._source.run)
+        self.calls, self.run = self._source.calls, backend.wrap_program(self._source.run)
         if device is not None:
             self.run = backend.bind(self.run, device)
         self.code = self._source.code if self.body is None else f"{self.body.code}\n\n{self._source.code}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any
 
-from ...backend import Backend
+from ...backend import AcceleratorBackend, RecordableBackend
 
 __all__ = [
     "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
@@ -76,7 +76,7 @@ def references_in(value: Any) -> Iterator[Reference]:
 class Recorder:
     """Records the calls on the arrays of one backend, and of the host's beside it, made by one thread."""
 
-    backend: Backend
+    backend: RecordableBackend
     strict: bool = False  # whether a look at a value is an error at once
     calls: list[Call] = field(default_factory=list)
     spoiled: str | None = None  # why what was recorded cannot be replayed, in the words of `spoil`
@@ -90,13 +90,13 @@ class Recorder:
     past_dictionaries: set[Reference] = field(default_factory=set)  # the references to them, once they have been let go
     thread: int = field(default_factory=get_ident)
     constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
-    host: Backend | None = None  # another backend whose arrays are recorded: optimizers count steps there
+    host: RecordableBackend | None = None  # another backend whose arrays are recorded: optimizers count steps there
     on_host: set[Reference] = field(default_factory=set)  # the values that are the host's arrays
-    missed: Backend | None = None  # one that the program uses, too, and that could have been recorded
+    missed: RecordableBackend | None = None  # one that the program uses, too, and that could have been recorded
 
     # --- values ---
 
-    def backend_of(self, value: Any) -> Backend | None:
+    def backend_of(self, value: Any) -> RecordableBackend | None:
         """The one of the recorded backends that an array, or a scalar of its library, belongs to."""
         for backend in (self.backend, self.host):
             if backend is not None and isinstance(value, (backend.array_type, *backend.scalar_types)):
@@ -137,7 +137,7 @@ class Recorder:
         self.kinds[reference.index] = array.shape, array.dtype
         if self.host is not None and isinstance(array, self.host.array_type):
             self.on_host.add(reference)
-        elif self.backend.guarded:
+        elif isinstance(self.backend, AcceleratorBackend) and self.backend.guarded:
             self.devices[reference] = self.backend.device_of(array)
         return RecordedArray(array, reference, self)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...backend import is_mutable
 from ...engine.tape.engine import node_of
 from ...engine.tape.grad_mode import no_grad
 from ...engine.tape.node import RELEASED
@@ -67,7 +68,7 @@ class _Snapshot:
     @staticmethod
     def _write_back(tensor: Tensor, array: Any) -> None:
         backend = tensor._key.backend
-        if not backend.equal(tensor._array, array):  # memory that was not changed may be read-only
+        if is_mutable(backend) and not backend.equal(tensor._array, array):  # memory that was not changed may be read-only
             backend.write(tensor._array, array)
 
     def arrays_now(self) -> list[Any]:

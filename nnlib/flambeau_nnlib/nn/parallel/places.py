@@ -34,9 +34,9 @@ def collectives(place: torch.device) -> Any:
         RuntimeError: its backend has none.
     """
     torch.backend.for_device_type(place.type)  # loads the backend, which registers its hooks
-    for candidate in torch.backend.answers("flambeau_collectives", device_type=place.type):
-        if candidate is not None:
-            return candidate
+    found = torch.backend.plugins().hook.flambeau_collectives(device_type=place.type)
+    if found is not None:
+        return found
     raise RuntimeError(f"there are no collectives for devices of type {place.type!r}")
 
 

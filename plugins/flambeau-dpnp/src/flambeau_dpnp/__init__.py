@@ -1,6 +1,6 @@
 """flambeau on dpnp, Intel's NumPy for SYCL devices: a device type `dpnp` whose arrays are mutable and whose views share memory.
 
-It is the worked example of a mutable library: `# --- memory` has what the default methods of `Backend` cannot know.
+It is the worked example of a mutable library: `# --- memory` has the abstract methods of `MutableBackend`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import dpnp
 import numpy
 
-from flambeau.backend import Backend, hookimpl
+from flambeau.backend import MutableBackend, hookimpl
 
 from . import namespace
 from .kernels import KERNELS
@@ -25,7 +25,7 @@ if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
     os.environ.setdefault("SYCL_PROGRAM_COMPILE_OPTIONS", "-cl-opt-disable")
 
 
-class DpnpBackend(Backend):
+class DpnpBackend(MutableBackend):
     """Arrays are `dpnp.ndarray` on dpctl's default device, which the variable `ONEAPI_DEVICE_SELECTOR` selects."""
 
     name = "dpnp"
@@ -33,7 +33,6 @@ class DpnpBackend(Backend):
     xp = namespace
     array_type = dpnp.ndarray
     kernels = KERNELS
-    mutable = True
 
     # --- arrays ---
 

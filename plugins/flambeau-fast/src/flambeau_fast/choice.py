@@ -106,7 +106,7 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
     code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function
     of_many = code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of  # type: ignore[attr-defined]
     choosing: Any = chosen if of_many else {1: chosen_of_one, 2: chosen_of_two}.get(code.co_argcount, chosen)
-    choosing.chosen = lambda *args: None if args[of].size >= least and args[of].dtype == FLOAT else plain
+    choosing.specialize = lambda *args: None if args[of].size >= least and args[of].dtype == FLOAT else plain
     return choosing  # type: ignore[no-any-return]  # a function
 
 

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy
 
-from flambeau.backend import Backend, Creating, hookimpl
+from flambeau.backend import Creating, RecordableBackend, hookimpl
 
 from .compiled import PROGRAMS, Compiled
 from .kernels import KERNELS, cast
-from .whole import WholeProgram, number_in_program
+from .program import CompiledProgram, number_in_program
 
 __all__ = ["JaxBackend"]
 
@@ -42,24 +42,24 @@ def by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 _CREATING = Creating(jnp, by_numpy)
 
 
-class JaxBackend(Backend):
+class JaxBackend(RecordableBackend):
     """Arrays are `jax.Array`; `xp` is `jax.numpy`, which follows the array API standard."""
 
     name = "jax"
     device_type = "jax"
     complete = True
-    recordable = True
+    compiles_programs = True
     xp = jnp
     array_type = type(jnp.zeros(()))
     kernels = KERNELS
 
-    def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return Compiled(name, function)
 
-    def whole_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
-        return WholeProgram(function, name)
+    def compile_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        return CompiledProgram(function, name)
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         PROGRAMS.forget()
         jax.clear_caches()
 
@@ -70,7 +70,7 @@ class JaxBackend(Backend):
             return data if raw_dtype in (None, data.dtype) else self.astype(data, raw_dtype)
         return on_device(numpy.array(data, dtype=raw_dtype))  # a copy, because JAX may keep using the memory
 
-    def on(self, index: int | None) -> Any:
+    def namespace_on(self, index: int | None) -> Any:
         return _CREATING
 
     def to_host(self, array: Any) -> Any:

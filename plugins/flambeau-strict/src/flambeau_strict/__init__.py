@@ -22,11 +22,10 @@ class StrictBackend(Backend):
     name = "strict"
     device_type = "strict"
     xp = array_api_strict
-    mutable = False  # the standard does not say which operations share memory
     array_type = type(array_api_strict.zeros(()))
     arithmetic_errors = (FloatingPointError, RuntimeWarning)  # NumPy computes
 
-    def undisturbed(self) -> AbstractContextManager[Any]:
+    def ignoring_arithmetic_errors(self) -> AbstractContextManager[Any]:
         return numpy.errstate(all="ignore")
 
     def to_host(self, array: Any) -> Any:

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy
 import torch
 
-from flambeau.backend import Backend, Creating, hookimpl, without_aliases
+from flambeau.backend import Creating, MutableBackend, hookimpl, without_aliases
 
 from .kernels import KERNELS
 
@@ -28,7 +28,7 @@ for _number in (0, 0.0, False):
 array_api_compat.array_namespace(torch.tensor(0))
 
 
-class TorchBackend(Backend):
+class TorchBackend(MutableBackend):
     """Arrays are `torch.Tensor` on the device that the variable `FLAMBEAU_TORCH_DEVICE` names, by default the CPU."""
 
     name = "torch"
@@ -36,7 +36,6 @@ class TorchBackend(Backend):
     xp = xp
     array_type = torch.Tensor
     kernels = KERNELS
-    mutable = True
 
     def __init__(self, place: str = "cpu") -> None:
         self._place = torch.device(place)
@@ -70,7 +69,7 @@ class TorchBackend(Backend):
                 data = torch.from_numpy(numpy.array(data))  # a copy, with positive strides and its own memory
         return data.to(self._place, raw_dtype, copy=bool(copy))
 
-    def on(self, index: int | None) -> Any:
+    def namespace_on(self, index: int | None) -> Any:
         return self.xp if self._place.type == "cpu" else Creating(xp, lambda function: partial(function, device=self._place))
 
     def to_host(self, array: Any) -> Any:

@@ -9,16 +9,15 @@ import array_api_compat.numpy as mymutable
 import numpy
 from numpy.lib.stride_tricks import as_strided
 
-from flambeau.backend import Backend, hookimpl
+from flambeau.backend import Backend, MutableBackend, hookimpl
 
-__all__ = ["MutableBackend"]
+__all__ = ["MyMutableBackend"]
 
 
-class MutableBackend(Backend):
+class MyMutableBackend(MutableBackend):
     name = device_type = "mymutable"
     xp = mymutable
     array_type = numpy.ndarray
-    mutable = True
 
     def copy(self, array: Any) -> Any:
         return numpy.array(array, order="C")
@@ -46,7 +45,7 @@ class MutableBackend(Backend):
         return array.view(self.dtypes[wanted])
 
 
-_backend = MutableBackend()
+_backend = MyMutableBackend()
 
 
 @hookimpl

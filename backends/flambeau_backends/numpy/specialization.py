@@ -1,4 +1,4 @@
-"""What kernels come down to for arrays of known shapes and dtypes, for the steps that `torch.compile` captures.
+"""Faster functions than kernels for arrays of known shapes and dtypes, for the steps that `torch.compile` captures.
 
 There, each call is made with arrays of the same shapes again and again.  So what a kernel would decide by them is decided once,
 and the program calls the function that is left.  A step runs as a whole in `quiet`, so that these functions need not.
@@ -17,7 +17,7 @@ from .pieces import select
 from .sums import column_sums
 from .threads import LARGE, SMALL_PRODUCT
 
-__all__ = ["chosen"]
+__all__ = ["specialize"]
 
 Kernel = Callable[..., Any]
 
@@ -30,15 +30,15 @@ _COMPARISONS = {
 }  # fmt: skip
 
 
-def chosen(kernel: Kernel, args: tuple[Any, ...]) -> Kernel | None:
-    """The function that a kernel comes down to, if that is another.
+def specialize(kernel: Kernel, args: tuple[Any, ...]) -> Kernel | None:
+    """Return a faster function than a kernel for such arguments, or None if there is none.
 
     Args:
         kernel: a kernel, or a function of NumPy.
         args: its positional arguments, with an `ArrayKind` in place of each array.
     """
-    choose = _CHOICES.get(kernel) or getattr(kernel, "chosen", None)
-    return None if choose is None else choose(*args)
+    specialize = _SPECIALIZATIONS.get(kernel) or getattr(kernel, "specialize", None)
+    return None if specialize is None else specialize(*args)
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[..., Kernel | None]:
@@ -98,7 +98,7 @@ def _comparison(ufunc: np.ufunc) -> Callable[..., Kernel | None]:
     return choose
 
 
-_CHOICES: dict[Any, Callable[..., Kernel | None]] = {
+_SPECIALIZATIONS: dict[Any, Callable[..., Kernel | None]] = {
     add_: _in_place(np.add), sub_: _in_place(np.subtract), relu: _relu, linear: _linear, mm: _mm, masked: _masked,
     KERNELS["sum"]: _sum, **{function: _comparison(ufunc) for functions, ufunc in _COMPARISONS.items() for function in functions},
 }  # fmt: skip

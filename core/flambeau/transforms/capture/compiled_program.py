@@ -13,18 +13,17 @@ from dataclasses import replace
 from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 from .source import Source
 
-__all__ = ["as_one"]
+__all__ = ["compiled_together"]
 
 
-def as_one(
+def compiled_together(
     recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference], outputs: Sequence[Reference]
 ) -> tuple[list[Call], Source | None]:
     """The calls with one in place of all that the backend can compile together, and the source of that one.
 
     Where the backend compiles no whole programs, these are the calls as they are, and None.
     """
-    compile_whole = recorder.backend.whole_program
-    if compile_whole is None:
+    if not recorder.backend.compiles_programs:
         return list(calls), None
     before = _before(recorder, calls)
     chosen = set(map(id, before))
@@ -47,9 +46,9 @@ def as_one(
     given = [reference for reference in used if reference not in made and reference not in dictionaries]
     results = [*dict.fromkeys(reference for reference in outputs if reference in made), *(truth for truth, _ in checks)]
     body = Source(recorder, inside, given, results, "compiled_together")
-    whole = Call(body.name, compile_whole(body.run, body.name), (given,), {}, tuple(results))
+    program = Call(body.name, recorder.backend.compile_program(body.run, body.name), (given,), {}, tuple(results))
     after = [Call(check.name, bool, (truth,), {}, None, CHECK, expected=check.expected) for truth, check in checks]
-    return [*before, whole, *after], body
+    return [*before, program, *after], body
 
 
 def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:

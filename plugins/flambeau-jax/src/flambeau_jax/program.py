@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-__all__ = ["WholeProgram", "number_in_program"]
+__all__ = ["CompiledProgram", "number_in_program"]
 
 try:
     from jax._src.lax.lax import _convert_element_type  # no public function makes a number that takes other arrays' dtypes
@@ -16,7 +16,7 @@ except ImportError:
     _convert_element_type = None
 
 
-class WholeProgram:
+class CompiledProgram:
     """The function of a step, compiled at its first call.
 
     What cannot be compiled, because it needs the value of an array, is computed as it is.

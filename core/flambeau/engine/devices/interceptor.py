@@ -1,0 +1,157 @@
+"""The one place where the kernel tables of dispatch keys are replaced: to record what a step computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from ...backend import Backend
+from .devices import DispatchKey, cached_keys, kernels_of
+
+__all__ = ["Interceptor", "read_number", "real_backend", "wrapped_kernel"]
+
+
+class Interceptor:
+    """Context in which all kernels of some backends go through `wrap_kernel`.
+
+    Every way to a kernel leads through a `DispatchKey`: its entries (`key["exp"]`), its kernels for derivative rules (`key.F`),
+    and its backend.  Inside the context, each plain key of these backends has:
+
+    - in place of its backend, what `stand_in` returns, with the `array_type` of that;
+    - an empty table, which fills itself: a kernel is resolved as outside, for the real backend (`suspended`), and then wrapped;
+    - a new `F`, new constants, and whatever `set_up` changes.
+
+    Keys are shared by all threads, so only one interceptor is installed at a time: `Interceptor.active`.  When the context ends,
+    with an error or without, all keys have what they had before, and the kernels that were resolved meanwhile.  Keys that are
+    derived from plain ones, such as those of conjugate views and of `vmap`, are left to the subclass: transforms are above this
+    layer.
+
+    Args:
+        backends: the backends whose kernels are wrapped.
+    """
+
+    active: ClassVar[Interceptor | None] = None
+
+    def __init__(self, backends: Sequence[Backend]) -> None:
+        self.backends = list(backends)
+        self.real_backends: dict[Any, Backend] = {}  # by stand-in
+        self._contents: dict[DispatchKey, _Contents] = {}  # of the keys, as they are outside
+
+    # --- for subclasses ---
+
+    def stand_in(self, backend: Backend) -> Any:
+        """Return what keys have in place of a backend."""
+        raise NotImplementedError
+
+    def wrap_kernel(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what is called in place of the kernel of operation `name`."""
+        raise NotImplementedError
+
+    def read_number(self, backend: Any, array: Any) -> Any:
+        """Return the one element of an array, as a number whose use may be intercepted, too; `backend` is a stand-in."""
+        return backend.item(array)
+
+    def set_up(self, key: DispatchKey) -> None:
+        """Change more of a key, which has its stand-in already."""
+
+    # --- the context ---
+
+    def __enter__(self) -> Self:
+        if Interceptor.active is not None:
+            raise RuntimeError("another interceptor is installed")
+        Interceptor.active, self._resolve = self, DispatchKey.resolve
+        try:
+            stand_ins = {backend: self.stand_in(backend) for backend in self.backends}
+            self.real_backends = {stand_in: backend for backend, stand_in in stand_ins.items()}
+            self._contents = {key: _Contents.of(key) for key in set(cached_keys.values()) if key.backend in stand_ins}
+            for key in self._contents:
+                self._replace(key, stand_ins[key.backend])
+            DispatchKey.resolve = staticmethod(self.resolve)
+        except BaseException:
+            self._restore()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._restore()
+
+    def _replace(self, key: DispatchKey, stand_in: Any) -> None:
+        key.clear()
+        key.backend, key.array_type = stand_in, stand_in.array_type
+        key.constants, key.table = {}, {}
+        self.set_up(key)
+        key.F = kernels_of(key)
+
+    def _restore(self) -> None:
+        DispatchKey.resolve = staticmethod(self._resolve)
+        for key, contents in self._contents.items():
+            contents.put_back(key)
+        Interceptor.active = None
+
+    # --- while it is installed ---
+
+    def intercepts(self, key: DispatchKey) -> bool:
+        """Whether the kernels of a key are wrapped."""
+        return key in self._contents
+
+    def resolve(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
+        """The wrapped kernel of an operation, and the key of its result: called once for each entry of a key."""
+        if key not in self._contents:
+            return self._resolve(name, key)
+        with self.suspended():
+            kernel, result = key[name]
+            self._contents[key].entries[name] = kernel, result
+        return self.wrap_kernel(name, kernel), result
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Context in which all keys are as they are outside."""
+        replaced = {key: _Contents.of(key) for key in self._contents}
+        DispatchKey.resolve = staticmethod(self._resolve)
+        for key, contents in self._contents.items():
+            contents.put_back(key)
+        try:
+            yield
+        finally:
+            DispatchKey.resolve = staticmethod(self.resolve)
+            for key, contents in replaced.items():
+                contents.put_back(key)
+
+
+@dataclass(slots=True)
+class _Contents:
+    """What a dispatch key has in the places that an interceptor changes."""
+
+    entries: dict[str, Any]
+    attributes: dict[str, Any]
+
+    @classmethod
+    def of(cls, key: DispatchKey) -> _Contents:
+        names = ("backend", "array_type", "constants", "scalars", "constant_types", "F", "table")
+        return cls(dict(key), {name: getattr(key, name) for name in names})
+
+    def put_back(self, key: DispatchKey) -> None:
+        key.clear()
+        key.update(self.entries)
+        for name, value in self.attributes.items():
+            setattr(key, name, value)
+
+
+def real_backend(backend: Backend) -> Backend:
+    """The backend behind a stand-in; any other backend as it is."""
+    active = Interceptor.active
+    return backend if active is None else active.real_backends.get(backend, backend)
+
+
+def wrapped_kernel(name: str, kernel: Callable[..., Any], backend: Backend) -> Callable[..., Any]:
+    """A kernel that is in no table, wrapped if `backend` is a stand-in."""
+    active = Interceptor.active
+    return kernel if active is None or backend not in active.real_backends else active.wrap_kernel(name, kernel)
+
+
+def read_number(backend: Backend, array: Any) -> Any:
+    """The one element of an array, as a number whose use is intercepted if `backend` is a stand-in."""
+    active = Interceptor.active
+    return backend.item(array) if active is None or backend not in active.real_backends else active.read_number(backend, array)

@@ -1,0 +1,157 @@
+"""Plugins: finding them among the installed packages, loading them, and calling their hooks.
+
+`plugins().hook.flambeau_kernels(backend=...)` calls a hook of all plugins.  A plugin that raises in a hook is reported by name,
+and the other plugins are called nevertheless.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import pluggy
+
+from . import hookspecs
+from .aliases import without_aliases
+
+__all__ = ["backend_plugin", "installed", "plugins", "register", "warn"]
+
+GROUP = "flambeau.backends"
+BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
+WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, and not for selection
+INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
+
+_manager: pluggy.PluginManager | None = None
+_registered: list[tuple[Any, ModuleType]] = []  # the plugins, and what is registered for them
+
+
+def plugins() -> pluggy.PluginManager:
+    """The plugin manager; plugins other than backends are loaded from their entry points at the first call."""
+    global _manager
+    if _manager is None:
+        _manager = pluggy.PluginManager(hookspecs.PROJECT)
+        _manager.add_hookspecs(hookspecs)
+        for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
+            try:
+                register(entry.name, _load(entry))
+            except RuntimeError as error:  # a broken plugin is reported, and the others are loaded nevertheless
+                warn(str(error))
+    return _manager
+
+
+def _entry_points(group: str) -> Sequence[Any]:
+    """The installed entry points of a group; only those that `FLAMBEAU_PLUGINS` lists, if it is set."""
+    from importlib.metadata import entry_points
+
+    listed = os.environ.get("FLAMBEAU_PLUGINS")
+    names = None if listed is None else {name.strip() for name in listed.split(",")}
+    return [entry for entry in entry_points(group=group) if names is None or entry.name in names]
+
+
+def _load(entry: Any) -> Any:
+    """Import the object of an entry point.  RuntimeError, with the plugin's name and version, if that fails."""
+    try:
+        with without_aliases():  # a plugin's `import torch` means PyTorch, even in a program whose torch is flambeau
+            return entry.load()
+    except Exception as error:
+        needs = ", ".join(requirement for requirement in entry.dist.requires or () if "extra ==" not in requirement)
+        raise RuntimeError(
+            f"flambeau plugin {entry.name!r} ({entry.dist.name} {entry.dist.version}) could not be imported: "
+            f"{type(error).__name__}: {error}" + (f"; it needs {needs}" if needs else "")
+        ) from error
+
+
+# --- backends ---
+
+
+def installed() -> dict[str, str]:
+    """The names of the backends that can be selected, and the module of each.  Imports none of them."""
+    sources = dict(BUILTIN)
+    for entry in _entry_points(GROUP):
+        source = f"{entry.value} ({entry.dist.name} {entry.dist.version})"
+        sources[entry.name] = f"{sources[entry.name]}; also called so: {source}" if entry.name in sources else source
+    return sources
+
+
+def backend_plugin(name: str) -> Any:
+    """Import the plugin of the backend called `name`.
+
+    Raises:
+        RuntimeError: the name is unknown or belongs to two plugins, the library is not installed, or the plugin is broken.
+    """
+    if name in BUILTIN or name in WITHOUT_DATA:
+        try:
+            return importlib.import_module((BUILTIN | WITHOUT_DATA)[name])
+        except ImportError as error:
+            hint = INSTALL_HINT.get(name, "is its library installed?")
+            raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error
+    entries = [entry for entry in _entry_points(GROUP) if entry.name == name]
+    if len(entries) > 1:
+        raise RuntimeError(
+            f"several flambeau plugins are called {name!r}, of which only one can be installed: "
+            + ", ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries)
+        )
+    if entries:
+        return _load(entries[0])
+    left_out = "" if os.environ.get("FLAMBEAU_PLUGINS") is None else " (FLAMBEAU_PLUGINS leaves out all others)"
+    raise RuntimeError(
+        f"unknown flambeau backend {name!r}; installed: {', '.join(sorted(installed()))}{left_out}. "
+        f"A backend is added by installing its package: pip install flambeau-{name}"
+    )
+
+
+# --- hooks ---
+
+
+def register(name: str, plugin: Any) -> ModuleType:
+    """Register the hooks of a plugin, once; returns what the plugin manager has of it.
+
+    Raises:
+        RuntimeError: it implements an unknown hook, or one with other arguments.
+    """
+    manager = plugins()
+    for known, hooks in _registered:
+        if known is plugin:
+            return hooks
+    hooks = ModuleType(name)
+    for attribute in dir(plugin):
+        if manager.parse_hookimpl_opts(plugin, attribute) is not None:
+            setattr(hooks, attribute, _reporting(name, getattr(plugin, attribute)))
+    try:
+        manager.register(hooks, name=name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        if manager.is_registered(hooks):
+            manager.unregister(hooks)
+        reason = " ".join(str(error).split())
+        raise RuntimeError(f"flambeau plugin {name!r} was made for another version of flambeau: {reason}") from error
+    _registered.append((plugin, hooks))
+    return hooks
+
+
+def _reporting(name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
+    """A hook that reports its errors: `flambeau_backend`, which was called by the plugin's name, raises, and others warn."""
+
+    @functools.wraps(hook)
+    def call(*args: Any) -> Any:
+        try:
+            with without_aliases():
+                return hook(*args)
+        except Exception as error:
+            message = f"flambeau plugin {name!r} failed in {hook.__name__}: {type(error).__name__}: {error}"
+            if hook.__name__ == "flambeau_backend":
+                raise RuntimeError(message) from error
+            warn(message)
+            return None
+
+    return call
+
+
+def warn(message: str) -> None:
+    """Warn of a plugin."""
+    warnings.warn(message, stacklevel=3)

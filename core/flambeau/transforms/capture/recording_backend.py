@@ -1,0 +1,224 @@
+"""What dispatch keys have in place of a backend, its namespace and its kernels while a step is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from ...backend import Backend, RecordableBackend
+from ...engine.calls.tables import OPS
+from ...engine.devices.devices import DispatchKey
+from ...engine.devices.interceptor import Interceptor, real_backend
+from ..batching.keys import BatchedKey, other_kernels
+from ..conjugate_views import lazy_keys
+from .recorder import COMPUTE, RecordedArray, RecordedInteger, RecordedNumber, Recorder
+
+__all__ = ["RecordingInterceptor"]
+
+# Functions of a namespace, and operations, whose results have a shape that depends on values.
+_SHAPE_FROM_VALUES = frozenset({
+    "argwhere", "bincount", "compress", "extract", "flatnonzero", "histogram", "masked_select", "nonzero", "repeat",
+    "repeat_interleave", "unique", "unique_all", "unique_consecutive", "unique_counts", "unique_inverse", "unique_values",
+})  # fmt: skip
+_LOOKS = frozenset({"item", "truth", "tolist", "to_host", "to_host_async", "to_dlpack"})
+_WRITES = {"write": (0,), "add_to": (0,)}
+_UNRECORDED = frozenset({"compute", "ignoring_arithmetic_errors", "bind", "guard", "prepare", "synchronize"})
+
+
+class RecordingBackend:
+    """Stands in for a backend while its arrays are recorded."""
+
+    def __init__(self, real: Backend, recorder: Recorder) -> None:
+        self._real, self._recorder = real, recorder
+        self.array_type = RecordedArray
+        self.xp: Final = RecordingNamespace(real.xp, recorder)
+        self.forward_xp: Final = self.xp
+        self.all_kernels: Final = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
+        self.half_kernels: Final = RecordingKernels(real.half_kernels, recorder, lambda name: ())
+        self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
+
+    def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is: what it calls is recorded."""
+        return function
+
+    def _written_by_step(self, name: str) -> Any:
+        """An optimizer's kernel writes to all its arrays but the second, which is the gradient; other kernels write to none."""
+        if not self._real.mutable or not name.endswith("_step"):
+            return ()
+        return lambda args: [position for position in range(len(args)) if position != 1]
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._real, name)
+        if not callable(attribute) or isinstance(attribute, type) or name in _UNRECORDED:
+            return attribute
+        value = (
+            self._looking(name, attribute)
+            if name in _LOOKS
+            else self._recorder.wrapped(attribute, name, COMPUTE, _WRITES.get(name, ()))
+        )
+        setattr(self, name, value)
+        return value
+
+    def _looking(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        recorder = self._recorder
+
+        def look(array: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(array, RecordedArray):
+                if not recorder.is_constant(array._reference):
+                    recorder.spoil("it looks at a value")
+                array = array._value
+            return method(array, *args, **kwargs)
+
+        return look
+
+    def copied_to(self, other: Any, array: Any, index: int = 0) -> Any:
+        """A copy of the array as one of another backend: between two that are recorded, a step of the program."""
+        real = real_backend(other)
+        if real is other:
+            self._recorder.missed = real if isinstance(real, RecordableBackend) else None
+            self._recorder.spoil(f"it copies to the {real.name} backend, which was not recorded")
+            return self._real.copied_to(real, array._value if isinstance(array, RecordedArray) else array, index)
+        return self._recorder.call("copied_to", self._real.copied_to, (real, array, index), {})
+
+    def is_own(self, array: Any) -> bool:
+        """False: a copy is recorded, and left out of the program where it turns out not to be needed."""
+        return False
+
+    def copy(self, array: Any) -> Any:
+        """A fresh array with the same elements."""
+        recorder = self._recorder
+        if recorder.depth or not isinstance(array, RecordedArray):
+            return self._real.copy(array)
+        value, array._value = array._value, None
+        owned = self._real.is_own(value)
+        array._value = value
+        result = recorder.call("copy", self._real.copy, (array,), {})
+        if result is not array:  # immutable arrays are their own copies
+            recorder.calls[-1].owned = owned
+        return result
+
+    def extremes(self, array: Any) -> tuple[Any, Any]:
+        """The smallest and the largest element, as numbers whose comparisons are checked in each replay."""
+        real = self._real.extremes
+        if self._recorder.depth or not isinstance(array, RecordedArray):
+            return real(array)
+        low, high = real(array._value)
+        references = self._recorder.new_reference(), self._recorder.new_reference()
+        self._recorder.add("extremes", real, (array,), references)
+        return tuple(
+            (RecordedNumber if isinstance(value, float) else RecordedInteger).of(value, reference, self._recorder)
+            for value, reference in zip((low, high), references, strict=True)
+        )
+
+    def namespace_on(self, index: int | None) -> Any:
+        """The namespace for creating arrays."""
+        return RecordingNamespace(self._real.namespace_on(index), self._recorder)
+
+
+class RecordingNamespace:
+    """A namespace of functions of arrays, which records their calls."""
+
+    def __init__(self, real: Any, recorder: Recorder) -> None:
+        self._real, self._recorder = real, recorder
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._real, name)
+        if isinstance(attribute, ModuleType):
+            value: Any = RecordingNamespace(attribute, self._recorder)
+        elif callable(attribute) and not isinstance(attribute, type) and name not in ("isdtype", "finfo", "iinfo", "result_type"):
+            value = _recording_function(attribute, name, self._recorder)
+        else:
+            value = attribute
+        setattr(self, name, value)
+        return value
+
+
+def _recording_function(function: Callable[..., Any], name: str, recorder: Recorder) -> Callable[..., Any]:
+    def record(*args: Any, **kwargs: Any) -> Any:
+        if name in _SHAPE_FROM_VALUES and not recorder.depth:
+            recorder.spoil(f"a shape depends on values: {name}")
+        if kwargs.get("out") is not None:
+            recorder.spoil(f"{name} writes to an array in its own way")
+        return recorder.call(name, function, args, kwargs)
+
+    return record
+
+
+class RecordingKernels(Mapping[str, Callable[..., Any]]):
+    """The kernels of a backend, which record their calls."""
+
+    def __init__(self, real: Mapping[str, Callable[..., Any]], recorder: Recorder, writes: Callable[[str], Any]) -> None:
+        self._real, self._recorder, self._writes = real, recorder, writes
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        return self._recorder.wrapped(self._real[name], name, COMPUTE, self._writes(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._real)
+
+    def __len__(self) -> int:
+        return len(self._real)
+
+
+class RecordedConstants(dict[Any, Any]):
+    """The constants of a dispatch key: none is kept for a number that may be another in the next step."""
+
+    followed = frozenset({RecordedNumber, RecordedInteger})
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return default if isinstance(key, (RecordedNumber, RecordedInteger)) else super().get(key, default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(key, (RecordedNumber, RecordedInteger)):
+            super().__setitem__(key, value)
+
+
+class RecordingInterceptor(Interceptor):
+    """Passes the kernels of backends through a recorder, also those of conjugate views and of `vmap`."""
+
+    def __init__(self, backends: Sequence[Backend], recorder: Recorder) -> None:
+        super().__init__(backends)
+        self.recorder, self._batched = recorder, other_kernels()
+
+    def stand_in(self, backend: Backend) -> RecordingBackend:
+        return RecordingBackend(backend, self.recorder)
+
+    def wrap_kernel(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        return self.recorder.wrapped(kernel, name, COMPUTE, OPS[name].writes if name in OPS else ())
+
+    def read_number(self, backend: Any, array: Any) -> Any:
+        """Return the one element as a number that the program follows."""
+        item = self.real_backends[backend].item
+        if self.recorder.depth or not isinstance(array, RecordedArray):
+            return item(array)
+        return self.recorder.number(item(array._value), "item", item, (array,))
+
+    def set_up(self, key: DispatchKey) -> None:
+        key.constants = RecordedConstants()
+        number_types = {int: RecordedInteger, float: RecordedNumber}
+        key.scalars = key.scalars | {number_types[kind] for kind in key.scalars & number_types.keys()}
+        key.constant_types = key.constant_types | {number_types[kind] for kind in key.constant_types & number_types.keys()}
+
+    def resolve(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
+        if isinstance(key, BatchedKey) or name == "add_level":  # what it calls on the arrays within is recorded
+            return self._resolve(name, key)
+        if type(key) is not DispatchKey or name in _SHAPE_FROM_VALUES:
+            self.recorder.spoil(f"{name} of {key!r} is not recorded")
+        return super().resolve(name, key)
+
+    def __enter__(self) -> RecordingInterceptor:
+        super().__enter__()
+        self._batched.__enter__()
+        self._renew_lazy_keys()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self._batched.__exit__(None, None, None)
+        self._renew_lazy_keys()
+
+    def _renew_lazy_keys(self) -> None:
+        for key in lazy_keys():
+            if self.intercepts(key.plain):
+                key.renew()

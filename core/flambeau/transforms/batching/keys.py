@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...backend import Backend
+from ...backend import Backend, MutableBackend
 from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
 from ...engine.calls.tables import OPS
@@ -31,10 +31,11 @@ from .rules import RULES
 __all__ = ["BatchedKey", "Level", "add_level", "align", "drop_level", "levels_of", "other_kernels"]
 
 
-class BatchedBackend(Backend):
+class BatchedBackend(MutableBackend):
     """A backend whose arrays hide dimensions: the array API over another backend."""
 
     complete = True
+    all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}
 
     def __init__(self, inner: Backend, depth: int) -> None:
         self.inner = inner

@@ -17,6 +17,7 @@ from . import backend, operations, version
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .compat import table as _table
 from .compat import volatile as _volatile
+from .engine.calls import facts as _facts
 from .engine.calls import overriding, wrappers
 from .engine.calls import tables as _tables
 from .engine.calls import transform_hooks as _hooks
@@ -109,12 +110,7 @@ __all__ += [*settings.__all__, *_memory_format.__all__, *_qschemes.__all__, *_sy
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
 # Functions that are written in Python in PyTorch, too: unlike compiled ones, they bind as methods where a class holds them.
-_IN_PYTHON = frozenset({
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-    "cdist", "chain_matmul", "eig", "einsum", "from_dlpack", "is_tensor", "lobpcg", "lstsq", "lu", "matrix_rank",
-    "meshgrid", "norm", "pca_lowrank", "solve", "split", "stft", "svd_lowrank", "symeig", "tensordot", "unique",
-    "unique_consecutive", "unravel_index",
-})  # fmt: skip
+_IN_PYTHON = {name for name, home in _facts.declared("home").items() if home not in _facts.COMPILED}
 
 # Everything else is generated: operations, and the legacy tensor types.
 wrappers.name_methods()

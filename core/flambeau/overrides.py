@@ -14,6 +14,7 @@ from typing import Any
 
 import flambeau as torch
 
+from .engine.calls.facts import Kind, names
 from .engine.calls.function_modes import TorchFunctionMode
 from .engine.calls.overriding import (
     NOT_OFFERED,
@@ -100,18 +101,13 @@ def resolve_name(f: Any) -> str | None:
     return _overridable_names().get(f)
 
 
+_NO_TENSORS = frozenset({Kind.FACTORY, Kind.RANDOM})  # the kinds of functions of sizes and numbers
 _IGNORED = """
-    arange as_strided as_tensor asarray bartlett_window blackman_window device dtype empty empty_permuted
-    empty_strided enable_grad eye fill finfo from_dlpack from_file from_numpy frombuffer full hamming_window hann_window
-    iinfo inference_mode is_grad_enabled is_inference_mode_enabled kaiser_window layout linspace load logspace
-    memory_format no_grad normal ones promote_types qscheme rand rand_like randint randint_like randn randn_like randperm
-    range result_type save scalar_tensor set_grad_enabled tensor tril_indices triu_indices vander vmap zeros
+    as_strided device dtype enable_grad fill finfo iinfo inference_mode is_grad_enabled is_inference_mode_enabled layout load
+    memory_format no_grad promote_types qscheme rand_like randint_like randn_like result_type save set_grad_enabled vander vmap
     Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.eig Tensor.lstsq
-    Tensor.new Tensor.new_empty Tensor.new_empty_strided Tensor.new_full Tensor.new_ones Tensor.new_tensor
-    Tensor.new_zeros Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig
-    Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_coo Tensor.to_sparse_csc Tensor.to_sparse_csr
-    Tensor.unflatten fft.fftfreq fft.rfftfreq nn.functional.grouped_mm nn.functional.hardsigmoid nn.functional.hardswish
-    nn.functional.sigmoid nn.functional.tanh
+    Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig Tensor.unflatten fft.fftfreq fft.rfftfreq
+    nn.functional.grouped_mm nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
     nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
 """.split()  # noqa: SIM905 (shorter than a list)  # PyTorch's lists leave these out, although modes see some of them
 
@@ -141,7 +137,9 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     """Public functions that cannot be overridden, because they take no tensors or only inspect them."""
     public: set[Any] = {f for name, f in vars(torch).items() if _is_function(f) and not name.startswith("_")}
     named: set[Any] = {functools.reduce(getattr, path.split("."), torch) for path in _IGNORED}
-    return (public - set(_overridable_names())) | named
+    factories: set[Any] = {getattr(torch, name) for name in names(kind=_NO_TENSORS) & PUBLIC.keys()}
+    methods: set[Any] = {method for name, method in vars(Tensor).items() if name.startswith(("new", "to_sparse_"))}
+    return (public - set(_overridable_names())) | named | factories | methods
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:

@@ -13,6 +13,7 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..engine.calls.facts import COMPILED, declared
 from ..engine.calls.wrappers import is_native
 from ..engine.devices.aliases import face, resolve
 
@@ -24,28 +25,18 @@ _OURS = frozenset({  # parts of flambeau that PyTorch has no module for, or anot
     "transforms",
 })  # fmt: skip
 _OF_FUNCTIONS = ("linalg", "fft", "special")  # whose compiled functions go by `linalg_inv` and live in `torch._C._linalg`
-# Public here, and in PyTorch; but defined there in another module than where it is public.
+# Public here, and in PyTorch; but defined there in another module than where it is public.  Operations declare theirs.
 _ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {
-        "torch.functional": (
-            "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-            "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "stft", "tensordot", "unique",
-            "unique_consecutive", "unravel_index",
-        ),
+        "torch.functional": ("broadcast_shapes",),
         "torch.autograd.grad_mode": ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled"),
         "torch._C": ("Generator",),
-        "torch._lowrank": ("pca_lowrank", "svd_lowrank"),
-        "torch._lobpcg": ("lobpcg",),
         "torch.func": ("vmap",),
-        "torch.utils.dlpack": ("from_dlpack",),
     },
     "torch.linalg": {"torch._C": ("_LinAlgError",)},
     "torch.nn.functional": {
-        "torch._C._nn": (
-            "avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot",
-            "scaled_dot_product_attention", "softplus", "softshrink",
-        ),
-        "torch": ("celu_", "hardshrink", "prelu", "relu_", "rrelu_", "selu_", "threshold_"),
+        "torch._C._nn": ("elu_", "hardtanh_", "leaky_relu_"),
+        "torch": ("celu_", "native_channel_shuffle", "relu_", "rrelu_", "selu_", "threshold_"),
     },
 }  # fmt: skip
 
@@ -114,6 +105,9 @@ def _rename(module: ModuleType) -> None:
     if shown is None:
         return
     elsewhere = {name: place for place, names in _ELSEWHERE.get(shown, {}).items() for name in names}
+    if shown in ("torch", "torch.nn.functional"):  # a function of both is at home in the other one
+        compiled = shown == "torch.nn.functional"
+        elsewhere |= {name: home for name, home in declared("home").items() if (home in COMPILED) is compiled}
     space = shown.removeprefix("torch.")
     for name, value in list(vars(module).items()):
         if space in _OF_FUNCTIONS and is_native(value):

@@ -27,6 +27,7 @@ from __future__ import annotations
 from ..engine.calls.arguments import Dims, Number, as_float, as_int
 from ..engine.calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
 from ..engine.calls.facts import (
+    COMPILED,
     Autocast,
     Facts,
     Kind,
@@ -34,6 +35,7 @@ from ..engine.calls.facts import (
     Narrow,
     Order,
     declare,
+    declared,
     facts_of,
     is_inplace,
     names,
@@ -53,6 +55,7 @@ from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_c
 from .kernels import Kernels, array_of, forward_of, has_data, kernel_of
 
 __all__ = [
+    "COMPILED",
     "LOSSES",
     "REDUCTIONS",
     "Autocast",
@@ -70,6 +73,7 @@ __all__ = [
     "as_float",
     "as_int",
     "declare",
+    "declared",
     "evaluate",
     "facts_of",
     "forward_of",

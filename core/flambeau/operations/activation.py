@@ -176,7 +176,7 @@ _prelu = op(
 )  # fmt: skip
 
 
-@composite(kind=Kind.POINTWISE, autocast=Autocast.FAST)
+@composite(kind=Kind.POINTWISE, autocast=Autocast.FAST, home="torch")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`x` where it is positive, `weight * x` elsewhere: a leaky ReLU whose slope is learned; see `nn.PReLU`.
 
@@ -463,7 +463,7 @@ _softshrink = _activation(
 )  # fmt: skip
 
 
-@composite(out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
+@composite(out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, home="torch")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each element that is farther than `lambd` from 0, and 0 in place of the others; see `nn.Hardshrink`.
 
@@ -481,7 +481,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _hardshrink(input, lambd)
 
 
-@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
+@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, home="torch._C._nn")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each element moved towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
 
@@ -571,7 +571,7 @@ _logsigmoid = _activation(
 )  # fmt: skip
 
 
-@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, rounds_once=True, autocast={"cuda": Autocast.FLOAT32})
+@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, rounds_once=True, autocast={"cuda": Autocast.FLOAT32}, home="torch._C._nn")
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """`log(1 + exp(beta * x)) / beta`, a smooth ReLU; see `nn.Softplus`.
 
@@ -591,7 +591,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return _softplus(input, beta, threshold)
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POINTWISE)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POINTWISE, home="torch._C._nn")
 def logsigmoid(input: Tensor) -> Tensor:
     """`log(1 / (1 + exp(-x)))`, without underflow; see `nn.LogSigmoid`.
 
@@ -643,7 +643,7 @@ _gelu_tanh = _activation(
 )
 
 
-@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
+@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, home="torch._C._nn")
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """`x` times the probability that a standard normal variable is below `x`; see `nn.GELU`.
 

@@ -49,7 +49,7 @@ def _at_least(count: int) -> Any:
 
     function.__name__ = function.__qualname__ = f"atleast_{count}d"
     function.__doc__ = f"The tensor, or each of several, with at least {count} dimensions."
-    return composite(function, method=False, kind=Kind.VIEW)
+    return composite(function, method=False, kind=Kind.VIEW, home="torch.functional")
 
 
 atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
@@ -186,7 +186,7 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
 # --- grids --------------------------------------------------------------------------------------------------------
 
 
-@composite(method=False, kind=Kind.MOVEMENT)
+@composite(method=False, kind=Kind.MOVEMENT, home="torch.functional")
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each vector spread over the dimensions of all others.
 
@@ -222,7 +222,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     return tuple(grids)
 
 
-@composite(method=False, kind=Kind.MOVEMENT)
+@composite(method=False, kind=Kind.MOVEMENT, home="torch.functional")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element from each vector, a row each."""
     for vector in tensors:
@@ -249,7 +249,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input[tensor(places, dtype=dtypes.int64, device=input.device).reshape(-1, r)]
 
 
-@composite(method=False, grad_fn="BlockDiagBackward0", kind=Kind.MOVEMENT, autocast=Autocast.WHOLE)
+@composite(method=False, grad_fn="BlockDiagBackward0", kind=Kind.MOVEMENT, autocast=Autocast.WHOLE, home="torch.functional")
 def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices along the diagonal of one matrix, 0 elsewhere."""
     for index, matrix in enumerate(tensors):
@@ -377,7 +377,7 @@ _triangle_indices("tril_indices", lambda diagonal, col: (diagonal * 0, diagonal 
 _triangle_indices("triu_indices", lambda diagonal, col: (diagonal, diagonal * 0 + col))
 
 
-@composite(method=False, kind=Kind.POINTWISE)
+@composite(method=False, kind=Kind.POINTWISE, home="torch.functional")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Positions in a flattened tensor of `shape` as an index per dimension."""
     shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)

@@ -334,7 +334,7 @@ def _check_kernel_fits(space: Sizes, kernel: Sizes, padding: Sizes, dilation: Si
         )
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -367,7 +367,7 @@ def conv1d(
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -400,7 +400,7 @@ def conv2d(
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -496,7 +496,7 @@ def convolve(
     return _convolve(n, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -530,7 +530,7 @@ def conv_transpose1d(
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -567,7 +567,7 @@ def conv_transpose2d(
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -633,7 +633,7 @@ def convolution(
     return convolve(input.ndim - 2, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-@declare(kind=Kind.CONVOLUTION, autocast=Autocast.FAST)
+@declare(kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution over time that comes first, before batch and channels, with `pad` zeros at both ends.
 

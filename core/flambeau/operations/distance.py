@@ -18,7 +18,7 @@ from .reductions import unchecked_vector_norm
 __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]
 
 
-@composite(method=False, kind=Kind.PRODUCT)
+@composite(method=False, kind=Kind.PRODUCT, home="torch")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
 
@@ -37,7 +37,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return shown_as(unchecked_vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
 
 
-@composite(method=False, kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32})
+@composite(method=False, kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32}, home="torch")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along `dim`; see `nn.CosineSimilarity`.
 
@@ -85,7 +85,7 @@ _pair_distances = op(
 )  # fmt: skip
 
 
-@composite(method=False, grad_fn="PdistBackward0", kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32})
+@composite(method=False, grad_fn="PdistBackward0", kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32}, home="torch")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows of a matrix, those of row 0 first.
 
@@ -176,7 +176,7 @@ def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
         raise RuntimeError("cdist only supports non-negative p values")
 
 
-@composite(method=False, grad_fn="CdistBackward0", kind=Kind.PRODUCT, autocast=Autocast.FLOAT32)
+@composite(method=False, grad_fn="CdistBackward0", kind=Kind.PRODUCT, autocast=Autocast.FLOAT32, home="torch.functional")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm distances between all rows of `x1` and all of `x2`.
 

@@ -277,7 +277,7 @@ def _max_of_bags(weight: Tensor, indices: Tensor, bags: Tensor, count: int) -> T
 # --- one-hot ------------------------------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.SCATTER)
+@declare(kind=Kind.SCATTER, home="torch._C._nn")
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A vector for each class number, 1 at the class and 0 elsewhere.
 

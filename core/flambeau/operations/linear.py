@@ -65,7 +65,7 @@ def _reshaping_step(node: Node, name: str, position: float, edge: Any, shape: tu
 
 _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
-    kind=Kind.PRODUCT, narrow=Narrow.SIGNED_FLOAT8, autocast=Autocast.FAST,
+    kind=Kind.PRODUCT, narrow=Narrow.SIGNED_FLOAT8, autocast=Autocast.FAST, home="torch._C._nn",
     promote="accumulate", dtypes="numbers", public=False, method=False, out=False, grad_fn="AddmmBackward0",
     decompose=_decompose,
     bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
@@ -139,7 +139,13 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
             )
 
 
-@composite(method=False, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST})
+@composite(
+    method=False,
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST},
+    home="torch",
+)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
 

@@ -413,7 +413,7 @@ def _mean_of_windows(
     return output if batched else output.squeeze(0)
 
 
-@composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT)
+@composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT, home="torch")
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
@@ -438,7 +438,7 @@ def avg_pool1d(
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POOLING, linearity=Linearity.JOINT)
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POOLING, linearity=Linearity.JOINT, home="torch._C._nn")
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -472,7 +472,13 @@ def avg_pool2d(
     return _mean_of_windows(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POOLING, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_out(
+    Out.OWN_DTYPE | Out.UNCHECKED,
+    kind=Kind.POOLING,
+    linearity=Linearity.JOINT,
+    autocast={"cpu": Autocast.FLOAT32},
+    home="torch._C._nn",
+)
 def avg_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -641,7 +647,7 @@ def _averaging(length: int, count: int) -> list[list[float]]:
     ]
 
 
-@composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT, autocast=Autocast.WHOLE)
+@composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT, autocast=Autocast.WHOLE, home="torch")
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that divide a sequence as evenly as possible; see `nn.AdaptiveAvgPool1d`.
 

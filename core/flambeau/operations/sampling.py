@@ -300,7 +300,7 @@ def _check_probability(p: Tensor) -> None:
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
 
-@composite(out=Out.OWN_DTYPE, kind=Kind.RANDOM)
+@composite(out=Out.OWN_DTYPE, kind=Kind.OTHER)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`; without replacement unless asked for.
 
@@ -342,7 +342,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
 
-@composite(method=False, kind=Kind.RANDOM)
+@composite(method=False, kind=Kind.OTHER)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet numbers of concentration `input`."""
     sample = _drawn_like(input.detach(), "dirichlet", generator)

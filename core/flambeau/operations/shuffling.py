@@ -25,7 +25,7 @@ def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
     return in_format_of(moved.clone(memory_format=contiguous_format).reshape(shape), input)
 
 
-@composite(method=False, grad_fn="PixelShuffleBackward0", kind=Kind.MOVEMENT)
+@composite(method=False, grad_fn="PixelShuffleBackward0", kind=Kind.MOVEMENT, home="torch")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels moved into space: each `r * r` of them become one with `r` times the height and width; see `nn.PixelShuffle`.
 
@@ -61,7 +61,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return _copied(moved, (*batch, channels // (r * r), height * r, width * r), input)
 
 
-@composite(method=False, grad_fn="PixelUnshuffleBackward0", kind=Kind.MOVEMENT)
+@composite(method=False, grad_fn="PixelUnshuffleBackward0", kind=Kind.MOVEMENT, home="torch")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Space moved into channels, the inverse of `pixel_shuffle`; see `nn.PixelUnshuffle`.
 
@@ -95,7 +95,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _copied(moved, (*batch, channels * r * r, height // r, width // r), input)
 
 
-@composite(method=False, grad_fn="ChannelShuffleBackward0", kind=Kind.MOVEMENT)
+@composite(method=False, grad_fn="ChannelShuffleBackward0", kind=Kind.MOVEMENT, home="torch")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels reordered so that each of `groups` groups gives one after the other; see `nn.ChannelShuffle`.
 

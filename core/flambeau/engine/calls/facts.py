@@ -18,8 +18,8 @@ from enum import Enum, Flag, auto
 from typing import Any, TypeVar
 
 __all__ = [
-    "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "check_options", "declare", "facts_of", "is_inplace",
-    "names", "operation_name", "register",
+    "COMPILED", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "check_options", "declare", "declared",
+    "facts_of", "is_inplace", "names", "operation_name", "register",
 ]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ class Kind(Enum):
     LIKE = auto()
     """A new tensor of the shape of the first argument, whose elements do not matter: `zeros_like`, `rand_like`."""
     RANDOM = auto()
-    """Drawn samples: `rand`, `multinomial`.  Functions that draw for each element are `POINTWISE` or `LIKE`."""
+    """A new tensor of drawn numbers, from sizes: `rand`, `randperm`.  Functions that draw for each element are `POINTWISE`."""
     SORTING = auto()
     """Results that depend on the order of elements: `sort`, `topk`, `unique`, `searchsorted`."""
     DECOMPOSITION = auto()
@@ -149,6 +149,9 @@ class Facts:
     """How the result lies in memory."""
     autocast: Autocast | Mapping[str, Autocast] | None = None
     """Its precision under autocast; or that for a type of device (`{"cuda": Autocast.FLOAT32}`)."""
+    home: str = ""
+    """PyTorch's module of the function, if that is another one than its namespace: `"torch.functional"` for one of `torch`,
+    `"torch"` for one of `torch.nn.functional`."""
     schema: str = ""
     """The signature in ATen notation, if that does not follow from the function: `"flip(Tensor self, int[] dims) -> Tensor"`."""
 
@@ -165,6 +168,7 @@ class Facts:
         return self.autocast.get(device_type if device_type == "cpu" else "cuda")
 
 
+COMPILED = ("torch", "torch._C._nn")  # homes of functions that PyTorch compiles, which do not bind as methods
 OPTIONS = frozenset(option.name for option in fields(Facts)) - {"name"}
 
 _declared: dict[str, dict[str, Any]] = {}  # what has been declared, by the name of the operation
@@ -257,6 +261,11 @@ def facts_of(name: str) -> Facts | None:
             return None
         found = _facts[name] = _facts.get(own) or Facts(name=own, **_declared[own])
     return found
+
+
+def declared(fact: str) -> dict[str, Any]:
+    """The values of a fact, by the names of the operations that declare it.  It does not build the other facts."""
+    return {name: facts[fact] for name, facts in _declared.items() if fact in facts}
 
 
 def names(**wanted: Any) -> frozenset[str]:

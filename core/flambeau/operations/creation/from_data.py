@@ -393,7 +393,7 @@ def _full_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-@declare(kind=Kind.FACTORY)
+@declare(kind=Kind.FACTORY, home="torch.utils.dlpack")
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array, or of a DLPack capsule.
 

@@ -72,6 +72,7 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
     kind=Kind.PRODUCT,
     linearity=Linearity.EACH,
     autocast={"cuda": Autocast.WIDEST},
+    home="torch.functional",
 )
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The product of `a` and `b` summed over pairs of dimensions.
@@ -135,7 +136,14 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
 
 
-@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
+@composite(
+    method=False,
+    out=Out.OWN_DTYPE | Out.UNCHECKED,
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast=Autocast.FAST,
+    home="torch.functional",
+)
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
     from .namespace import multi_dot
@@ -334,7 +342,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 # --- LU and triangular systems ------------------------------------------------------------------------------------
 
 
-@composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
+@composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, home="torch.functional")
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
     """`(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, they are named and `info` is with them."""
     from . import namespace as linalg
@@ -483,7 +491,7 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     return Q
 
 
-@composite(method=False, kind=Kind.DECOMPOSITION)
+@composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lowrank")
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """About the `q` largest singular values of `A` (of `A - M`) with their vectors, as `(U, S, V)`, found from a
     random start.
@@ -501,7 +509,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return Q @ U, S, Vh.mH
 
 
-@composite(method=False, kind=Kind.DECOMPOSITION)
+@composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lowrank")
 def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """About the `q` first principal components of the rows of `A`, as `(U, S, V)`; of centred columns if `center`."""
     rows, columns = A.shape[-2:]
@@ -514,7 +522,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int 
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
 
 
-@composite(method=False, kind=Kind.DECOMPOSITION)
+@composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lobpcg")
 def lobpcg(
     A: Tensor,
     k: int | None = None,
@@ -563,7 +571,7 @@ def lobpcg(
 # --- legacy names -------------------------------------------------------------------------------------------------
 
 
-@composite(out=True, kind=Kind.DECOMPOSITION)
+@composite(out=True, kind=Kind.DECOMPOSITION, home="torch._linalg_utils")
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
     """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; legacy, now `linalg.eigh`."""
     from . import namespace as linalg
@@ -628,7 +636,7 @@ def _removed(name: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Removed: raises a RuntimeError that names what to use instead of `{name}`."
-    composite(function, kind=Kind.DECOMPOSITION)
+    composite(function, kind=Kind.DECOMPOSITION, home="torch._linalg_utils")
 
 
 for _name in _HINTS:
@@ -638,7 +646,7 @@ for _name in _HINTS:
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32}, home="torch.functional")
 def norm(
     input: Tensor,
     p: Number | str | None = "fro",

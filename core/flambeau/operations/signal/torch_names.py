@@ -166,7 +166,7 @@ def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
     return starts + arange(n_fft, device=like.device)
 
 
-@composite(kind=Kind.FOURIER, autocast={"cpu": Autocast.FLOAT32})
+@composite(kind=Kind.FOURIER, autocast={"cpu": Autocast.FLOAT32}, home="torch.functional")
 def stft(
     input: Tensor,
     n_fft: int,

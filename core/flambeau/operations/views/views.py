@@ -292,7 +292,7 @@ def _broadcast_to_method(self: Tensor, size: Any, *rest: Any) -> Tensor:
 attach(broadcast_to=_broadcast_to_method)
 
 
-@composite(method=False, kind=Kind.VIEW)
+@composite(method=False, kind=Kind.VIEW, home="torch.functional")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, expanded to their common shape."""
     from ...engine.calls.dispatch import common_shape
@@ -588,7 +588,7 @@ _split = op(
 )  # fmt: skip
 
 
-@composite
+@composite(kind=Kind.VIEW, home="torch.functional")
 def split(
     tensor: Tensor, split_size_or_sections: Dims | None = None, dim: int = 0, *, split_size: Dims | None = None
 ) -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ tensor([0., 1.])
 from __future__ import annotations
 
 from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from flambeau.extension import open_to_overrides, private_names
+from flambeau.extension import COMPILED, declared, is_inplace, open_to_overrides, private_names
 from flambeau.extension.functions import linear
 
 from . import activation, attention, distance, loss, margin_loss, matrix, normalization, padding, pooling, vision, warping
@@ -50,11 +50,6 @@ for _module in (
 __getattr__ = private_names(__name__)
 
 # Those that PyTorch compiles, which do not bind as methods.
-NATIVE = frozenset({
-    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle", "conv1d",
-    "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity",
-    "elu_", "gelu", "hardshrink", "hardtanh_", "leaky_relu_", "linear", "logsigmoid", "native_channel_shuffle",
-    "one_hot", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
-    "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
-})  # fmt: skip
+NATIVE = {name for name, home in declared("home").items() if home in COMPILED} | {"native_channel_shuffle"}
+NATIVE |= set(filter(is_inplace, __all__))
 open_to_overrides(globals(), __all__, NATIVE)

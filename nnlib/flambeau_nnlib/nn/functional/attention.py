@@ -19,7 +19,7 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 # --- scaled dot-product attention ---------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.ATTENTION, autocast=Autocast.FAST)
+@declare(kind=Kind.ATTENTION, autocast=Autocast.FAST, home="torch._C._nn")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -30,6 +30,13 @@ assert torch.allclose(layer(x), (x + (x * x + 1).sqrt()) / 2)
 assert torch.allclose(x.grad, (x / (x * x + 1).sqrt() + 1).detach() / 2)
 assert "b=1.0" in repr(layer)
 
+squareplus = torch.nn.functional.squareplus
+ragged = torch.nested.nested_tensor([x.detach(), x.detach()[:2]], layout=torch.jagged)
+assert squareplus(ragged).unbind()[1].equal(squareplus(x.detach()[:2]))
+assert squareplus(x.to("meta")).shape == (5,)
+with torch.autocast("cpu"):
+    assert squareplus(x).dtype == torch.float32
+
 (sample,) = [each for each in families()["activation"] if each.name == "nn.functional.squareplus"]
 checker = Checker()
 for check, suits in CHECKS.items():

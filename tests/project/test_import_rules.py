@@ -183,3 +183,42 @@ def test_no_file_is_too_long(folder: str) -> None:
         if (count := len(path.read_text(encoding="utf-8").splitlines())) > 800
     ]
     assert not long
+
+
+# PyTorch has these names with their underscores. The pickles of DTensors name `_rebuilt`; `_kernels` is a compiled module.
+UNDERSCORED = {
+    "_EmptyStateDictLoadPlanner", "_IncompatibleKeys", "_InverseTransform", "_LRScheduler", "_LazyNormBase",
+    "_LinAlgError", "_Loss", "_NormBase", "_NormPartial", "_Number", "_StorageInfo", "_StridedShard", "_WeightedLoss",
+    "_add_batch_dim", "_batch_mahalanobis", "_batch_mv", "_clipped_sigmoid", "_copy_attr",
+    "_disabled_torch_function_impl", "_format_target", "_get_attr", "_get_foreach_kernels_supported_devices",
+    "_get_fused_kernels_supported_devices", "_grouped_mm", "_has_attr", "_is_in_bad_fork", "_kernels", "_legal_ops",
+    "_nested_view_from_buffer", "_ntuple", "_pg_map", "_rebuild_njt",
+    "_rebuilt", "_remove_batch_dim", "_reverse_repeat_tuple", "_sample_dirichlet", "_scaled_mm", "_single",
+    "_standard_gamma", "_standard_normal", "_sum_rightmost",
+}  # fmt: skip
+
+
+def underscored_imports(folder: Path) -> list[tuple[str, str]]:
+    """The names with a leading underscore that a file imports from another file, which are no modules: where, and the name."""
+    found = []
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.level or (node.module or "").startswith("flambeau")):
+                continue
+            package = path.parents[node.level - 1] if node.level else None
+            for alias in node.names:
+                is_module = package is not None and any(
+                    ((place := package.joinpath(*(node.module or "").split("."), alias.name)) / "__init__.py").exists()
+                    or place.with_suffix(suffix).exists()
+                    for suffix in (".py", ".pyi")
+                )
+                if alias.name.startswith("_") and not alias.name.startswith("__") and not is_module:
+                    found.append((f"{path.relative_to(ROOT)}:{node.lineno}", alias.name))
+    return found
+
+
+def test_underscored_names_stay_in_their_module() -> None:
+    """Modules import public names of each other; the exceptions are PyTorch's names, and all of them are in use."""
+    imports = [each for folder in (*PACKAGES, "plugins") for each in underscored_imports(ROOT / folder)]
+    assert [(place, name) for place, name in imports if name not in UNDERSCORED] == []
+    assert {name for _, name in imports} == UNDERSCORED

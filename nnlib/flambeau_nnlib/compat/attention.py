@@ -11,7 +11,7 @@ from flambeau import Tensor
 from flambeau.extension import warn
 from flambeau.extension.functions import linear
 
-from ..nn.functional.activation import _implicit_dim
+from ..nn.functional.activation import implicit_dim
 
 __all__: list[str] = []
 
@@ -97,7 +97,7 @@ def _canonical_mask(
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """Return the dimension of a softmax for which none is given, with a warning."""
-    return _implicit_dim(name, ndim)
+    return implicit_dim(name, ndim)
 
 
 def _verify_batch_size(size: Sequence[int]) -> None:

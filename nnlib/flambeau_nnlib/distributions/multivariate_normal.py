@@ -111,7 +111,7 @@ class MultivariateNormal(MatrixParameter):
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-        self._unbroadcasted_scale_tril = _scale_tril(name, matrix)
+        self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
 
     @property
     def mean(self) -> Tensor:
@@ -139,7 +139,7 @@ class MultivariateNormal(MatrixParameter):
         return entropy.expand(self._batch_shape)
 
 
-def _scale_tril(name: str, matrix: Tensor) -> Tensor:
+def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
     """The Cholesky factor of the covariance, from the parameter `name` of the distribution."""
     if name == "scale_tril":
         return matrix

@@ -230,8 +230,8 @@ class _Exporter:
                 recording.nodes[id(leaf)] = node
                 recording.stands_for(leaf, node, recording.sized(leaf, known))
         args, kwargs = pytree.tree_unflatten(inputs, self.in_spec)
-        with _unchanged(self.mod), _following_modules(recording), torch.random.fork_rng():
-            result = _run_program(recording, self.mod, args, kwargs)
+        with restoring_state(self.mod), tracking_modules(recording), torch.random.fork_rng():
+            result = run_program(recording, self.mod, args, kwargs)
         return recording, result
 
     def _add_state(self, recording: Recording) -> None:
@@ -317,7 +317,7 @@ def argument_of(value: Any, node: Any) -> Any:
     return ConstantArgument(node.name if isinstance(node, Node) else "", value)
 
 
-def _run_program(recording: Recording, mod: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run_program(recording: Recording, mod: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the module; stacks of nodes begin below this function."""
     with recording:
         return mod(*args, **kwargs)
@@ -329,7 +329,7 @@ def _fresh(tensor: Tensor) -> Tensor:
 
 
 @contextmanager
-def _following_modules(recording: Recording) -> Iterator[None]:
+def tracking_modules(recording: Recording) -> Iterator[None]:
     """Keep note of which module is running."""
 
     def enter(module: nn.Module, args: Any) -> None:
@@ -345,7 +345,7 @@ def _following_modules(recording: Recording) -> Iterator[None]:
 
 
 @contextmanager
-def _unchanged(mod: nn.Module) -> Iterator[None]:
+def restoring_state(mod: nn.Module) -> Iterator[None]:
     """Put buffers, and attributes that are tensors, back to what they were."""
     buffers = {name: (buffer, buffer.detach().clone(), buffer._version) for name, buffer in mod.named_buffers()}
     attributes = [(module, copy.copy(module._buffers), _tensors_of(module)) for module in mod.modules()]

@@ -388,7 +388,7 @@ class Recording(TorchFunctionMode):
 
     def emit(self, call: Call) -> Any:
         """Compute an operator and add it to the graph; what gives no tensor is not added."""
-        args, kwargs = _with_plain_numbers((tuple(call.args), call.kwargs))
+        args, kwargs = with_plain_numbers((tuple(call.args), call.kwargs))
         result = call.target(*args, **kwargs)
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         if not leaves:
@@ -611,15 +611,15 @@ def _shares_memory(result: Tensor, source: Tensor) -> bool:
     return result._base is not None and result._base is (source if source._base is None else source._base)
 
 
-def _with_plain_numbers(value: Any) -> Any:
+def with_plain_numbers(value: Any) -> Any:
     """Arguments with the values that symbolic numbers in them have for the examples."""
     if isinstance(value, (torch.Size, list)):
-        return [_with_plain_numbers(item) for item in value]
+        return [with_plain_numbers(item) for item in value]
     if isinstance(value, tuple):
-        items = [_with_plain_numbers(item) for item in value]
+        items = [with_plain_numbers(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, dict):
-        return {key: _with_plain_numbers(item) for key, item in value.items()}
+        return {key: with_plain_numbers(item) for key, item in value.items()}
     return plain(value)
 
 
@@ -775,7 +775,7 @@ def user_frames() -> list[tuple[FrameType, int]]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if frame.f_code.co_name == "_run_program" and file.endswith("_export.py"):
+        if frame.f_code.co_name == "run_program" and file.endswith("_export.py"):
             break
         inside = file.startswith(_OURS) or file.startswith("<flambeau.")
         if not inside or ("modules" in file and frame.f_code.co_name == "forward"):

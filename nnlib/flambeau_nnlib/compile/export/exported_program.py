@@ -291,7 +291,7 @@ def _is_in_place(node: Node) -> bool:
 # --- programs as modules ------------------------------------------------------------------------------------------
 
 
-class _ModuleCodeGen(PyTreeCodeGen):
+class ModuleCodeGen(PyTreeCodeGen):
     """Code that takes arguments by position and by name, nested as those of the original module."""
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
@@ -385,11 +385,11 @@ def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
             assert output.target is not None  # what a write goes to has a name
             graph.call_function(torch.ops.aten.copy_.default, (by_target[output.target], copies[value]))
     graph.output(tuple(outputs))
-    graph._codegen = _ModuleCodeGen(PyTreeInfo(_parameters(call), call.in_spec, call.out_spec))
+    graph._codegen = ModuleCodeGen(PyTreeInfo(parameters_of_call(call), call.in_spec, call.out_spec))
     module = GraphModule(_targets(graph, root), graph)
     for name, value in root.items():
         if isinstance(value, Tensor):
-            _place(module, name, value, name in signature.buffers)
+            put_at_path(module, name, value, name in signature.buffers)
     return module
 
 
@@ -397,7 +397,7 @@ def _targets(graph: Graph, root: dict[str, Any]) -> dict[str, Any]:
     return {node.target: root[node.target] for node in graph.nodes if node.op in ("get_attr", "call_module")}
 
 
-def _place(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -> None:
+def put_at_path(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -> None:
     """Put a parameter, buffer or constant at its path."""
     *owners, name = path.split(".")
     for owner in owners:
@@ -413,7 +413,7 @@ def _place(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -> Non
         setattr(module, name, tensor)
 
 
-def _parameters(call: ModuleCallSignature) -> list[str]:
+def parameters_of_call(call: ModuleCallSignature) -> list[str]:
     """The names of the arguments: of each container one."""
     args, kwargs = call.in_spec.children_specs
     names = list(call.forward_arg_names or [])

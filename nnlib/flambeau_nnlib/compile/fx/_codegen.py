@@ -222,7 +222,7 @@ class _Writer:
         """The code of all nodes."""
         for name, (_, value) in CUSTOM_BUILTINS.items():
             self.add_global(name, value)
-        released = _released_after(nodes)
+        released = released_after(nodes)
         for number, node in enumerate(nodes):
             if self.options.verbose:
                 self.summarize_origin(node)
@@ -388,7 +388,7 @@ _TYPING_NAMES = {
 }  # fmt: skip
 
 
-def _released_after(nodes: list[Node]) -> dict[Node, list[Node]]:
+def released_after(nodes: list[Node]) -> dict[Node, list[Node]]:
     """For each node, the nodes whose values it is the last to use."""
     released: dict[Node, list[Node]] = {}
     seen: set[Node] = set()

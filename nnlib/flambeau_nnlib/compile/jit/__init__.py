@@ -32,10 +32,10 @@ from ._marks import (
     strict_fusion,
     unused,
 )
-from ._saving import _content_of as _content_of  # for the modules below it
-from ._saving import _graph_of as _graph_of
-from ._saving import _text_of as _text_of
+from ._saving import content_of as _content_of  # noqa: F401  # for the modules below it
+from ._saving import graph_of as _graph_of  # noqa: F401
 from ._saving import save
+from ._saving import text_of as _text_of  # noqa: F401
 from ._script import (
     CompilationUnit,
     Error,

@@ -18,9 +18,9 @@ from flambeau import Tensor, nn
 from flambeau.library.dispatch_modes import disable_modes
 from flambeau.utils import pytree
 
-from ..export._export import _following_modules, _run_program, _unchanged
+from ..export._export import restoring_state, run_program, tracking_modules
 from ..export._sizes import Form, Known, SizeGuards, is_symbolic
-from ..export._tracing import Recording, TensorSpec, _with_plain_numbers
+from ..export._tracing import Recording, TensorSpec, with_plain_numbers
 from ..fx.graph import Graph
 from ..fx.node import Node
 
@@ -93,7 +93,7 @@ class TraceRecording(Recording):
         _open.clear()
         try:
             with disable_modes():
-                result = script(*_with_plain_numbers(args), **_with_plain_numbers(kwargs))
+                result = script(*with_plain_numbers(args), **with_plain_numbers(kwargs))
         finally:
             _open[:] = former
         given = tuple(map(self.node_of, args)), self.node_of(kwargs)
@@ -140,8 +140,8 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
             recording.stands_for(leaf, node, recording.sized(leaf, []))
         copies.append(leaf)
     args, kwargs = pytree.tree_unflatten(copies, spec)
-    with _unchanged(module), _following_modules(recording), torch.random.fork_rng(), Tracing():
-        result = _run_program(recording, function, args, kwargs)  # type: ignore[arg-type]  # which calls it
+    with restoring_state(module), tracking_modules(recording), torch.random.fork_rng(), Tracing():
+        result = run_program(recording, function, args, kwargs)  # type: ignore[arg-type]  # which calls it
     recording.graph.output(recording.node_of(result) if _is_of_tensors(result) else _refuse_result(result))
     return recording
 

@@ -55,7 +55,7 @@ def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, A
             f"torch.jit.save: expected what torch.jit.script, torch.jit.trace or torch.jit.load gave back, but "
             f"'{type(m).__name__}' object has no attribute 'save_to_buffer'"
         )
-    content = _content_of(m)
+    content = content_of(m)
     if not isinstance(f, (str, os.PathLike)):
         _write(content, f, "archive", _extra_files or {})
         return
@@ -80,7 +80,7 @@ class _Content(NamedTuple):
     notes: dict[tuple[int, str], dict[str, Note]] = {}
 
 
-def _content_of(m: Any) -> _Content:
+def content_of(m: Any) -> _Content:
     if isinstance(m, FrozenModule):
         frozen = frozen_program(m)
         return _Content(frozen.root, frozen.code(), frozen.constants, b"10\n", lambda module: frozen.described[id(module)])
@@ -92,7 +92,7 @@ def _content_of(m: Any) -> _Content:
                     program.notes)  # fmt: skip
 
 
-def _text_of(m: Any) -> str:
+def text_of(m: Any) -> str:
     """The code of `forward` that `save` writes of a module or function."""
     if isinstance(m, FrozenModule):
         return frozen_program(m).text_of_forward()
@@ -104,7 +104,7 @@ def _text_of(m: Any) -> str:
     return program.method_text(m, "forward")
 
 
-def _graph_of(m: Any, inline: bool) -> Graph:
+def graph_of(m: Any, inline: bool) -> Graph:
     """The graph of `forward` of a module, or of a function.
 
     Args:
@@ -114,7 +114,7 @@ def _graph_of(m: Any, inline: bool) -> Graph:
     Raises:
         RuntimeError: its code cannot be written.
     """
-    content = _content_of(m)
+    content = content_of(m)
     return build_graph(
         content.root, "forward", content.code, content.constants, content.describe, content.notes, inline,
         has_self=not isinstance(m, torch.jit.ScriptFunction),
@@ -123,13 +123,13 @@ def _graph_of(m: Any, inline: bool) -> Graph:
 
 def frozen_program(m: FrozenModule) -> FrozenProgram:
     """The code, constants and attributes of a frozen module."""
-    content = _content_of(vars(m)["_module"])
+    content = content_of(vars(m)["_module"])
     return FrozenProgram(content.root, content.code, content.constants, content.describe, vars(m)["_preserved"])
 
 
 def code_of(m: Any) -> dict[str, bytes]:
     """The files with code that `save` writes of a module or function."""
-    return _content_of(m).code
+    return content_of(m).code
 
 
 def _described_as_read(value: Any) -> Described:

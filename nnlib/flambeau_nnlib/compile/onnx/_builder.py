@@ -101,7 +101,7 @@ class Builder:
     def constant(self, data: Any, dtype: torch.dtype | None = None) -> Value:
         """A constant of Python's numbers or of an array."""
         tensor = torch.as_tensor(data, dtype=dtype) if not isinstance(data, torch.Tensor) else data
-        array = _array(tensor)
+        array = as_numpy(tensor)
         key = (array.dtype.str, str(tensor.dtype), array.shape, array.tobytes())
         if key not in self._constants:
             spec = TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device)
@@ -228,7 +228,7 @@ class Builder:
         return [_tensor(value) for name, value in self.initializers.items() if name in names]
 
 
-def _array(tensor: torch.Tensor) -> Any:
+def as_numpy(tensor: torch.Tensor) -> Any:
     return tensor.detach().cpu().contiguous().numpy() if tensor.dtype is not torch.bfloat16 else _bfloat16(tensor)
 
 

@@ -205,13 +205,13 @@ class _Graph:
 
 
 def _attribute(name: str, value: Any) -> Any:
-    from ._builder import _array
+    from ._builder import as_numpy
 
     kinds: dict[str, Callable[[Any], Any]] = {
         "_i": int,
         "_f": float,
         "_s": str,
-        "_t": lambda tensor: _tensor_attribute(_array(tensor)),
+        "_t": lambda tensor: _tensor_attribute(as_numpy(tensor)),
     }
     if name[-2:] not in kinds:
         raise ValueError(f"Invalid attribute specifier '{name}': names end with _i, _f, _s or _t")

@@ -105,9 +105,9 @@ class _Translator:
             if spec.kind is not InputKind.USER_INPUT:
                 tensor = self.program.tensor_named(str(spec.target))
                 own = TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device)
-                from ._builder import _array
+                from ._builder import as_numpy
 
-                self.values[node] = self.builder.weight(self.builder.name(str(spec.target)), _array(tensor), own)
+                self.values[node] = self.builder.weight(self.builder.name(str(spec.target)), as_numpy(tensor), own)
             elif isinstance(known, TensorSpec):
                 name = self.builder.name(next(names, node.name))
                 self._label(node.name, known)

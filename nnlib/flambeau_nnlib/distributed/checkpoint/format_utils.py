@@ -8,8 +8,8 @@ import flambeau as torch
 
 from .default_planner import DefaultSavePlanner, _EmptyStateDictLoadPlanner
 from .filesystem import FileSystemReader, FileSystemWriter
-from .state_dict_loader import _load
-from .state_dict_saver import _save
+from .state_dict_loader import load_entries
+from .state_dict_saver import save_entries
 from .team import Team
 
 __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
@@ -20,11 +20,11 @@ Path = str | os.PathLike[str]
 def dcp_to_torch_save(dcp_checkpoint_dir: Path, torch_save_path: Path) -> None:
     """Write all that a checkpoint has to one file, in this process alone."""
     state: dict[str, object] = {}
-    _load(state, None, FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner(), Team(alone=True))
+    load_entries(state, None, FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner(), Team(alone=True))
     torch.save(state, torch_save_path)
 
 
 def torch_save_to_dcp(torch_save_path: Path, dcp_checkpoint_dir: Path) -> None:
     """Write what a file of `torch.save` has to a checkpoint, in this process alone."""
     state = torch.load(torch_save_path, weights_only=False)
-    _save(state, None, FileSystemWriter(dcp_checkpoint_dir), DefaultSavePlanner(), Team(alone=True))
+    save_entries(state, None, FileSystemWriter(dcp_checkpoint_dir), DefaultSavePlanner(), Team(alone=True))

@@ -9,7 +9,7 @@ import flambeau as torch
 from .default_planner import DefaultLoadPlanner
 from .metadata import STATE_DICT_TYPE, TensorStorageMetadata
 from .nested import unflatten_state_dict
-from .state_dict_loader import _load
+from .state_dict_loader import load_entries
 from .storage import StorageReader
 from .team import Team
 
@@ -41,5 +41,5 @@ def load_sharded_optimizer_state_dict(
             dtype = entry.properties.dtype
             flat[name] = torch.zeros_like(like, dtype=dtype) if same else torch.empty(entry.size, dtype=dtype)
     state = unflatten_state_dict(flat, {name: paths.get(name, (name,)) for name in flat})
-    _load(state, None, storage_reader, planner or DefaultLoadPlanner(), Team())
+    load_entries(state, None, storage_reader, planner or DefaultLoadPlanner(), Team())
     return state

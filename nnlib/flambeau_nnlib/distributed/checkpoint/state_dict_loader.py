@@ -9,7 +9,7 @@ from .default_planner import DefaultLoadPlanner, _EmptyStateDictLoadPlanner
 from .filesystem import FileSystemReader
 from .metadata import STATE_DICT_TYPE
 from .planner import LoadPlanner
-from .state_dict_saver import _has_state, stated
+from .state_dict_saver import has_state, stated
 from .storage import Id, StorageReader
 from .team import Team
 
@@ -41,15 +41,15 @@ def load(
         CheckpointException: it has failed in one of the processes, as where an entry is missing or has another shape.
     """
     state = stated(state_dict)
-    _load(state, checkpoint_id, storage_reader, planner, Team(process_group, alone=no_dist))
+    load_entries(state, checkpoint_id, storage_reader, planner, Team(process_group, alone=no_dist))
     for key, value in state_dict.items():
-        if _has_state(value):
+        if has_state(value):
             value.load_state_dict(state[key])
         else:
             state_dict[key] = state[key]
 
 
-def _load(
+def load_entries(
     state: STATE_DICT_TYPE, checkpoint_id: Id | None, reader: StorageReader | None, planner: LoadPlanner | None, team: Team
 ) -> None:
     if reader is None:
@@ -82,7 +82,7 @@ def _load_state_dict_from_keys(
     """What a checkpoint has, or what begins with one of `keys`: whole tensors, in every process."""
     state: dict[str, Any] = {}
     planner = _EmptyStateDictLoadPlanner({keys} if isinstance(keys, str) else keys)
-    _load(state, checkpoint_id, storage_reader, planner, Team(process_group))
+    load_entries(state, checkpoint_id, storage_reader, planner, Team(process_group))
     return state
 
 
@@ -97,4 +97,4 @@ def load_state_dict(
     """`load` by its older name, which is deprecated."""
     message = "`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead."
     warnings.warn(message, FutureWarning, stacklevel=2)
-    _load(state_dict, None, storage_reader, planner, Team(process_group, coordinator_rank, no_dist))
+    load_entries(state_dict, None, storage_reader, planner, Team(process_group, coordinator_rank, no_dist))

@@ -33,10 +33,10 @@ class AsyncCheckpointerType(Enum):
 
 def stated(state_dict: STATE_DICT_TYPE) -> STATE_DICT_TYPE:
     """The state, with those of what has one of its own in its place."""
-    return {key: value.state_dict() if _has_state(value) else value for key, value in state_dict.items()}
+    return {key: value.state_dict() if has_state(value) else value for key, value in state_dict.items()}
 
 
-def _has_state(value: Any) -> bool:
+def has_state(value: Any) -> bool:
     return isinstance(value, Stateful) and not isinstance(value, (dict, Tensor))
 
 
@@ -68,10 +68,10 @@ def save(
         CheckpointException: it has failed in one of the processes.
     """
     team = Team(process_group, alone=no_dist)
-    return _save(stated(state_dict), checkpoint_id, storage_writer, planner, team)
+    return save_entries(stated(state_dict), checkpoint_id, storage_writer, planner, team)
 
 
-def _save(
+def save_entries(
     state: STATE_DICT_TYPE, checkpoint_id: Id | None, given: StorageWriter | None, planner: SavePlanner | None, team: Team
 ) -> Metadata:
     writer = _writer(checkpoint_id, given)
@@ -135,7 +135,7 @@ def async_save(
     team = Team(_own_group(process_group), alone=no_dist)
     with torch.no_grad():
         copied = tree_map(_copy, stated(state_dict))
-    return _threads.submit(_save, copied, checkpoint_id, storage_writer, planner, team)
+    return _threads.submit(save_entries, copied, checkpoint_id, storage_writer, planner, team)
 
 
 def _own_group(process_group: Any) -> Any:
@@ -173,4 +173,4 @@ def save_state_dict(
     message = "`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead."
     warnings.warn(message, FutureWarning, stacklevel=2)
     storage_writer.reset()
-    return _save(state_dict, None, storage_writer, planner, Team(process_group, coordinator_rank, no_dist))
+    return save_entries(state_dict, None, storage_writer, planner, Team(process_group, coordinator_rank, no_dist))

@@ -114,15 +114,15 @@ rule(*_POINTWISE, *_LIKE)(pointwise)
 
 @rule(*_LINEAR)
 def linear_in_one(call: Call) -> list[Strategy]:
-    return [*pointwise(call), *_same_partial(call)]
+    return [*pointwise(call), *same_partial(call)]
 
 
-def _same_partial(call: Call) -> list[Strategy]:
+def same_partial(call: Call) -> list[Strategy]:
     """Parts of a sum remain such; so do those of an extreme, for what only moves elements."""
-    return [Strategy((placement,) * len(call.tensors), placement) for placement in _partials(call)]
+    return [Strategy((placement,) * len(call.tensors), placement) for placement in partials(call)]
 
 
-def _partials(call: Call) -> list[Placement]:
+def partials(call: Call) -> list[Placement]:
     found = {placement for spec in call.tensors for placement in spec.placements if type(placement) is Partial}
     return [P, *(placement for placement in found if placement != P)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._dtensor_spec import DTensorSpec
-from ._strategies import Call, P, R, Strategy, _partials, _same_partial, rule
+from ._strategies import Call, P, R, Strategy, partials, rule, same_partial
 from .placement_types import Placement, Shard
 
 __all__ = ["SHAPED"]
@@ -18,7 +18,7 @@ SHAPED = frozenset(
 
 def _moved(call: Call, places: dict[int, int]) -> list[Strategy]:
     """Dimensions of the argument may be split that are found again in the result; and everything may be part of a sum."""
-    return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *_same_partial(call)]
+    return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *same_partial(call)]
 
 
 @rule("t", "mH_", "adjoint")
@@ -151,4 +151,4 @@ def new(call: Call) -> list[Strategy]:
     dims = range(len(call.tensors[0].shape))
     same = tuple(call.tensors[0].shape) == tuple(call.shapes[0])
     options = [Strategy((Shard(dim),), Shard(dim) if same else R) for dim in dims]
-    return [*options, *(Strategy((placement,), R) for placement in _partials(call))]
+    return [*options, *(Strategy((placement,), R) for placement in partials(call))]

@@ -12,7 +12,7 @@ from flambeau import Tensor
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import _sum_rightmost, lazy_property
-from .transform import Transform, _check_ndim, _widened
+from .transform import Transform, check_ndim, widened
 
 
 class ComposeTransform(Transform):
@@ -105,7 +105,7 @@ def _chained(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
     event_dim = maps[0][0].event_dim
     for source, target in maps:
         event_dim = max(event_dim + target.event_dim - source.event_dim, target.event_dim)
-    return _widened(maps[-1][1], event_dim)
+    return widened(maps[-1][1], event_dim)
 
 
 identity_transform = ComposeTransform([])
@@ -156,11 +156,11 @@ class IndependentTransform(Transform):
         return self.base_transform.sign
 
     def _call(self, x: Tensor) -> Tensor:
-        _check_ndim(x.shape, self.domain.event_dim)
+        check_ndim(x.shape, self.domain.event_dim)
         return self.base_transform(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        _check_ndim(y.shape, self.codomain.event_dim)
+        check_ndim(y.shape, self.codomain.event_dim)
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:

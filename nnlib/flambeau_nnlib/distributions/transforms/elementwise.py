@@ -12,13 +12,13 @@ from ...nn import functional as F
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import _Number, _sum_rightmost, broadcast_all, lazy_property
-from .transform import Transform, _clipped_sigmoid, _off_0_and_1, _Parameterless, _widened
+from .transform import Parameterless, Transform, _clipped_sigmoid, clamp_inside_unit_interval, widened
 
 if TYPE_CHECKING:
     from ..distribution import Distribution
 
 
-class _Monotone(_Parameterless):
+class _Monotone(Parameterless):
     """An increasing map of the real line."""
 
     domain: Constraint = constraints.real
@@ -68,7 +68,7 @@ class SigmoidTransform(_Monotone):
         return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        y = _off_0_and_1(y)
+        y = clamp_inside_unit_interval(y)
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ class TanhTransform(_Monotone):
         return 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x))  # log(1 - tanh(x)**2) without cancellation
 
 
-class AbsTransform(_Parameterless):
+class AbsTransform(Parameterless):
     """`y = |x|`, from the reals to the numbers from 0 on; the inverse returns the nonnegative x, which is y.
 
     Args:
@@ -219,11 +219,11 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Constraint:
-        return _widened(constraints.real, self._event_dim)
+        return widened(constraints.real, self._event_dim)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Constraint:
-        return _widened(constraints.real, self._event_dim)
+        return widened(constraints.real, self._event_dim)
 
     @property
     def sign(self) -> Tensor | int:

@@ -12,7 +12,7 @@ from ...nn import functional as F
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import tril_matrix_to_vec, vec_to_tril_matrix
-from .transform import Transform, _check_ndim, _clipped_sigmoid, _Parameterless
+from .transform import Parameterless, Transform, _clipped_sigmoid, check_ndim
 
 
 class ReshapeTransform(Transform):
@@ -66,7 +66,7 @@ class ReshapeTransform(Transform):
 
 
 def _replace_event_shape(shape: torch.Size, old: torch.Size, new: torch.Size) -> torch.Size:
-    _check_ndim(shape, len(old))
+    check_ndim(shape, len(old))
     cut = len(shape) - len(old)
     if shape[cut:] != old:
         raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
@@ -74,7 +74,7 @@ def _replace_event_shape(shape: torch.Size, old: torch.Size, new: torch.Size) ->
     return leading + new
 
 
-class SoftmaxTransform(_Parameterless):
+class SoftmaxTransform(Parameterless):
     """`y = exp(x)`, divided by its sum along the last dimension: from n reals to a probability vector of length n.
 
     The inverse is the logarithm; it does not restore a constant that was added to all of x.
@@ -98,13 +98,13 @@ class SoftmaxTransform(_Parameterless):
         return y.log()
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
-        _check_ndim(shape, 1)
+        check_ndim(shape, 1)
         return shape
 
     inverse_shape = forward_shape
 
 
-class StickBreakingTransform(_Parameterless):
+class StickBreakingTransform(Parameterless):
     """From n reals to a probability vector of length n + 1, breaking one piece after another off a stick.
 
     The reals say, through a sigmoid, which share of the rest to break off; all zeros give equal pieces. Unlike
@@ -138,11 +138,11 @@ class StickBreakingTransform(_Parameterless):
         return (-x + F.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
-        _check_ndim(shape, 1)
+        check_ndim(shape, 1)
         return torch.Size((*shape[:-1], shape[-1] + 1))
 
     def inverse_shape(self, shape: torch.Size) -> torch.Size:
-        _check_ndim(shape, 1)
+        check_ndim(shape, 1)
         return torch.Size((*shape[:-1], shape[-1] - 1))
 
 
@@ -151,7 +151,7 @@ def _log_pieces_left(x: Tensor) -> Tensor:
     return torch.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device).log()
 
 
-class CorrCholeskyTransform(_Parameterless):
+class CorrCholeskyTransform(Parameterless):
     """From `D * (D - 1) / 2` reals to the Cholesky factor of a correlation matrix with D rows.
 
     The reals, through tanh, are the canonical partial correlations that fill the factor row by row: Lewandowski, Kurowicka
@@ -192,20 +192,20 @@ class CorrCholeskyTransform(_Parameterless):
         return 0.5 * remaining.log().sum(-1) + log_tanh_slope.sum(-1)
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
-        _check_ndim(shape, 1)
+        check_ndim(shape, 1)
         n = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
         if n * (n - 1) // 2 != shape[-1]:
             raise ValueError("Input is not a flattened lower-diagonal number")
         return torch.Size((*shape[:-1], n, n))
 
     def inverse_shape(self, shape: torch.Size) -> torch.Size:
-        _check_ndim(shape, 2)
+        check_ndim(shape, 2)
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")
         return torch.Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 
 
-class LowerCholeskyTransform(_Parameterless):
+class LowerCholeskyTransform(Parameterless):
     """From square matrices to lower triangular ones with a positive diagonal: `exp` on the diagonal, zeros above it.
 
     Args:
@@ -228,7 +228,7 @@ class LowerCholeskyTransform(_Parameterless):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(_Parameterless):
+class PositiveDefiniteTransform(Parameterless):
     """From square matrices to positive definite ones: `LowerCholeskyTransform`, and the product of that with its transpose.
 
     Args:

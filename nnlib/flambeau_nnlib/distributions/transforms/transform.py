@@ -177,28 +177,28 @@ class _InverseTransform(Transform):
         return f"{type(self).__name__}({self._inv!r})"
 
 
-class _Parameterless(Transform):
+class Parameterless(Transform):
     """A transform without parameters: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
 
-def _check_ndim(shape: torch.Size, event_dim: int) -> None:
+def check_ndim(shape: torch.Size, event_dim: int) -> None:
     if len(shape) < event_dim:
         raise ValueError("Too few dimensions on input")
 
 
-def _widened(constraint: Constraint, event_dim: int) -> Constraint:
+def widened(constraint: Constraint, event_dim: int) -> Constraint:
     """`constraint` with at least `event_dim` event dimensions."""
     extra = event_dim - constraint.event_dim
     return constraints.independent(constraint, extra) if extra > 0 else constraint
 
 
 def _clipped_sigmoid(x: Tensor) -> Tensor:
-    return _off_0_and_1(torch.sigmoid(x))
+    return clamp_inside_unit_interval(torch.sigmoid(x))
 
 
-def _off_0_and_1(probs: Tensor) -> Tensor:
+def clamp_inside_unit_interval(probs: Tensor) -> Tensor:
     finfo = torch.finfo(probs.dtype)
     return probs.clamp(min=finfo.tiny, max=1.0 - finfo.eps)

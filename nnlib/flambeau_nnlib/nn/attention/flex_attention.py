@@ -21,10 +21,10 @@ from flambeau.extension import private_names
 from .masks import (
     BlockMask,
     ScoreMod,
-    _no_mask_of_a_part,
     and_masks,
     create_block_mask,
     create_mask,
+    no_mask_of_a_part,
     noop_mask,
     or_masks,
     over_positions,
@@ -196,7 +196,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
 
 
 def _check_mask(query: Tensor, key: Tensor, mask: BlockMask) -> None:
-    if mask.mask_mod is _no_mask_of_a_part:
+    if mask.mask_mod is no_mask_of_a_part:
         raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
     if query.shape[0] != key.shape[0] and mask.kv_num_blocks.shape[0] != query.shape[0]:
         raise ValueError(

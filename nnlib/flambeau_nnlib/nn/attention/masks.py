@@ -142,7 +142,7 @@ def _transposed(counts: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
     return _listed(_unlisted(counts, columns, columns.shape[-1]).transpose(-2, -1))
 
 
-def _no_mask_of_a_part(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
+def no_mask_of_a_part(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
     raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
 
 
@@ -345,7 +345,7 @@ class BlockMask:
             for item, length in zip(items, lengths, strict=True)
         )
         return self._with_rows(
-            (None if lists is None else lists[chosen] for lists in self._rows()), self.seq_lengths, _no_mask_of_a_part
+            (None if lists is None else lists[chosen] for lists in self._rows()), self.seq_lengths, no_mask_of_a_part
         )
 
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:

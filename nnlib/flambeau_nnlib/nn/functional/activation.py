@@ -331,7 +331,7 @@ def softsign(input: Tensor) -> Tensor:
 # --- softmax ------------------------------------------------------------------------------------------------------
 
 
-def _implicit_dim(name: str, ndim: int) -> int:
+def implicit_dim(name: str, ndim: int) -> int:
     """Return the dimension of a softmax for which none is given, with a warning."""
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
@@ -339,7 +339,7 @@ def _implicit_dim(name: str, ndim: int) -> int:
 
 def _call_along(function: Callable[..., Tensor], input: Tensor, dim: int | None, name: str, dtype: Any) -> Tensor:
     if dim is None:
-        dim = _implicit_dim(name, input.dim())
+        dim = implicit_dim(name, input.dim())
     return function(input, dim) if dtype is None else function(input, dim, dtype=dtype)
 
 

@@ -163,9 +163,9 @@ class _Writer:
             if node.op == "placeholder" and specs[node.name].kind is not InputKind.USER_INPUT:
                 target = str(specs[node.name].target)
                 names[node] = Code(f'weights["{target}"]', node.meta.get("val"))
-        from ..exported_program import _parameters
+        from ..exported_program import parameters_of_call
 
-        parameters = _parameters(call)
+        parameters = parameters_of_call(call)
         leaves = iter(self._inputs())
         count = len(call.in_spec.children_specs[0].children_specs)
         unpacked: list[str] = []

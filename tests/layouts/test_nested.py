@@ -213,6 +213,35 @@ def test_functions_of_one_number(name, layout):
 
 
 @BOTH
+@pytest.mark.parametrize("name", [
+    "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", "round", "bessel_j0", "airy_ai",
+])  # fmt: skip
+def test_special_functions(name, layout):
+    function = getattr(torch.special, name)
+    items = [torch.rand(length, 2) * 0.8 + 0.1 for length in (3, 5)]
+    result = function(torch.nested.nested_tensor(items, layout=layout))
+    assert result.layout is layout
+    assert_close(result, [function(item) for item in items])
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["xlog1py", "zeta", "gammainc", "igamma"])
+def test_special_functions_of_two(name, layout):
+    function = getattr(torch, name) if name == "igamma" else getattr(torch.special, name)
+    items = [torch.rand(length, 2) + 1.1 for length in (3, 5)]
+    nested = torch.nested.nested_tensor(items, layout=layout)
+    assert_close(function(nested, nested + 0.5), [function(item, item + 0.5) for item in items])
+
+
+@BOTH
+def test_results_of_which_there_are_two(layout):
+    items = items_of(2)
+    mantissa, exponent = torch.frexp(torch.nested.nested_tensor(items, layout=layout))
+    assert_close(mantissa, [torch.frexp(item).mantissa for item in items])
+    assert_close(exponent, [torch.frexp(item).exponent for item in items])
+
+
+@BOTH
 def test_arithmetic(layout):
     items, others = items_of(2), items_of(2)
     other = torch.nested.nested_tensor(others, layout=layout)

@@ -457,3 +457,14 @@ def test_layers_with_sparse_weights_take_batches():
     assert_close(torch.nn.functional.linear(x[0, 0].to_sparse(), weight), weight @ x[0, 0])
     with pytest.raises(RuntimeError, match="reshape is not implemented for sparse tensors"):
         torch.nn.functional.linear(x.to_sparse(), weight)
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_a_composite_that_keeps_zero(layout):
+    matrix = torch.tensor([[0.0, 1.0], [-2.0, 0.0]], dtype=torch.float64)
+    sparse = matrix.to_sparse(layout=layout).requires_grad_()
+    result = torch.nn.functional.tanhshrink(sparse)
+    assert result.layout is layout and result._nnz() == 2 and result.grad_fn.name() == "SubBackward0"
+    torch.testing.assert_close(result.to_dense(), matrix - matrix.tanh())
+    result.to_dense().sum().backward()
+    torch.testing.assert_close(sparse.grad.to_dense(), matrix.tanh().square())

@@ -12,6 +12,7 @@ from ...autograd.function import Function
 from ...engine.calls.facts import Kind, facts_of, is_inplace
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
+from ...engine.calls.tables import PUBLIC
 from ...engine.devices.aliases import resolve
 from ...engine.devices.sparse_arrays import SparseArray
 from ...engine.tensors.tensor import Tensor, wrap
@@ -186,7 +187,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name in _NEED_NO_ELEMENTS:  # as a function
         return getattr(Tensor, name)(*args, **kwargs)
     if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):
-        return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_of_values, getattr(torch, name[:-1])), *args, **kwargs)
+        return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_of_values, PUBLIC[name[:-1]]), *args, **kwargs)
     if keeps_zeros(name, args, kwargs):
         return _of_values(func, *args, **kwargs)
     layouts = [BACKENDS[each._array.layout] for each in (*args, *kwargs.values()) if isinstance(each, SparseTensor)]

@@ -1,0 +1,86 @@
+"""An operation that is added as docs/operations.md describes works wherever its facts allow, without any further list.
+
+The operation is the Gudermannian function, `gd(x) = 2 atan(tanh(x / 2))`, which PyTorch does not have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.engine.calls.op import op
+from flambeau.extension import Autocast, Kind
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gudermannian():
+    return op(
+        "gudermannian", lambda xp, input: 2 * xp.atan(xp.tanh(input / 2)),
+        kind=Kind.POINTWISE, keeps_zero=True, autocast=Autocast.FLOAT32, promote="float", inplace=True,
+        input=lambda F, g, input: g / F.cosh(input),
+    )  # fmt: skip
+
+
+def expected(x):
+    return 2 * np.arctan(np.tanh(np.asarray(x) / 2))
+
+
+def test_dense(gudermannian):
+    x = torch.tensor([-1.0, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
+    np.testing.assert_allclose(gudermannian(x).detach(), expected(x.detach()))
+    assert torch.autograd.gradcheck(gudermannian, x)
+
+
+@pytest.mark.parametrize("layout", [torch.jagged, torch.strided])
+def test_nested(gudermannian, layout):
+    items = [torch.randn(2, 3), torch.randn(4, 3)]
+    nested = torch.nested.nested_tensor(items, layout=layout, requires_grad=True)
+    for item, result in zip(items, gudermannian(nested).unbind(), strict=True):
+        np.testing.assert_allclose(result.detach(), expected(item), rtol=1e-6)
+    gudermannian(nested).to_padded_tensor(0.0).sum().backward()
+    np.testing.assert_allclose(nested.grad.unbind()[0], 1 / np.cosh(items[0]), rtol=1e-6)
+    written = torch.nested.nested_tensor(items, layout=layout)
+    assert written.gudermannian_() is written
+    np.testing.assert_allclose(written.unbind()[1], expected(items[1]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_sparse(gudermannian, layout):
+    dense = torch.tensor([[0.0, 1.0], [-2.0, 0.0]])
+    sparse = dense.to_sparse(layout=layout).requires_grad_()
+    result = gudermannian(sparse)
+    assert result.layout is layout and result._nnz() == 2
+    np.testing.assert_allclose(result.to_dense().detach(), expected(dense), rtol=1e-6)
+    result.to_dense().sum().backward()
+    np.testing.assert_allclose(sparse.grad.to_dense()[0, 1], 1 / np.cosh(1.0), rtol=1e-6)
+    written = dense.to_sparse(layout=layout)
+    assert written.gudermannian_() is written
+    np.testing.assert_allclose(written.to_dense(), expected(dense), rtol=1e-6)
+
+
+def test_meta(gudermannian):
+    result = gudermannian(torch.empty(2, 3, dtype=torch.int32, device="meta"))
+    assert result.device.type == "meta" and result.shape == (2, 3) and result.dtype is torch.float32
+
+
+def test_autocast(gudermannian):
+    x = torch.ones(2, dtype=torch.bfloat16)
+    assert gudermannian(x).dtype is torch.bfloat16
+    with torch.autocast("cpu"):
+        assert gudermannian(x).dtype is x.gudermannian().dtype is torch.float32
+
+
+def test_foreach():
+    tensors = [torch.randn(2), torch.randn(3, 2)]
+    wanted = [expected(tensor) for tensor in tensors]
+    for result, value in zip(torch._foreach_gudermannian(tensors), wanted, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-6)
+    assert torch._foreach_gudermannian_(tensors) is tensors
+    np.testing.assert_allclose(tensors[1], wanted[1], rtol=1e-6)
+
+
+def test_an_operation_that_does_not_keep_zero_is_refused_for_sparse_tensors():
+    shifted = op("shifted_by_one", lambda xp, input: input + 1, kind=Kind.POINTWISE, public=False, method=False)
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::shifted_by_one'"):
+        shifted(torch.ones(2).to_sparse())

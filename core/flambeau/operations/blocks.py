@@ -9,9 +9,9 @@ from typing import Any
 
 from ..engine.calls.arguments import Dims, as_int, as_python
 from ..engine.calls.dispatch import require_dtype, whole_numbers
-from ..engine.calls.facts import Autocast, Kind, Linearity, declare, register
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order, declare, register
 from ..engine.calls.node_names import gathered
-from ..engine.calls.op import composite
+from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
@@ -440,3 +440,29 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if k == 1:
         return input.flip(b).transpose(a, b)
     return input.flip(a).transpose(a, b) if k else input.clone()
+
+
+def _triangle(name: str) -> Any:
+    record = op(
+        name,
+        lambda xp, input, /, diagonal=0: getattr(xp, name)(input, k=diagonal),
+        kind=Kind.MOVEMENT,
+        narrow=Narrow.COMPLEX32,
+        order=Order.ROW_MAJOR,
+        public=False,
+        method=False,
+        input=lambda F, g, diagonal: getattr(F, name)(g, diagonal),
+    )
+
+    def function(input: Tensor, diagonal: int = 0) -> Tensor:
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return record(input, diagonal)
+
+    function.__name__ = function.__qualname__ = name
+    side = "lower" if name == "tril" else "upper"
+    function.__doc__ = f"The {side} triangle of matrices, the rest 0; `diagonal` moves its edge."
+    return composite(function, inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED)
+
+
+tril, triu = _triangle("tril"), _triangle("triu")

@@ -84,6 +84,8 @@ SAMPLES = [
     *(Sample(f"{name}_indices", lambda torch, name=name: getattr(torch, f"{name}_indices")(3, 4, 1), [],
              lambda np, name=name: np.stack(getattr(np, f"{name}_indices")(3, 1, 4)), ("int64",), grad=False)
              for name in ("tril", "triu")),
+    *(Sample(name, lambda torch, x, name=name, k=k: getattr(torch, name)(x, k), [real(2, 3, 4)],
+             lambda np, x, name=name, k=k: getattr(np, name)(x, k), NUMBERS) for name in ("tril", "triu") for k in (-1, 0, 2)),
     Sample("unravel_index", lambda torch, i: torch.unravel_index(i, (2, 3)), [fixed([0, 5, 4], "int64")],
            lambda np, i: np.unravel_index(i, (2, 3)), ("int64",), grad=False),
     method("fill_diagonal_", _filled_diagonal, 7),

@@ -8,10 +8,9 @@ from operator import index as whole
 from typing import Any
 
 from ...engine.calls.arguments import Dims, as_int
-from ...engine.calls.facts import Kind, Linearity, Narrow, Order
+from ...engine.calls.facts import Kind, Linearity, Narrow
 from ...engine.calls.op import composite, op
 from ...engine.calls.overriding import offered_as
-from ...engine.calls.record import Out
 from ...engine.calls.signatures import missing
 from ...engine.calls.transform_hooks import hooks
 from ...engine.devices.devices import DispatchKey
@@ -729,31 +728,6 @@ with_tied_gradient = op(
 
 # --- triangles, corners, blocks -----------------------------------------------------------------------------------
 
-
-def _triangle(name: str) -> Any:
-    record = op(
-        name,
-        lambda xp, input, /, diagonal=0: getattr(xp, name)(input, k=diagonal),
-        kind=Kind.MOVEMENT,
-        narrow=Narrow.COMPLEX32,
-        order=Order.ROW_MAJOR,
-        public=False,
-        method=False,
-        input=lambda F, g, diagonal: getattr(F, name)(g, diagonal),
-    )
-
-    def function(input: Tensor, diagonal: int = 0) -> Tensor:
-        if input.ndim < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return record(input, diagonal)
-
-    function.__name__ = function.__qualname__ = name
-    side = "lower" if name == "tril" else "upper"
-    function.__doc__ = f"The {side} triangle of matrices, the rest 0; `diagonal` moves its edge."
-    return composite(function, inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED)
-
-
-tril, triu = _triangle("tril"), _triangle("triu")
 
 _unfolded = _view(
     "unfold", lambda xp, input, /, dim, size, step, backend: _windows(input, dim, size, step, backend),

@@ -16,9 +16,8 @@ Everything else is internal and may change in any version.
   `forward_of`, its array-API forward.
 - `has_data`: whether a tensor has elements that can be looked at; `array_of`, the array that holds them.
 - `source(name)`: the Python source of the function that is generated for an operation.
-- Losses as operators, which have their reduction as a number: `LOSSES` from functions of `nn.functional` to the operator and the
-  names of its arguments, `REDUCTIONS` from numbers to names.
 - `private_names`: the `__getattr__` of a module that has private names of PyTorch's, as `compat/table.py` lists them.
+- `schemas`, a module: schemas of operations in ATEN notation, and calls of functions as calls of operators.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 
@@ -50,14 +49,11 @@ from ..engine.tape.node import shown_as
 from ..layouts.subclasses.parameter import Buffer, Parameter
 from ..operations.memory import relocate
 from . import functions
-from .aten import LOSSES, REDUCTIONS
 from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_count
 from .kernels import Kernels, array_of, forward_of, has_data, kernel_of
 
 __all__ = [
     "COMPILED",
-    "LOSSES",
-    "REDUCTIONS",
     "Autocast",
     "Buffer",
     "Dims",

@@ -11,29 +11,52 @@ from typing import Any
 
 import flambeau as torch
 
+from ..engine.calls.facts import register
 from ..engine.tensors.tensor import Tensor
 
-__all__ = ["ATEN"]
+__all__ = ["ATEN", "FUNCTIONAL_NAMES", "REDUCTIONS"]
 
 ATEN: dict[str, Callable[..., Any]] = {}
+REDUCTIONS = ("none", "mean", "sum")  # operators have their reduction as a number
+
+FUNCTIONAL_NAMES = {
+    "col2im": "fold", "cross_entropy_loss": "cross_entropy", "im2col": "unfold", "log_sigmoid": "logsigmoid",
+    "nll_loss_nd": "nll_loss",
+}  # fmt: skip
+"""Operators that functions of `nn.functional` compute under another name."""
+
+register("cross_entropy_loss", {"schema": (
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, "
+    "float label_smoothing=0.) -> Tensor"
+)})  # fmt: skip
+register("nll_loss_nd", {"schema": (
+    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"
+)})  # fmt: skip
 
 
-def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
-    ATEN[function.__name__] = function
-    return function
+def _operator(*schemas: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: add an operator, whose schemas are those of the function's signature or the given ones."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        ATEN[function.__name__] = function
+        if schemas:
+            register(function.__name__, {"schema": schemas})
+        return function
+
+    return add
 
 
 # --- parts and sizes ---
 
 
-@_operator
+@_operator("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)")
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """Part of one dimension, a view."""
     dim %= input.dim()
     return input[(builtins.slice(None),) * dim + (builtins.slice(start, end, step),)]
 
 
-@_operator
+@_operator()
 def _to_copy(
     input: Tensor, *, dtype: Any = None, device: Any = None, memory_format: Any = None, layout: Any = None, **_: Any
 ) -> Tensor:
@@ -41,13 +64,13 @@ def _to_copy(
     return input.to(device or input.device, dtype or input.dtype, copy=True, memory_format=memory_format)
 
 
-@_operator
+@_operator("index.Tensor")
 def index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements at indices, one for each dimension; None for all of a dimension."""
     return input[_index(indices)]
 
 
-@_operator
+@_operator()
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write to the elements at indices, or add to them."""
     if not any(each is None for each in indices):
@@ -56,7 +79,7 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
     return input
 
 
-@_operator
+@_operator()
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy, written to at indices."""
     return index_put_(input.clone(), indices, values, accumulate)  # type: ignore[no-any-return]  # of a decorated function
@@ -66,44 +89,44 @@ def _index(indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
     return tuple(builtins.slice(None) if each is None else each for each in indices)
 
 
-@_operator
+@_operator("sym_size.int(Tensor self, int dim) -> SymInt")
 def sym_size(input: Tensor, dim: int) -> int:
     """One size, a whole number."""
     return int(input.size(dim))
 
 
-@_operator
+@_operator()
 def sym_numel(input: Tensor) -> int:
     """The number of elements."""
     return int(input.numel())
 
 
-@_operator
+@_operator()
 def _assert_scalar(condition: Any, message: str) -> None:
     """Raise RuntimeError with a message unless a condition holds."""
     if not condition:
         raise RuntimeError(message)
 
 
-@_operator
+@_operator()
 def numpy_T(input: Tensor) -> Tensor:
     """The dimensions in reverse order."""
     return input.permute(tuple(reversed(range(input.dim()))))
 
 
-@_operator
+@_operator()
 def alias(input: Tensor) -> Tensor:
     """The same elements, a view."""
     return input.view_as(input)
 
 
-@_operator
+@_operator()
 def _pin_memory(input: Tensor, device: Any = None) -> Tensor:
     """The same elements in page-locked memory."""
     return input.pin_memory(device)
 
 
-@_operator
+@_operator()
 def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2` of a sparse `mat1`."""
     from ..layouts.sparse import addmm
@@ -112,7 +135,7 @@ def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, a
     return result
 
 
-@_operator
+@_operator()
 def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
     """The product of a CSR tensor and a dense one by a reduction; and, as outside of training, no places of the extremes."""
     from ..layouts.sparse import mm
@@ -120,46 +143,33 @@ def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[T
     return mm(input, other, reduce), torch.empty(0, dtype=torch.int64, device=other.device)
 
 
-@_operator
-def log_sigmoid(input: Tensor) -> Tensor:
-    """The logarithm of the sigmoid."""
-    return torch.nn.functional.logsigmoid(input)
-
-
 # --- copies ---
 
 
-@_operator
+@_operator()
 def lift_fresh_copy(input: Tensor) -> Tensor:
     """A copy of a constant, so that the program may write to it."""
     return input.clone()
 
 
-@_operator
+@_operator("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor")
 def copy(input: Tensor, other: Tensor) -> Tensor:
     """The elements of `other` in the shape and dtype of `input`."""
     return input.clone().copy_(other)
 
 
-def _scattered(place: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy of a tensor in which a view of it has been written to."""
-
-    def write(input: Tensor, source: Tensor, *args: Any) -> Tensor:
-        result = input.clone()
-        place(result, *args).copy_(source)
-        return result
-
-    return write
-
-
-ATEN["slice_scatter"] = _scattered(slice)
-ATEN["select_scatter"] = _scattered(lambda input, dim, index: input.select(dim, index))
+@_operator("slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor")
+def slice_scatter(input: Tensor, source: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """A copy of a tensor in which a slice has been written to."""
+    result = input.clone()
+    slice(result, *args, **kwargs).copy_(source)
+    return result
 
 
 # --- resampling ---
 
 
-def _resampling(mode: str, has_corners: bool, antialias: bool = False) -> Callable[..., Any]:
+def _add_resampling(name: str, mode: str, has_corners: bool, antialias: bool = False) -> None:
     def resize(input: Tensor, output_size: Any, *rest: Any) -> Tensor:
         corners = bool(rest[0]) if has_corners else None
         factors = rest[-1] if len(rest) > has_corners else None
@@ -167,71 +177,40 @@ def _resampling(mode: str, has_corners: bool, antialias: bool = False) -> Callab
             input, output_size, None if output_size is not None else factors, mode, corners, antialias=antialias
         )
 
-    return resize
+    ATEN[name] = resize
+    corners = "bool align_corners, " * has_corners
+    register(name, {"schema": f"{name}.vec(Tensor input, SymInt[]? output_size, {corners}float[]? scale_factors) -> Tensor"})
 
 
 for _dims in "123":
-    ATEN[f"upsample_nearest{_dims}d"] = _resampling("nearest", False)
-    ATEN[f"_upsample_nearest_exact{_dims}d"] = _resampling("nearest-exact", False)
+    _add_resampling(f"upsample_nearest{_dims}d", "nearest", False)
+    _add_resampling(f"_upsample_nearest_exact{_dims}d", "nearest-exact", False)
 for _mode in ("linear1d", "bilinear2d", "bicubic2d", "trilinear3d"):
-    ATEN[f"upsample_{_mode}"] = _resampling(_mode.rstrip("123d"), True)
+    _add_resampling(f"upsample_{_mode}", _mode.rstrip("123d"), True)
 for _mode in ("bilinear2d", "bicubic2d"):
-    ATEN[f"_upsample_{_mode}_aa"] = _resampling(_mode.rstrip("2d"), True, antialias=True)
-
-
-# --- losses, which have their reduction as a number ---
-
-REDUCTIONS = ("none", "mean", "sum")
-
-
-def _loss(name: str, *parameters: str) -> Callable[..., Any]:
-    """A loss whose arguments after input and target have these names, in this order."""
-
-    def compute(input: Tensor, target: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        given = dict(zip(parameters, args, strict=False)) | kwargs
-        if "reduction" in given:
-            given["reduction"] = REDUCTIONS[given["reduction"]]
-        return getattr(torch.nn.functional, name)(input, target, **given)  # type: ignore[no-any-return]
-
-    return compute
-
-
-LOSSES: dict[str, tuple[str, tuple[str, ...]]] = {  # by function of `nn.functional`: the operator, and its arguments
-    "binary_cross_entropy": ("binary_cross_entropy", ("weight", "reduction")),
-    "binary_cross_entropy_with_logits": ("binary_cross_entropy_with_logits", ("weight", "pos_weight", "reduction")),
-    "cross_entropy": ("cross_entropy_loss", ("weight", "reduction", "ignore_index", "label_smoothing")),
-    "huber_loss": ("huber_loss", ("reduction", "delta")),
-    "kl_div": ("kl_div", ("reduction", "log_target")),
-    "l1_loss": ("l1_loss", ("reduction",)),
-    "mse_loss": ("mse_loss", ("reduction",)),
-    "nll_loss": ("nll_loss_nd", ("weight", "reduction", "ignore_index")),
-    "smooth_l1_loss": ("smooth_l1_loss", ("reduction", "beta")),
-    "soft_margin_loss": ("soft_margin_loss", ("reduction",)),
-}
-for _name, (_aten_name, _parameters) in LOSSES.items():
-    ATEN[_aten_name] = _loss(_name, *_parameters)
+    _add_resampling(f"_upsample_{_mode}_aa", _mode.rstrip("2d"), True, antialias=True)
 
 
 # --- functions under the names, and with the arguments, that operators have ---
 
 
-def _of_sequence(name: str) -> Callable[..., Any]:
-    """A function of several tensors that gets them as one list, as its operator does."""
-    function = getattr(torch, name)
-    return lambda tensors: function(*tensors) if isinstance(tensors, (list, tuple)) else function(tensors)
+@_operator()
+def tensordot(input: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    """The product summed over some dimensions of each tensor."""
+    return torch.tensordot(input, other, (dims_self, dims_other))
 
 
-for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul"):
-    ATEN[_name] = _of_sequence(_name)
-
-
-@_operator
+@_operator()
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of one dimension: the method, not the function of `nn.functional`."""
     return Tensor.unfold(input, dimension, size, step)
 
 
-@_operator
+@_operator(
+    "_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
+    "bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
+    "bool allow_tf32) -> Tensor"
+)
 def _convolution(
     input: Tensor,
     weight: Tensor,
@@ -248,39 +227,17 @@ def _convolution(
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-@_operator
-def im2col(input: Tensor, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
-    """All windows of images, as columns."""
-    return torch.nn.functional.unfold(input, kernel_size, dilation, padding, stride)
+@_operator()
+def normal_functional(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """A tensor like `input` of samples of a normal distribution."""
+    return input.clone().normal_(mean, std, generator=generator)
 
 
-@_operator
-def col2im(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
-    """Images as sums of windows."""
-    return torch.nn.functional.fold(input, output_size, kernel_size, dilation, padding, stride)
-
-
-def _in_place(name: str) -> Callable[..., Any]:
-    return lambda input, *args: input.copy_(getattr(torch.nn.functional, name)(input, *args))
-
-
-ATEN |= {f"{name}_": _in_place(name) for name in ("hardsigmoid", "hardswish", "hardtanh", "mish", "relu6", "silu")}
-
-
-# --- writes as new values ---
-
-
-def _written(name: str) -> Callable[..., Any]:
-    """An in-place method on a copy."""
-    return lambda input, *args, **kwargs: getattr(input.clone(), name)(*args, **kwargs)
-
-
-ATEN |= {
-    name: _written(f"{name}_") for name in ("fill", "exponential", "geometric", "log_normal", "normal_functional", "uniform")
-}
-
-
-@_operator
+@_operator(
+    "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+    "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor "
+    "running_var_out)"
+)
 def _native_batch_norm_legit_functional(
     input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, ...]:

@@ -10,9 +10,9 @@ import flambeau as torch
 
 from ..autograd.function import Function
 from ..engine.calls.overriding import handle_torch_function, wanted
+from ..engine.calls.schema import FunctionSchema
 from ..engine.values.trees import flatten, unflatten
 from .ops import OpOverload, ops
-from .schema import FunctionSchema
 
 __all__ = ["Operator", "define", "fallthrough_kernel", "find", "remove", "split"]
 

@@ -18,11 +18,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-import flambeau as torch
-
 from ..engine.calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, wanted
-from ..extension.aten import ATEN
-from .schema import FunctionSchema
+from ..engine.calls.schema import FunctionSchema
+from ..extension.schemas import as_operator, namespace_of, overload, schemas
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
 
@@ -73,7 +71,7 @@ class OpOverload:
     @property
     def _schema(self) -> FunctionSchema:
         if self._schema_object is None:
-            raise RuntimeError(f"{self}: flambeau's own functions take what PyTorch's take, but have no schema")
+            raise RuntimeError(f"{self} has no schema")
         return self._schema_object
 
     def name(self) -> str:
@@ -170,7 +168,7 @@ class OpOverloadPacket:
         forms = self.__dict__.get("_forms", {})
         if name in forms:
             return forms[name]
-        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):
+        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):  # of which there is no schema
             return self.add(name, forms["default"].op, None)
         raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
 
@@ -215,30 +213,19 @@ class _OpNamespace(ModuleType):
         if function is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
         packet = self.packet(name)
-        packet.add("default", function, None)
+        for schema in schemas(name) if self.name in ("aten", "flambeau") else ():
+            packet.add(schema.overload_name, function, schema)
+        if "default" not in packet.overloads():
+            packet.add("default", function, next(iter(packet._forms.values()))._schema_object if packet._forms else None)
         return packet
 
     def _function(self, name: str) -> Any:
         """What flambeau has in the place of one of PyTorch's operators."""
-        if self.name == "aten":
-            return _aten(name)
+        if self.name in ("aten", "flambeau"):
+            return as_operator(name) if namespace_of(name) == self.name else None
         if self.name in _ELSEWHERE:
             return getattr(import_module(_ELSEWHERE[self.name]), name, None)
         return None
-
-
-def _aten(name: str) -> Any:
-    """The function or method that computes an operator of PyTorch's; None if there is none."""
-    if name in ATEN:
-        return ATEN[name]
-    family, _, rest = name.partition("_")
-    if family in _ATEN_FAMILIES and hasattr(getattr(torch, family), rest):
-        return getattr(getattr(torch, family), rest)
-    for place in (torch, torch.nn.functional):
-        if callable(getattr(place, name, None)) and not isinstance(getattr(place, name), (type, ModuleType)):
-            return getattr(place, name)
-    method = getattr(torch.Tensor, name, None)
-    return method if callable(method) else None
 
 
 # PyTorch's names for operations that have others here, and the forms that it calls by their arguments.
@@ -247,16 +234,6 @@ _ATEN_NAMES = {
     "pow_scalar": "pow", "mH_": "adjoint",
 }  # fmt: skip
 _PRODUCTS = {"mm": 2, "bmm": 3}  # which here take matrices in any batch
-_BINARY = frozenset({"add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_"})
-_COMPARING = frozenset({
-    "eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor", "fill_", "masked_fill",
-    "masked_fill_", "lerp", "xlogy",
-})  # fmt: skip
-_FORMS = {
-    "transpose": "int", "select": "int", "unbind": "int", "split": "Tensor", "slice": "Tensor", "index": "Tensor",
-    "where": "self", "max": "dim", "min": "dim",
-}  # fmt: skip
-_WITH_DIM = {"sum": "dim_IntList", "mean": "dim", "any": "dim", "all": "dim", "prod": "dim_int", "squeeze": "dim"}
 
 
 def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
@@ -269,26 +246,13 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
         aten = "matmul"
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
         aten = "t"
-    form = "default"
-    if "out" in kwargs:
-        form = "out"
-    elif aten in _BINARY:
-        form = "Tensor"
-    elif aten in _COMPARING:
-        form = "Tensor" if len(args) > 1 and isinstance(args[-1], torch.Tensor) else "Scalar"
-    elif aten == "pow":
-        form = "_".join("Tensor" if isinstance(arg, torch.Tensor) else "Scalar" for arg in args)
-    elif aten == "view" and isinstance(args[-1], torch.dtype):
-        form = "dtype"
-    elif aten in _WITH_DIM:
-        form = _WITH_DIM[aten] if len(args) > 1 or "dim" in kwargs else form
-    else:
-        form = _FORMS.get(aten, form)
-    known = _aten(aten)
+    form = "out" if "out" in kwargs else overload(aten, args, kwargs)
+    known = as_operator(aten)
+    namespace = namespace_of(aten)
     if known is None or (function is not None and aten == name and function is not known and not _takes_alike(function, known)):
-        packet = OpOverloadPacket("aten", aten)
+        packet = OpOverloadPacket(namespace, aten)
         return packet.add(form, function or known, None)
-    return getattr(getattr(ops.aten, aten), form)  # type: ignore[no-any-return]  # what `__getattr__` finds
+    return getattr(getattr(getattr(ops, namespace), aten), form)  # type: ignore[no-any-return]  # what `__getattr__` finds
 
 
 @functools.cache

@@ -643,7 +643,14 @@ _gelu_tanh = _activation(
 )
 
 
-@with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, home="torch._C._nn")
+@with_out(
+    Out.OWN_DTYPE,
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
+    rounds_once=True,
+    schema='gelu(Tensor self, *, str approximate="none") -> Tensor',
+    home="torch._C._nn",
+)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """`x` times the probability that a standard normal variable is below `x`; see `nn.GELU`.
 

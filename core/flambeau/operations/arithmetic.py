@@ -25,6 +25,10 @@ _add = op(
     promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__add__", "__radd__", "__iadd__"),
     input=lambda F, g: g,
     other=lambda F, g: g,
+    schema=(
+        "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -54,6 +58,10 @@ _sub = op(
     check=_refuse_bool_sub, grad_fn_reflected="RsubBackward1",
     input=lambda F, g: g,
     other=lambda F, g: -g,
+    schema=(
+        "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -101,7 +109,16 @@ def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     return _combined("sub", _sub, input, other, alpha)
 
 
-@composite(method=False, grad_fn="RsubBackward1", kind=Kind.POINTWISE, linearity=Linearity.JOINT)
+@composite(
+    method=False,
+    grad_fn="RsubBackward1",
+    kind=Kind.POINTWISE,
+    linearity=Linearity.JOINT,
+    schema=(
+        "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+        "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    ),
+)
 def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
     """`other - alpha * input`."""
     if not isinstance(input, Tensor):
@@ -122,6 +139,10 @@ mul = op(
     """,
     input=lambda F, g, other: g * F.conj(other),
     other=lambda F, g, input: g * F.conj(input),
+    schema=(
+        "mul.Tensor(Tensor self, Tensor other) -> Tensor",
+        "mul.Scalar(Tensor self, Scalar other) -> Tensor",
+    ),
 )  # fmt: skip
 
 _div = op(
@@ -131,6 +152,12 @@ _div = op(
     dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
     input=lambda F, g, other: g / F.conj(other),
     other=lambda F, g, input, other: -g * F.conj(input / other / other),
+    schema=(
+        "div.Tensor(Tensor self, Tensor other) -> Tensor",
+        "div.Scalar(Tensor self, Scalar other) -> Tensor",
+        "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+        "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    ),
 )  # fmt: skip
 
 floor_divide = op(
@@ -141,6 +168,10 @@ floor_divide = op(
     doc="The quotient rounded towards minus infinity.", grad_fn="DivBackward2",
     input=no_slope,
     other=no_slope,
+    schema=(
+        "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+        "floor_divide(Tensor self, Tensor other) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -188,6 +219,11 @@ remainder = op(
     doc="The remainder of floor division: of the sign of `other`.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.floor_divide(input, other),
+    schema=(
+        "remainder.Scalar(Tensor self, Scalar other) -> Tensor",
+        "remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+        "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -203,6 +239,10 @@ fmod = op(
     doc="The remainder of truncating division: of the sign of `input`.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
+    schema=(
+        "fmod.Scalar(Tensor self, Scalar other) -> Tensor",
+        "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -234,6 +274,11 @@ _pow = op(
     kind=Kind.POINTWISE, autocast={"cuda": Autocast.FLOAT32},
     promote="arithmetic", dtypes="numbers", public=False, method=False,
     input=_pow_grad_base, other=_pow_grad_exponent,
+    schema=(
+        "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+        "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+        "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -317,7 +362,15 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     return self.pow_(exponent)
 
 
-@composite(out=Out.OWN_DTYPE, kind=Kind.POINTWISE)
+@composite(
+    out=Out.OWN_DTYPE,
+    kind=Kind.POINTWISE,
+    schema=(
+        "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+        "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+        "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    ),
+)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """`input` to the power of `exponent`, in double precision."""
 
@@ -342,7 +395,13 @@ def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tensors
 
 
-@composite(inplace=True, out=True, kind=Kind.POINTWISE, autocast={"cuda": Autocast.WIDEST})
+@composite(
+    inplace=True,
+    out=True,
+    kind=Kind.POINTWISE,
+    autocast={"cuda": Autocast.WIDEST},
+    schema="addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+)
 def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`.
 
@@ -363,7 +422,13 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     return gathered(result, "AddcmulBackward0", (input, tensor1, tensor2))
 
 
-@composite(inplace=True, out=True, kind=Kind.POINTWISE, autocast={"cuda": Autocast.WIDEST})
+@composite(
+    inplace=True,
+    out=True,
+    kind=Kind.POINTWISE,
+    autocast={"cuda": Autocast.WIDEST},
+    schema="addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+)
 def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
     if args:
@@ -391,6 +456,10 @@ _lerp = op(
     input=lambda F, g, weight: g * F.conj(1 - weight),
     end=lambda F, g, weight: g * F.conj(weight),
     weight=lambda F, g, input, end: g * F.conj(end - input),
+    schema=(
+        "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+        "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    ),
 )  # fmt: skip
 
 

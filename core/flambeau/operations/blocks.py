@@ -88,7 +88,15 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
 
 
-@composite(kind=Kind.VIEW)
+@composite(
+    kind=Kind.VIEW,
+    schema=(
+        "tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+        "tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+        "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> "
+        "Tensor(a)[]",
+    ),
+)
 def tensor_split(
     input: Tensor,
     indices_or_sections: Any = None,
@@ -155,14 +163,21 @@ def _split_along(name: str, axis: int) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`tensor_split` along dimension {axis}."
-    composite(function, kind=Kind.VIEW)
+    composite(function, kind=Kind.VIEW, schema=_split_schemas(name))
+
+
+def _split_schemas(name: str) -> tuple[str, str]:
+    return (
+        f"{name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+        f"{name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+    )
 
 
 _split_along("vsplit", 0)
 _split_along("dsplit", 2)
 
 
-@composite(kind=Kind.VIEW)
+@composite(kind=Kind.VIEW, schema=_split_schemas("hsplit"))
 def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
     """`tensor_split` along the second dimension, or the first of a vector."""
     indices_or_sections = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
@@ -177,7 +192,11 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     return input.chunk(chunks, dim)
 
 
-@composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
+@composite(
+    grad_fn="UnsafeSplitBackward0",
+    kind=Kind.VIEW,
+    schema="unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+)
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
     """`split`, without the check that the parts are not written to."""
     return split(input, split_size, dim)
@@ -186,7 +205,12 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
 # --- grids --------------------------------------------------------------------------------------------------------
 
 
-@composite(method=False, kind=Kind.MOVEMENT, home="torch.functional")
+@composite(
+    method=False,
+    kind=Kind.MOVEMENT,
+    schema=("meshgrid(Tensor[] tensors) -> Tensor[]", "meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"),
+    home="torch.functional",
+)
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each vector spread over the dimensions of all others.
 

@@ -33,6 +33,7 @@ def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "r
         aliases=aliases,
         dunders=(f"__{name}__",),
         doc=doc,
+        schema=(f"{name}.Scalar(Tensor self, Scalar other) -> Tensor", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor"),
     )
 
 
@@ -120,6 +121,13 @@ _where = op(
     promote="arithmetic", keeps_dtype=("condition",), public=False, method=False, check=_check_choices,
     input=lambda F, g, condition: F.masked(g, condition),
     other=lambda F, g, condition: F.masked(g, ~condition),
+    schema=(
+        "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+        "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+        "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+        "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+        "where(Tensor condition) -> Tensor[]",
+    ),
 )  # fmt: skip
 
 
@@ -181,6 +189,10 @@ _clamp = op(
     "clamp", _clamp_forward,
     kind=Kind.POINTWISE, dtypes="real numbers", public=False, method=False, grad_fn="ClampBackward1",
     input=_inside,
+    schema=(
+        "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+        "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -248,14 +260,24 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(input, min, max)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE)
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE,
+    kind=Kind.POINTWISE,
+    schema=("clamp_min(Tensor self, Scalar min) -> Tensor", "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor"),
+)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least `min`."""
     require_operands("clamp_min", min=min)
     return shown_as(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE)
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE,
+    kind=Kind.POINTWISE,
+    schema=("clamp_max(Tensor self, Scalar max) -> Tensor", "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor"),
+)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most `max`."""
     require_operands("clamp_max", max=max)
@@ -293,8 +315,15 @@ logical_not = op(
 
 def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whole") -> Callable[..., Tensor]:
     dunders = (f"__{operator}__", f"__r{operator}__", f"__i{operator}__")
+    number = "Tensor_Scalar" if operator.endswith("shift") else "Scalar"
+    schema = (
+        f"{name}.{number}(Tensor self, Scalar other) -> Tensor",
+        f"{name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+        f"{name}.Tensor(Tensor self, Tensor other) -> Tensor",
+    )
     return op(
         name, forward, kind=Kind.POINTWISE, promote="arithmetic", dtypes=accepts, inplace=True, dunders=dunders, doc=doc,
+        schema=schema,
     )  # fmt: skip
 
 

@@ -92,7 +92,18 @@ def _transferred(array: Any, source: DispatchKey, key: DispatchKey, non_blocking
     return moved if source.dtype is key.dtype else key.backend.astype(moved, key.raw_dtype)
 
 
-@declare("to", kind=Kind.CONVERSION)
+_TO_OPTIONS = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
+
+
+@declare(
+    "to",
+    kind=Kind.CONVERSION,
+    schema=(
+        f"to.device(Tensor(a) self, Device device, ScalarType dtype, {_TO_OPTIONS}) -> Tensor(a)",
+        f"to.dtype(Tensor(a) self, ScalarType dtype, {_TO_OPTIONS}) -> Tensor(a)",
+        f"to.other(Tensor(a) self, Tensor other, {_TO_OPTIONS}) -> Tensor(a)",
+    ),
+)
 def _to_method(
     self: Tensor,
     *args: Any,

@@ -334,7 +334,18 @@ def _check_kernel_fits(space: Sizes, kernel: Sizes, padding: Sizes, dilation: Si
         )
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
+@composite(
+    method=False,
+    kind=Kind.CONVOLUTION,
+    autocast=Autocast.FAST,
+    schema=(
+        "conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] "
+        "dilation=[1], SymInt groups=1) -> Tensor",
+        'conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding="valid", '
+        "SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+    ),
+    home="torch",
+)
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -367,7 +378,18 @@ def conv1d(
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
+@composite(
+    method=False,
+    kind=Kind.CONVOLUTION,
+    autocast=Autocast.FAST,
+    schema=(
+        "conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], "
+        "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+        'conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding="valid", '
+        "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+    ),
+    home="torch",
+)
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -400,7 +422,18 @@ def conv2d(
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
+@composite(
+    method=False,
+    kind=Kind.CONVOLUTION,
+    autocast=Autocast.FAST,
+    schema=(
+        "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, "
+        "0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+        "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
+        'padding="valid", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor',
+    ),
+    home="torch",
+)
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -530,7 +563,7 @@ def conv_transpose1d(
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, schema="conv_transpose2d.input", home="torch")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -567,7 +600,7 @@ def conv_transpose2d(
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
+@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, schema="conv_transpose3d.input", home="torch")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -133,6 +133,12 @@ _ctc = op(
     method=False, out=False,
     log_probs=lambda F, g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity: F.ctc_loss_backward(
         g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity),
+    schema=(
+        "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int "
+        "reduction=1, bool zero_infinity=False) -> Tensor",
+        "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int "
+        "reduction=1, bool zero_infinity=False) -> Tensor",
+    ),
 )  # fmt: skip
 
 

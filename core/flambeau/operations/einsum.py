@@ -34,7 +34,14 @@ def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
     return equation, *given
 
 
-@composite(method=False, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cuda": Autocast.FAST}, home="torch.functional")
+@composite(
+    method=False,
+    kind=Kind.PRODUCT,
+    linearity=Linearity.EACH,
+    autocast={"cuda": Autocast.FAST},
+    schema="einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+    home="torch.functional",
+)
 @offered_as(_spelled)
 def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
     """The sum of products that an equation names: letters for dimensions, those not in the result summed over.

@@ -40,7 +40,16 @@ def _check_range(quant_min: int, quant_max: int) -> None:
         raise RuntimeError("`quant_min` should be less than or equal to `quant_max`.")
 
 
-@composite(method=False, grad_fn="FakeQuantizePerTensorAffineCachemaskBackward0", kind=Kind.POINTWISE)
+@composite(
+    method=False,
+    grad_fn="FakeQuantizePerTensorAffineCachemaskBackward0",
+    kind=Kind.POINTWISE,
+    schema=(
+        "fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor",
+        "fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, "
+        "int quant_max) -> Tensor",
+    ),
+)
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Tensor:
     """`(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * scale`.
 

@@ -46,12 +46,17 @@ _unfold = op(
     kind=Kind.CONVOLUTION, linearity=Linearity.JOINT, public=False, method=False, out=False, grad_fn="Im2ColBackward0",
     input=lambda F, g, input_shape, window_size, dilation, padding, stride: F.col2im(
         g, tuple(input_shape[2:]), window_size, dilation, padding, stride),
+    schema="im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
 )  # fmt: skip
 _fold = op(
     "col2im", _fold_forward,
     kind=Kind.CONVOLUTION, linearity=Linearity.JOINT, order=Order.ROW_MAJOR,
     promote="accumulate", public=False, method=False, out=False, grad_fn="Col2ImBackward0",
     input=lambda F, g, window_size, dilation, padding, stride: F.im2col(g, window_size, dilation, padding, stride),
+    schema=(
+        "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> "
+        "Tensor",
+    ),
 )  # fmt: skip
 
 

@@ -209,7 +209,14 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
     return _roll(input, tuple(shifts), tuple(wrap_dim(d, input.ndim) for d in dims))
 
 
-@composite(kind=Kind.MOVEMENT)
+@composite(
+    kind=Kind.MOVEMENT,
+    schema=(
+        "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
+        "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+        "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+    ),
+)
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

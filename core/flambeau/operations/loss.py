@@ -57,6 +57,7 @@ _mse_loss = op(
     promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction: F.mse_loss_backward(g, input, target, reduction),
     target=lambda F, g, input, target, reduction: F.mse_loss_backward(g, target, input, reduction),
+    schema="mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
 )  # fmt: skip
 
 
@@ -94,12 +95,14 @@ _smooth_l1 = op(
     kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
     target=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
+    schema="smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
 )  # fmt: skip
 _huber = op(
     "huber_loss", _huber_forward,
     kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(input - target, -delta, delta), reduction),
     target=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(target - input, -delta, delta), reduction),
+    schema="huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
 )  # fmt: skip
 
 
@@ -151,7 +154,9 @@ _soft_margin = op(
 )  # fmt: skip
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS, autocast=Autocast.FLOAT32, schema="soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"
+)
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """`log(1 + exp(-target * input))`, the target being 1 or -1."""
     require_constant("soft_margin_loss", target=target)
@@ -223,6 +228,7 @@ _bce = op(
     promote="accumulate", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, weight, reduction: _bce_input(F, g, input, target, weight, reduction),
     target=lambda F, g, input, weight, reduction: _bce_target(F, g, input, weight, reduction),
+    schema="binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
 )  # fmt: skip
 _bce_with_logits = op(
     "binary_cross_entropy_with_logits", _logits_forward,
@@ -232,6 +238,10 @@ _bce_with_logits = op(
         F, g, input, target, weight, pos_weight, reduction),
     target=lambda F, g, input, target, weight, pos_weight, reduction: _logits_target(
         F, g, input, target, weight, pos_weight, reduction),
+    schema=(
+        "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+        "reduction=1) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -318,6 +328,7 @@ _nll_loss = op(
     keeps_dtype=("target",), public=False, method=False, out=False,
     input=lambda F, g, input, target, weight, reduction, ignore_index: F.tied(F.nll_loss_backward(
         g, target, weight, tuple(input.shape), reduction, ignore_index), input),
+    schema="nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
 )  # fmt: skip
 op(
     "nll_loss_backward", _nll_loss_backward_forward,

@@ -381,7 +381,14 @@ trunc = _step("trunc", lambda xp, input: xp.trunc(input), "The integer part.", "
 _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer; halves go to the even one.")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE,
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
+    rounds_once=True,
+    schema=("round(Tensor self) -> Tensor", "round.decimals(Tensor self, *, int decimals) -> Tensor"),
+)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer, halves to even; or the nearest number with `decimals` decimals.
 
@@ -532,6 +539,10 @@ copysign = op(
     doc="The absolute value of `input` with the sign of `other`, minus zero's included.",
     input=lambda F, g, input, out: g * F.where(input == 0, 0.0, out / F.where(input == 0, 1.0, input)),
     other=no_slope,
+    schema=(
+        "copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+        "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    ),
 )  # fmt: skip
 nextafter = op(
     "nextafter", lambda xp, input, other: xp.nextafter(input, other),
@@ -663,6 +674,7 @@ _frexp = op(
     "frexp", _frexp_forward,
     kind=Kind.POINTWISE, results=("mantissa", "exponent"), out=False, public=False, method=False,
     vjp=lambda F, g, exponent: (g[0] / F.exp2(exponent),),
+    schema="frexp.Tensor",
 )  # fmt: skip
 
 
@@ -684,7 +696,7 @@ def frexp(input: Tensor) -> Any:
 _FREXP = make("frexp", ("mantissa", "exponent"))
 
 
-@composite(inplace=True, out=True, grad_fn="LdexpBackward0", kind=Kind.POINTWISE, keeps_zero=True)
+@composite(inplace=True, out=True, grad_fn="LdexpBackward0", kind=Kind.POINTWISE, keeps_zero=True, schema="ldexp.Tensor")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2**other`."""
     require_tensors("ldexp", input=input, other=other)

@@ -65,6 +65,10 @@ sum = op(
     """,
     input=lambda F, g, input_shape, dim, keepdim: (
         F.expand(g, input_shape) if dim is None else spread(F, g, input_shape, dim, keepdim)),
+    schema=(
+        "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    ),
 )  # fmt: skip
 
 _mean = op(
@@ -73,6 +77,10 @@ _mean = op(
     kind=Kind.REDUCTION, linearity=Linearity.JOINT,
     promote="accumulate", public=False, method=False, grad_fn_along="MeanBackward1",
     input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
+    schema=(
+        "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -116,6 +124,10 @@ _prod = op(
     kind=Kind.REDUCTION, autocast=Autocast.FLOAT32,
     promote="sum", public=False, method=False, grad_fn_along="ProdBackward1",
     input=lambda F, g, input, out, input_shape, dim, keepdim: prod_backward(F, g, input, out, input_shape, dim, keepdim),
+    schema=(
+        "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    ),
 )  # fmt: skip
 
 
@@ -178,12 +190,14 @@ amax_ = op(
     kind=Kind.REDUCTION, rounds_once=True,
     dtypes="real", public=False, method=False,
     input=_among_equals,
+    schema="amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
 )  # fmt: skip
 amin_ = op(
     "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, rounds_once=True,
     dtypes="real", public=False, method=False,
     input=_among_equals,
+    schema="amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
 )  # fmt: skip
 
 
@@ -278,7 +292,12 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
     function.__doc__ = (
         f"The {name}imum: of all elements; of each slice over `dim`, with its indices; or of two tensors, element by element."
     )
-    return composite(function, out=Out.OWN_DTYPES | Out.UNCHECKED, kind=Kind.REDUCTION)
+    schema = (
+        f"{name}(Tensor self) -> Tensor",
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        f"{name}.other(Tensor self, Tensor other) -> Tensor",
+    )
+    return composite(function, out=Out.OWN_DTYPES | Out.UNCHECKED, kind=Kind.REDUCTION, schema=schema)
 
 
 max = _max_or_min("max", _max_dim, amax_, "maximum")
@@ -322,6 +341,11 @@ def _truth(name: str, word: str) -> Any:
         promote="truth",
         out=Out.OWN_DTYPE,
         doc=f"Whether {word} nonzero: of all, or of each slice over `dim`.",
+        schema=(
+            f"{name}(Tensor self) -> Tensor",
+            f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+            f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+        ),
     )
     return record
 
@@ -359,7 +383,18 @@ def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, corre
 
 
 _var = op(
-    "var", _variance_forward, kind=Kind.REDUCTION, promote="real_accumulate", public=False, method=False, input=_variance_grad
+    "var",
+    _variance_forward,
+    kind=Kind.REDUCTION,
+    promote="real_accumulate",
+    public=False,
+    method=False,
+    input=_variance_grad,
+    schema=(
+        "var(Tensor self, bool unbiased=True) -> Tensor",
+        "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+        "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    ),
 )
 
 
@@ -430,10 +465,24 @@ _std = op(
     lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
     kind=Kind.REDUCTION,
     promote="real_accumulate", public=False, method=False, input=_std_grad,
+    schema=(
+        "std(Tensor self, bool unbiased=True) -> Tensor",
+        "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+        "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    ),
 )  # fmt: skip
 
 
-@composite(method=False, grad_fn="VarMeanBackward0", kind=Kind.REDUCTION)
+@composite(
+    method=False,
+    grad_fn="VarMeanBackward0",
+    kind=Kind.REDUCTION,
+    schema=(
+        "var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+        "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+        "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    ),
+)
 def var_mean(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -447,7 +496,16 @@ def var_mean(
     return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
 
-@composite(method=False, grad_fn="StdMeanBackward0", kind=Kind.REDUCTION)
+@composite(
+    method=False,
+    grad_fn="StdMeanBackward0",
+    kind=Kind.REDUCTION,
+    schema=(
+        "std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+        "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+        "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    ),
+)
 def std_mean(
     input: Tensor,
     dim: Dims | bool | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Number, as_float, as_int, as_python, check, types_of
 from ..engine.calls.dispatch import require_dtype
-from ..engine.calls.facts import Kind, declare, register
+from ..engine.calls.facts import FACTORY_OPTIONS, Kind, declare, register
 from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
 from ..engine.calls.overriding import handle_torch_function, may_override, relevant
@@ -102,7 +102,15 @@ _like("rand", "uniform_")
 _like("randn", "normal_")
 
 
-@declare(kind=Kind.RANDOM)
+@declare(
+    kind=Kind.RANDOM,
+    schema=(
+        "randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
+        "pin_memory=None) -> Tensor",
+        "randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? "
+        "device=None, bool? pin_memory=None) -> Tensor",
+    ),
+)
 def randint(
     low: int | None = None,
     high: Any = None,
@@ -175,7 +183,12 @@ def randint_like(
     return finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
-@declare(kind=Kind.RANDOM)
+@declare(
+    kind=Kind.RANDOM,
+    schema=(
+        "randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    ),
+)
 def randperm(
     n: int,
     *,
@@ -202,7 +215,15 @@ for _function in (randint, randint_like, randperm):
 # --- with parameters ----------------------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.RANDOM)
+@declare(
+    kind=Kind.RANDOM,
+    schema=(
+        "normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
+        "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+        "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+        f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def normal(
     mean: Tensor | Number = 0.0,
     std: Tensor | Number = 1.0,
@@ -281,7 +302,15 @@ def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     return gathered(sample, name, parameters)
 
 
-@composite(out=True, kind=Kind.POINTWISE)
+@composite(
+    out=True,
+    kind=Kind.POINTWISE,
+    schema=(
+        "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+        "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+        "bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
+    ),
+)
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability given by the element (or by `p`), else 0."""
     if p is not None:

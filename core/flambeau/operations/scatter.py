@@ -61,7 +61,17 @@ _scatter = op(
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER)
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
+    kind=Kind.SCATTER,
+    schema=(
+        "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+        "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+        "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    ),
+)
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
     """`input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and so on.
 
@@ -119,6 +129,7 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     grad_fn="ScatterReduceBackward0",
     kind=Kind.SCATTER,
     autocast=Autocast.WHOLE,
+    schema="scatter_reduce.two",
 )
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`scatter`, combining all elements for one position by "sum", "prod", "mean", "amax" or "amin".
@@ -286,7 +297,14 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return gathered(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0", (input, source))
 
 
-@composite(inplace=True, kind=Kind.SCATTER)
+@composite(
+    inplace=True,
+    kind=Kind.SCATTER,
+    schema=(
+        "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    ),
+)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """`input` with `value` at the positions `index` of `dim`."""
     dim = wrap_dim(dim, input.ndim)

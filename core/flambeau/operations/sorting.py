@@ -34,6 +34,10 @@ _sort: Callable[..., Any] = op(
     "sort", _sort_forward,
     kind=Kind.SORTING, out=Out.OWN_DTYPE, **_RESULTS,
     vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
+    schema=(
+        "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+        "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    ),
 )  # fmt: skip
 
 
@@ -58,7 +62,14 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     return _sort(input, dim, descending)
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNTRACKED, kind=Kind.SORTING)
+@composite(
+    out=Out.OWN_DTYPE | Out.UNTRACKED,
+    kind=Kind.SORTING,
+    schema=(
+        "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    ),
+)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where the elements in order along `dim` were."""
     where: Tensor = sort(input.detach(), dim, descending)[1]
@@ -165,7 +176,14 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return _kthvalue(input, k - 1, dim, keepdim)
 
 
-@composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
+@composite(
+    out=Out.OWN_DTYPE,
+    kind=Kind.REDUCTION,
+    schema=(
+        "median(Tensor self) -> Tensor",
+        "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    ),
+)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median (the lower of two): of all elements; or of each slice over `dim`, with where it is.
 
@@ -174,7 +192,14 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return _median("median", input, dim, keepdim)
 
 
-@composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
+@composite(
+    out=Out.OWN_DTYPE,
+    kind=Kind.REDUCTION,
+    schema=(
+        "nanmedian(Tensor self) -> Tensor",
+        "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    ),
+)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of the elements that are not NaN."""
     return _median("nanmedian", input, dim, keepdim)
@@ -275,7 +300,17 @@ cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "
 # --- searching ----------------------------------------------------------------------------------------------------
 
 
-@composite(method=False, out=Out.OWN_DTYPE, kind=Kind.SORTING)
+@composite(
+    method=False,
+    out=Out.OWN_DTYPE,
+    kind=Kind.SORTING,
+    schema=(
+        "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
+        "side=None, Tensor? sorter=None) -> Tensor",
+        "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
+        "side=None, Tensor? sorter=None) -> Tensor",
+    ),
+)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -345,7 +380,15 @@ _search = op(
 )
 
 
-@composite(method=False, out=Out.OWN_DTYPE, kind=Kind.SORTING)
+@composite(
+    method=False,
+    out=Out.OWN_DTYPE,
+    kind=Kind.SORTING,
+    schema=(
+        "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+        "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    ),
+)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket between `boundaries` that each element falls into."""
     require_operands("bucketize", input=input)
@@ -440,7 +483,16 @@ _among = op(
 )  # fmt: skip
 
 
-@composite(method=False, out=Out.OWN_DTYPE, kind=Kind.SORTING)
+@composite(
+    method=False,
+    out=Out.OWN_DTYPE,
+    kind=Kind.SORTING,
+    schema=(
+        "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
+        "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+        "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    ),
+)
 def isin(
     elements: Any = None,
     test_elements: Any = None,

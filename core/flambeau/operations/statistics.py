@@ -31,6 +31,7 @@ _nansum = op(
     kind=Kind.REDUCTION,
     promote="sum", public=False, method=False,
     input=lambda F, g, input, input_shape, dim, keepdim: F.masked(spread(F, g, input_shape, dim, keepdim), input == input),
+    schema="nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 )  # fmt: skip
 
 
@@ -44,7 +45,11 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return _nansum(input, dim, keepdim, dtype=dtype)
 
 
-@composite(out=Out.UNCHECKED, kind=Kind.REDUCTION)
+@composite(
+    out=Out.UNCHECKED,
+    kind=Kind.REDUCTION,
+    schema="nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+)
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
     if input.dtype.category < dtypes.FLOATING:
@@ -65,7 +70,13 @@ _nan_to_num = op(
 )  # fmt: skip
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE,
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
+    schema="nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+)
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
     if input.dtype.category < dtypes.FLOATING:
@@ -91,7 +102,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
 
-@composite(kind=Kind.REDUCTION)
+@composite(
+    kind=Kind.REDUCTION,
+    schema=("count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
+)
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero."""
     return (input != 0).sum(dim)
@@ -436,7 +450,15 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
-@composite(method=False, aliases=("trapz",), kind=Kind.REDUCTION)
+@composite(
+    method=False,
+    aliases=("trapz",),
+    kind=Kind.REDUCTION,
+    schema=(
+        "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    ),
+)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The area under `y` by the trapezoidal rule, over `dim`; points at `x`, or `dx` apart."""
     _refuse_bool("trapezoid", y, x)
@@ -447,7 +469,14 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     return ((after + before) * steps).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
-@composite(method=False, kind=Kind.SCAN)
+@composite(
+    method=False,
+    kind=Kind.SCAN,
+    schema=(
+        "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    ),
+)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The running area under `y` by the trapezoidal rule, along `dim`."""
     _refuse_bool("cumulative_trapezoid", y, x)

@@ -289,7 +289,16 @@ def _check_state(name: str, state: State, count: int, batch: int) -> None:
             raise RuntimeError(f"{name}(): Expected hidden size ({count}, {batch}, *), got {list(part.size())}")
 
 
-@declare(kind=Kind.RECURRENT)
+def _schemas(name: str, state: str, results: str) -> tuple[str, str]:
+    """The schemas for padded and for packed sequences."""
+    options = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
+    return (
+        f"{name}.input(Tensor input, {state} hx, {options}, bool batch_first) -> {results}",
+        f"{name}.data(Tensor data, Tensor batch_sizes, {state} hx, {options}) -> {results}",
+    )
+
+
+@declare(kind=Kind.RECURRENT, schema=_schemas("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)"))
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Layers of long short-term memory: outputs, final hidden states and final cells.
 
@@ -314,7 +323,8 @@ def _function_of_one_state(name: str, mode: str, summary: str) -> Callable[..., 
     Args:
         args, kwargs: as those of `lstm`, but `hx` is one tensor.
     """
-    return declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST})(function)
+    schemas = _schemas(name, "Tensor", "(Tensor, Tensor)")
+    return declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST}, schema=schemas)(function)
 
 
 gru = _function_of_one_state("gru", "GRU", "Layers of gated recurrent units")

@@ -18,9 +18,12 @@ from enum import Enum, Flag, auto
 from typing import Any, TypeVar
 
 __all__ = [
-    "COMPILED", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "check_options", "declare", "declared",
-    "facts_of", "is_inplace", "names", "operation_name", "register",
+    "COMPILED", "FACTORY_OPTIONS", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "check_options",
+    "declare", "declared", "facts_of", "is_inplace", "names", "operation_name", "register",
 ]  # fmt: skip
+
+FACTORY_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+"""The options of functions that create tensors, as schemas have them."""
 
 
 class Kind(Enum):
@@ -152,8 +155,9 @@ class Facts:
     home: str = ""
     """PyTorch's module of the function, if that is another one than its namespace: `"torch.functional"` for one of `torch`,
     `"torch"` for one of `torch.nn.functional`."""
-    schema: str = ""
-    """The signature in ATen notation, if that does not follow from the function: `"flip(Tensor self, int[] dims) -> Tensor"`."""
+    schema: str | tuple[str, ...] = ()
+    """The signature in ATen notation, if that does not follow from the function: `"flip(Tensor self, int[] dims) -> Tensor"`.
+    Several for an operation with overloads, in the order in which a call tries them."""
 
     def __post_init__(self) -> None:
         if self.moves is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...engine.calls import overriding
 from ...engine.calls.arguments import Number
-from ...engine.calls.facts import Kind, Linearity, declare, register
+from ...engine.calls.facts import FACTORY_OPTIONS, Kind, Linearity, declare, register
 from ...engine.calls.inplace import is_plain
 from ...engine.calls.op import composite
 from ...engine.calls.operands import constant, filler
@@ -136,7 +136,7 @@ def _xp_filled(function: str) -> Callable[[DispatchKey, tuple[int, ...]], Any]:
 
 zeros = _filled("zeros", "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
 ones = _filled("ones", "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_filled("ones"))
-empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
+empty = declare(schema="empty.memory_format")(_filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty")))
 
 
 def _options(like: Tensor, dtype: Dtype | None, device: Any) -> DispatchKey:
@@ -296,7 +296,13 @@ def empty_strided(
     return finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"eye(SymInt n, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"eye.m(SymInt n, SymInt m, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def eye(
     n: int,
     m: int | None = None,
@@ -458,7 +464,11 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     return write_over(self, filler(value, self._key, alone=self.numel() == 1), "FillBackward2")
 
 
-@composite(method=False, kind=Kind.POINTWISE)
+@composite(
+    method=False,
+    kind=Kind.POINTWISE,
+    schema=("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor"),
+)
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
     result = input.clone().fill_(value)

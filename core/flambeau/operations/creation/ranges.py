@@ -9,7 +9,7 @@ from typing import Any
 
 from ...engine.calls.arguments import Number, as_int
 from ...engine.calls.dispatch import c_name
-from ...engine.calls.facts import Kind, declare
+from ...engine.calls.facts import FACTORY_OPTIONS, Kind, declare
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.warning import warn
@@ -32,7 +32,14 @@ def _range_dtype(*bounds: Any) -> Dtype:
     return dtypes.int64
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"arange(Scalar end, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"arange.start(Scalar start, Scalar end, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def arange(
     start: Number | None = None,
     end: Number | None = None,
@@ -89,7 +96,13 @@ def warn_of_length(out: Tensor, length: int) -> None:
         )
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"range(Scalar start, Scalar end, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"range.step(Scalar start, Scalar end, Scalar step=1, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def range(
     start: Number,
     end: Number | None = None,
@@ -170,7 +183,15 @@ def _ends(
     return converted(start, number_dtype), converted(end, number_dtype), key
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"linspace(Scalar start, Scalar end, int steps, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def linspace(
     start: Tensor | Number,
     end: Tensor | Number,
@@ -278,7 +299,15 @@ def _refuse_dtype(kernel: str, dtype: Dtype, steps: int) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy_name}'")
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"logspace(Scalar start, Scalar end, int steps, float base=10., *, {FACTORY_OPTIONS}) -> Tensor",
+        f"logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, {FACTORY_OPTIONS}) -> Tensor",
+        f"logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, {FACTORY_OPTIONS}) -> Tensor",
+        f"logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def logspace(
     start: Tensor | Number,
     end: Tensor | Number,

@@ -667,6 +667,10 @@ _masked_fill = op(
     public=False, method=False, out=False, check=lambda input, mask, value: common_shape(mask.shape, input.shape),
     input=lambda F, g, mask: F.masked(g, ~mask),
     value=lambda F, g, mask: F.sum(F.masked(g, mask)),
+    schema=(
+        "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+        "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    ),
 )  # fmt: skip
 
 

@@ -99,7 +99,17 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
     return first, second
 
 
-@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
+@with_out(
+    Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED,
+    kind=Kind.REDUCTION,
+    autocast={"cuda": Autocast.FLOAT32},
+    schema=(
+        "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? "
+        "dtype=None) -> Tensor",
+        'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? '
+        "dtype=None) -> Tensor",
+    ),
+)
 def matrix_norm(
     input: Tensor,
     ord: Number | str = "fro",
@@ -147,7 +157,15 @@ def _restore_dims(result: Tensor, *dims: int) -> Tensor:
     return result
 
 
-@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
+@with_out(
+    Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED,
+    kind=Kind.REDUCTION,
+    autocast={"cuda": Autocast.FLOAT32},
+    schema=(
+        "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    ),
+)
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """`matrix_norm` if `ord` is given and there are two dimensions (`dim`, or all of the input); otherwise `vector_norm`.
 
@@ -168,7 +186,12 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-@with_out(Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
+@with_out(
+    Out.RECORDED | Out.UNCHECKED,
+    kind=Kind.DECOMPOSITION,
+    autocast={"cpu": Autocast.FLOAT32},
+    schema=("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", "linalg_cond.p_str(Tensor self, str p) -> Tensor"),
+)
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """The condition number: `norm(input, p) * norm(inv(input), p)`; for None, 2 and -2 the ratio of extreme singular values.
 
@@ -207,7 +230,18 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
     return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)
 
 
-@with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
+@with_out(
+    Out.UNCHECKED,
+    kind=Kind.DECOMPOSITION,
+    autocast={"cpu": Autocast.FLOAT32},
+    schema=(
+        "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+        "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+        "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
+        "hermitian=False) -> Tensor",
+        "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    ),
+)
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The number of singular values that exceed `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
 

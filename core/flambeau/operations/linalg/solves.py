@@ -305,6 +305,12 @@ _pinv = op(
     "linalg_pinv", _pinv_forward,
     kind=Kind.DECOMPOSITION, keeps_dtype=("atol", "rtol"), requires="linalg", public=False, method=False,
     out=False, A=_pinv_grad,
+    schema=(
+        "linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor",
+        "linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+        "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+        "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+    ),
 )  # fmt: skip
 
 

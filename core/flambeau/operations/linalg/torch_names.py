@@ -143,6 +143,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     linearity=Linearity.EACH,
     autocast=Autocast.FAST,
     home="torch.functional",
+    schema="chain_matmul(Tensor[] matrices) -> Tensor",
 )
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
@@ -646,7 +647,18 @@ for _name in _HINTS:
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32}, home="torch.functional")
+@composite(
+    out=Out.OWN_DTYPE | Out.UNCHECKED,
+    kind=Kind.REDUCTION,
+    autocast={"cuda": Autocast.FLOAT32},
+    schema=(
+        "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+        "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+        "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
+        "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+    ),
+    home="torch.functional",
+)
 def norm(
     input: Tensor,
     p: Number | str | None = "fro",
@@ -673,7 +685,9 @@ def norm(
     return unchecked_vector_norm(input, order, dims, keepdim)
 
 
-@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION)
+@composite(
+    method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION, schema="frobenius_norm.dim"
+)
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The 2-norm over `dim`: one dimension, two, or all if there are none in it.
 
@@ -687,7 +701,13 @@ def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return norm(input, 2, dims or None, keepdim)
 
 
-@declare(kind=Kind.REDUCTION)
+@declare(
+    kind=Kind.REDUCTION,
+    schema=(
+        "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+        "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+    ),
+)
 def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """The sum of the singular values of the matrices in the last two dimensions, or in `dim`.
 

@@ -168,7 +168,7 @@ _polygamma = op(
 )  # fmt: skip
 
 
-@composite(method=False, out=True, kind=Kind.POINTWISE)
+@composite(method=False, out=True, kind=Kind.POINTWISE, schema="polygamma(int n, Tensor self) -> Tensor")
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The `n`-th derivative of `digamma`.
 

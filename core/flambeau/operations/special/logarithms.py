@@ -31,6 +31,11 @@ xlogy = op(
     input=lambda F, g, input, other: (
         F.masked(g, (input != 0) | (other > 0)) * F.log(F.where((input == 0) & (other <= 0), 1.0, other))),
     other=lambda F, g, input, other: g * input / other,
+    schema=(
+        "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+        "xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+        "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+    ),
 )  # fmt: skip
 xlog1py = op(
     "special_xlog1py", _product_with("log1p"),
@@ -68,4 +73,5 @@ logit = op(
     tensor([0.0000, 2.1972])
     """,
     input=_logit_grad,
+    schema="logit(Tensor self, float? eps=None) -> Tensor",
 )  # fmt: skip

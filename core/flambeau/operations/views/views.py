@@ -90,6 +90,7 @@ def _view(name: str, forward: Any, rule: Any, **options: Any) -> Callable[..., T
 _reshaped = _view(
     "view", lambda xp, input, /, shape: xp.reshape(input, shape),
     lambda F, g, input_shape: F.reshape(g, input_shape), method=False,
+    schema=("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)"),
 )  # fmt: skip
 reshaped_copy = op(
     "reshape", lambda xp, input, /, shape: xp.reshape(input, shape),
@@ -308,7 +309,14 @@ _unsqueezed = _view(
 )
 
 
-@composite(kind=Kind.VIEW)
+@composite(
+    kind=Kind.VIEW,
+    schema=(
+        "squeeze(Tensor(a) self) -> Tensor(a)",
+        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    ),
+)
 def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
     """A view without the dimensions of length 1: all of them, or those among `dim` (an int or a tuple)."""
     if axis is not None:
@@ -328,7 +336,7 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
     )
 
 
-@composite(kind=Kind.VIEW)
+@composite(kind=Kind.VIEW, schema="unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """A view with a new dimension of length 1 at `dim`."""
     if dim is None:
@@ -338,7 +346,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
     return _unsqueezed(input, wrap_dim(dim, input._array.ndim + 1))
 
 
-@composite(kind=Kind.VIEW)
+@composite(kind=Kind.VIEW, schema="flatten.using_ints")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions `start_dim` to `end_dim` made one; a view where possible.
 
@@ -357,7 +365,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape_method(input, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
-@composite(kind=Kind.VIEW)
+@composite(kind=Kind.VIEW, schema="unflatten.int")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dimension `dim` split into `sizes`, one of which may be -1."""
     shape = input._array.shape
@@ -427,7 +435,7 @@ _transposed = _view("transpose", _transpose_forward, lambda F, g, dim0, dim1: F.
 _t = _view("t", lambda xp, input: xp.permute_dims(input, tuple(range(input.ndim))[::-1]), lambda F, g: F.t(g))
 
 
-@composite(aliases=("swapdims",), kind=Kind.VIEW)
+@composite(aliases=("swapdims",), kind=Kind.VIEW, schema="transpose.int")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions swapped."""
     ndim = input._array.ndim
@@ -499,7 +507,14 @@ def adjoint(input: Tensor) -> Tensor:
     return _matrix_transpose(input).conj()
 
 
-@composite(aliases=("moveaxis",), kind=Kind.VIEW)
+@composite(
+    aliases=("moveaxis",),
+    kind=Kind.VIEW,
+    schema=(
+        "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+        "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+    ),
+)
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """A view with dimensions `source` moved to `destination`; the others keep their order."""
     ndim = input._array.ndim
@@ -531,7 +546,7 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 # --- parts --------------------------------------------------------------------------------------------------------
 
 
-@composite(kind=Kind.VIEW)
+@composite(kind=Kind.VIEW, schema="select.int")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at `index` of dimension `dim`, without that dimension; a view."""
     shape = input._array.shape
@@ -584,6 +599,11 @@ _split = op(
     "split", _split_forward,
     kind=Kind.VIEW, view=True, returns_list=True, public=False, method=False,
     vjp=lambda F, g, sizes, dim: (F.cat(g, dim),),
+    schema=(
+        "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
+        "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+        "split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    ),
 )  # fmt: skip
 
 
@@ -650,6 +670,7 @@ _unbind = op(
     public=False,
     method=False,
     vjp=lambda F, g, dim: (F.stack(g, dim),),
+    schema="unbind.int",
 )
 
 

@@ -11,8 +11,8 @@ from types import MethodType
 from typing import Any
 
 import flambeau as torch
-from flambeau.extension import LOSSES
 from flambeau.extension.aten import ATEN
+from flambeau.extension.schemas import schemas
 
 from ...amp.autocast_mode import is_autocast_enabled
 from ...nn import functional as F
@@ -75,10 +75,6 @@ def _binary(numbers: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any
 def _with_indices(name: str) -> Callable[..., Any]:
     pool = getattr(F, name)
     return lambda *args: pool(*args, return_indices=True)
-
-
-def _tensordot(left: Any, right: Any, dims: Any, dims_of_right: Any = None) -> Any:
-    return torch.tensordot(left, right, dims if dims_of_right is None else (dims, dims_of_right))
 
 
 def _sort(values: Any, *args: Any, **kwargs: Any) -> Any:
@@ -311,7 +307,6 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "upsample_nearest3d": _upsample("nearest"),
     **{f"{kind}{dims}d{'_with_indices' * (kind == 'max_pool')}": _with_indices(f"{kind}{dims}d")
        for dims in (1, 2, 3) for kind in ("adaptive_max_pool", "max_pool")},
-    "tensordot": _tensordot,
     "upsample_linear1d": _upsample("linear"),
     "upsample_bilinear2d": _upsample("bilinear"),
     "upsample_bicubic2d": _upsample("bicubic"),
@@ -368,7 +363,7 @@ def _operator(path: str) -> Callable[..., Any]:
     if space in ("torch", "aten"):
         if name in _PLAIN:
             return _PLAIN[name]
-        if name in _LOSSES:
+        if any(argument.name == "reduction" for schema in schemas(name) for argument in schema.arguments):
             return _with_numbers(getattr(_aten, name))
         if name in _LAYERS or name.removesuffix("_") in _LAYERS:
             return _layer(name)
@@ -414,7 +409,6 @@ _OF_SEVERAL = frozenset({
     "norm", "pairwise_distance", "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "tensordot",
     "triplet_margin_loss",
 })  # fmt: skip
-_LOSSES = frozenset(name for name, _ in LOSSES.values())  # whose reduction is a number
 _aten: Any = torch.ops.aten  # type: ignore[attr-defined]
 _FAMILIES = ("fft", "linalg", "special")
 

@@ -19,7 +19,15 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 # --- scaled dot-product attention ---------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.ATTENTION, autocast=Autocast.FAST, home="torch._C._nn")
+@declare(
+    kind=Kind.ATTENTION,
+    autocast=Autocast.FAST,
+    schema=(
+        "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool "
+        "is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    ),
+    home="torch._C._nn",
+)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

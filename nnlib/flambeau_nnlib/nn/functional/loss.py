@@ -56,7 +56,7 @@ def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, by_
     return ops.reduced(losses * weight, reduction)
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32, schema="l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -268,7 +268,11 @@ def gaussian_nll_loss(
 # --- probabilities ------------------------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema="kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+)
 def kl_div(
     input: Tensor,
     target: Tensor,

@@ -23,7 +23,11 @@ __all__ = [
 # --- pairs --------------------------------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema="hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
+)
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -54,7 +58,11 @@ def hinge_embedding_loss(
     return reduced(similar + different, how_reduced(reduction, size_average, reduce))
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema="margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+)
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -95,7 +103,11 @@ def ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduc
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema="cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+)
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -167,7 +179,14 @@ def _triplet(
     return reduced((margin + near - far).clamp_min(0), reduction)
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema=(
+        "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=1e-06, bool "
+        "swap=False, int reduction=1) -> Tensor",
+    ),
+)
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -324,7 +343,14 @@ def multilabel_soft_margin_loss(
     return reduced(loss.sum(-1) / input.shape[-1], reduction)
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema=(
+        "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> "
+        "Tensor",
+    ),
+)
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -378,7 +404,11 @@ def multi_margin_loss(
     return gathered(loss, "MultiMarginLossBackward0", (input,))
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema="multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+)
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -1,0 +1,454 @@
+"""Schemas of operations by name, and calls of public functions as calls of operators.
+
+An operator takes the arguments of its schema, in that order.  A public function of the same name may have them in another order
+and in other forms: `F.huber_loss(input, target, "mean", 0.5)` is the operator call `huber_loss(input, target, 1, 0.5)`.
+`operator_call` translates a call of a function, `as_operator` returns a function that takes an operator's arguments.
+
+Operators that PyTorch lacks are in the namespace `flambeau`, all others in `aten`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import flambeau as torch
+
+from ..engine.calls.facts import facts_of
+from ..engine.calls.schema import Argument, FunctionSchema, derive, parse
+from ..engine.calls.tables import OPS
+from .aten import ATEN, FUNCTIONAL_NAMES, REDUCTIONS
+
+__all__ = [
+    "Argument", "FunctionSchema", "OperatorCall", "as_operator", "derive", "function_of", "named_arguments", "namespace_of",
+    "operator_call", "operator_name", "ordered", "overload", "parse", "schemas",
+]  # fmt: skip
+
+_FAMILIES = ("linalg", "fft", "special")
+_OPERATOR_NAMES = {function: operator for operator, function in FUNCTIONAL_NAMES.items()} | {
+    f"dropout{dims}d": "feature_dropout" for dims in (1, 2, 3)
+}
+_EMPTY = inspect.Parameter.empty
+_ELSEWHERE = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # not among a graph's arguments
+
+
+# --- operators by name ----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _pytorch_operators() -> frozenset[str]:
+    return frozenset(Path(__file__).with_name("aten_operators.txt").read_text(encoding="utf-8").split())
+
+
+def _functional(name: str) -> str:
+    """The name of the operator of which an in-place one is a form: `add` for `add_`."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def namespace_of(name: str) -> str:
+    """The namespace of an operator: `aten` if PyTorch has one of that name, else `flambeau`.
+
+    >>> namespace_of("add_"), namespace_of("squareplus")
+    ('aten', 'flambeau')
+    """
+    return "aten" if _functional(name) in _pytorch_operators() or name in _pytorch_operators() else "flambeau"
+
+
+@functools.cache
+def function_of(name: str) -> Any:
+    """The function or method that computes an operator, or None.
+
+    The in-place form of a function that has none writes the result to its argument; the functional form of a method that only
+    works in place writes to a copy.
+    """
+    if name in ATEN:
+        return ATEN[name]
+    family, _, rest = name.partition("_")
+    if family in _FAMILIES and hasattr(getattr(torch, family), rest):
+        return getattr(getattr(torch, family), rest)
+    for place in (torch, torch.nn.functional):
+        found = getattr(place, FUNCTIONAL_NAMES.get(name, name), None)
+        if callable(found) and not isinstance(found, (type, ModuleType)):
+            is_method = [*inspect.signature(found).parameters] == ["input", "args", "kwargs"]  # a method as a function
+            return getattr(torch.Tensor, name) if is_method else found
+    method = getattr(torch.Tensor, name, None)
+    if callable(method):
+        return method
+    if name in OPS and namespace_of(name) != "aten":  # those under PyTorch's names take other arguments
+        return OPS[name].function
+    if name.endswith("_"):
+        compute = function_of(name[:-1])
+        return compute and (lambda input, *args, **kwargs: input.copy_(compute(input, *args, **kwargs)))
+    write = getattr(torch.Tensor, name + "_", None) if namespace_of(name) == "aten" else None
+    return write and functools.wraps(write)(lambda input, *args, **kwargs: write(input.clone(), *args, **kwargs))
+
+
+def operator_name(name: str) -> str:
+    """The name of the operator that a function of `nn.functional` computes.
+
+    >>> operator_name("cross_entropy"), operator_name("relu")
+    ('cross_entropy_loss', 'relu')
+    """
+    return _OPERATOR_NAMES.get(name, name)
+
+
+@functools.cache
+def schemas(name: str) -> tuple[FunctionSchema, ...]:
+    """Return the schemas of an operator, one for each overload, in the order in which a call tries them.
+
+    They are declared with the operation (the fact `schema`), or derived from the signature of its public function.
+
+    Args:
+        name: the operator's name without its namespace: `add`, `add_`, `linalg_norm`, `huber_loss`.
+
+    >>> for schema in schemas("add"):
+    ...     print(schema)
+    aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+    aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+    """
+    namespace, plain = namespace_of(name), _functional(name)
+    texts = _declared(name) or _declared(plain)
+    function = function_of(name) or function_of(plain)
+    if not texts and function is None:
+        return ()
+    derived = not texts or any("(" not in text for text in texts)
+    base = str(derive(plain, function_of(plain) or function, namespace)).partition("::")[2] if derived else ""
+    found = [parse(_complete(text, plain, base), namespace) for text in texts or [base]]
+    return tuple(map(_in_place, found)) if name != plain else tuple(found)
+
+
+def _declared(name: str) -> Sequence[str]:
+    facts = facts_of(name)
+    declared = () if facts is None else facts.schema
+    return (declared,) if isinstance(declared, str) else declared
+
+
+def _complete(text: str, name: str, derived: str) -> str:
+    """A declared schema under the name of the operator, which may be an alias, with derived arguments where it has none."""
+    head, _, rest = text.partition("(")
+    overload_name = head.partition(".")[2]
+    arguments = rest or derived.partition("(")[2]
+    return f"{name}.{overload_name}({arguments}" if overload_name else f"{name}({arguments}"
+
+
+def _in_place(schema: FunctionSchema) -> FunctionSchema:
+    text = schema.text.partition("(")[2].rpartition(" -> ")[0]
+    head = schema.name + "_" + (f".{schema.overload_name}" if schema.overload_name else "")
+    _, first, rest = text.partition(schema.arguments[0].name)
+    return parse(f"{head}(Tensor(a!) {first}{rest} -> Tensor(a!)")
+
+
+# --- choosing an overload -------------------------------------------------------------------------------------------
+
+
+def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """Return the name of the overload of an operator that accepts these arguments, in the order of its schema.
+
+    >>> import flambeau as torch
+    >>> overload("add", [torch.ones(1), 2], {}), overload("eq", [torch.ones(1), 2], {}), overload("relu", [torch.ones(1)], {})
+    ('Tensor', 'Scalar', 'default')
+    """
+    candidates = schemas(name)
+    for schema in candidates:
+        values = _bound(schema, args, kwargs)
+        if values is not None and _fits(schema, values):
+            return schema.overload_name or "default"
+    return (candidates[0].overload_name if candidates else "") or "default"
+
+
+def _bound(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of an operator's call by name, or None if they are not those of the schema."""
+    positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
+    if len(args) > len(positional):
+        return None
+    values = dict(zip(positional, args, strict=False)) | {name: value for name, value in kwargs.items() if name not in _ELSEWHERE}
+    known = {argument.name for argument in schema.arguments}
+    if not values.keys() <= known or any(a.name not in values and not a.has_default_value() for a in schema.arguments):
+        return None
+    return values
+
+
+def _fits(schema: FunctionSchema, values: dict[str, Any]) -> bool:
+    return all(_is_of_type(values[each.name], each.type) for each in schema.arguments if each.name in values)
+
+
+def _is_of_type(value: Any, kind: str) -> bool:
+    """Whether a value may be an argument of a type; a tensor may be a Python number."""
+    if kind.endswith("?"):
+        return value is None or _is_of_type(value, kind[:-1])
+    if kind.endswith("]"):
+        item = kind[: kind.rindex("[")]
+        if isinstance(value, (list, tuple)):
+            return all(_is_of_type(each, item) for each in value)
+        return kind[-2] != "[" and _is_of_type(value, item)
+    is_number = hasattr(type(value), "__index__") or isinstance(value, (float, complex))
+    is_tensor = isinstance(value, torch.Tensor)
+    if kind == "Tensor":
+        return is_tensor or is_number or hasattr(type(value), "__torch_function__")
+    if kind in ("Scalar", "float"):
+        return is_number and not is_tensor
+    if kind in ("int", "SymInt"):
+        return hasattr(type(value), "__index__") and not isinstance(value, (bool, torch.Tensor))
+    types: dict[str, Any] = {"bool": bool, "str": str, "ScalarType": torch.dtype, "Device": (torch.device, str)}
+    return kind not in types or isinstance(value, types[kind])
+
+
+# --- calls of functions as calls of operators -----------------------------------------------------------------------
+
+
+class OperatorCall(NamedTuple):
+    """A call of an operator."""
+
+    schema: FunctionSchema
+    args: list[Any]
+    kwargs: dict[str, Any]
+
+
+def operator_call(
+    name: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    declared: Sequence[FunctionSchema] = (),
+) -> OperatorCall | None:
+    """Translate a call of a public function to a call of an operator.
+
+    Arguments come in the order of the schema, without defaults at the end; those that can only be given by name are in `kwargs`.
+
+    Args:
+        name: the operator's name.
+        function: the function, whose signature has the names of the arguments.
+        args, kwargs: the arguments of the function's call.
+        declared: the operator's schemas, by default those of `schemas`.
+
+    Returns:
+        The call, or None if no schema accepts the arguments.
+
+    >>> import flambeau.nn.functional as F
+    >>> operator_call("huber_loss", F.huber_loss, ["x", "y"], {"delta": 0.5}).args
+    ['x', 'y', 1, 0.5]
+    """
+    declared = declared or schemas(name)
+    candidates = [(schema, named_arguments(schema, function, args, kwargs)) for schema in declared]
+    candidates += [(schema, _bound(schema, args, kwargs)) for schema in declared]
+    fallback = None
+    for schema, values in candidates:
+        if values is None:
+            continue
+        values = {each.name: _converted(values[each.name], each) for each in schema.arguments if each.name in values}
+        if _fits(schema, values):
+            return OperatorCall(schema, *ordered(schema, values))
+        fallback = fallback or OperatorCall(schema, *ordered(schema, values))
+    return fallback
+
+
+def named_arguments(
+    schema: FunctionSchema, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The arguments of a function's call by their names in a schema, or None if the schema lacks one of them.
+
+    Raises:
+        TypeError: the function does not take these arguments.
+    """
+    parameters = _parameters(function)
+    if parameters is None:
+        return _bound(schema, args, kwargs)
+    if "axis" not in parameters.parameters:
+        kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
+    given = parameters.bind(*args, **kwargs).arguments
+    names = _names_in_schema(schema, function)
+    positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
+    known = {argument.name: argument for argument in schema.arguments}
+    values: dict[str, Any] = {}
+    for parameter in parameters.parameters.values():
+        value = given.get(parameter.name, parameter.default)
+        target = names.get(parameter.name)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            rest = given.get(parameter.name, ())
+            if parameter.name == "args":  # several orders of arguments
+                if len(values) + len(rest) > len(positional):
+                    return None
+                values.update(zip(positional[len(values) :], rest, strict=False))
+            elif parameter.name == "rest" and rest:  # after the first of several sizes
+                values[positional[-1]] = [values[positional[-1]], *rest]
+            elif target is not None and (rest or parameter.name not in kwargs):
+                values[target] = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            for key, each in given.get(parameter.name, {}).items():
+                if key not in _ELSEWHERE:
+                    values[key] = each
+        elif target is None:
+            if parameter.name in given and not (_is_internal(parameter.name) or _equal(value, parameter.default)):
+                return None
+        elif parameter.name in given or (target not in values and _matters(value, known[target])):
+            values[target] = value
+    return _complete_arguments(schema, values)
+
+
+def _complete_arguments(schema: FunctionSchema, values: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments without None where the schema has another default.  None if one is missing or unknown."""
+    known = {argument.name: argument for argument in schema.arguments}
+    if not values.keys() <= known.keys():
+        return None
+    values = {name: value for name, value in values.items() if value is not None or _takes_none(known[name])}
+    for argument in schema.arguments:
+        if argument.name not in values and not argument.has_default_value():
+            return None
+    return values
+
+
+def _matters(default: Any, argument: Argument) -> bool:
+    """Whether the default of a function's parameter is to be given to the operator, which has another one, or none."""
+    return default is not _EMPTY and argument.default is not None
+
+
+def _takes_none(argument: Argument) -> bool:
+    return argument.type.endswith("?") or argument.type == "Any"
+
+
+def _is_internal(name: str) -> bool:
+    return name in _ELSEWHERE or name.startswith("_")
+
+
+@functools.lru_cache(maxsize=4096)
+def _parameters(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return inspect.Signature([each for each in parameters if each.name != "legacy"])
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_in_schema(schema: FunctionSchema, function: Callable[..., Any]) -> dict[str, str]:
+    """The name in a schema of each parameter: the same one; the others, by position, are the arguments that remain."""
+    parameters = inspect.signature(function).parameters
+    known = {argument.name: argument for argument in schema.arguments}
+    names = {name: name for name in parameters if name in known}
+    by_position = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY and not _is_internal(p.name)]
+    taken = {name for name in by_position if name in names}
+    rest = [a.name for a in schema.arguments if not a.kwarg_only and a.name not in taken]
+    unnamed = [name for name in by_position if name not in names and name not in ("args", "rest", "kwargs")]
+    return names | dict(zip(unnamed, rest, strict=False))
+
+
+def ordered(schema: FunctionSchema, values: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of an operator's call in the order of its schema, without those that are defaults."""
+    positional: list[Any] = []
+    needed = 0
+    keywords: dict[str, Any] = {}
+    for argument in schema.arguments:
+        value = values.get(argument.name, argument.default)
+        if argument.name in _ELSEWHERE:
+            continue
+        is_default = argument.has_default_value() and _equal(value, argument.default)
+        if not argument.kwarg_only:
+            positional.append(value)
+            needed = needed if is_default else len(positional)
+        elif not is_default:
+            keywords[argument.name] = value
+    return positional[:needed], keywords
+
+
+def _converted(value: Any, argument: Argument) -> Any:
+    """Convert an argument of a function: a tuple or a number to a list, the name of a reduction to its number."""
+    kind = argument.type.rstrip("?")
+    if isinstance(value, (tuple, list)):
+        return list(value)
+    if kind.endswith("]") and value is not None and not isinstance(value, (str, torch.Tensor)):
+        length = kind[kind.rindex("[") + 1 : -1]
+        return [value] * int(length or 1)
+    if argument.name == "reduction" and isinstance(value, str):
+        return REDUCTIONS.index(value)
+    return value
+
+
+def _equal(value: Any, default: Any) -> bool:
+    """Whether an argument is the default, or a list of numbers that are equal to the default."""
+    if value is default:
+        return True
+    if isinstance(value, (list, tuple)) and isinstance(default, (int, float)):
+        return len(value) > 0 and all(type(item) in (int, float) and item == default for item in value)
+    if isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)):
+        return all(type(item) in (int, float, str) for item in value) and list(value) == list(default)
+    if isinstance(value, (list, tuple)):
+        return default is None and len(value) == 0
+    numbers = (int, float)
+    return (type(value) is type(default) or (type(value) in numbers and type(default) in numbers)) and (
+        isinstance(value, (int, float, str, bool)) and value == default
+    )
+
+
+# --- the reverse ----------------------------------------------------------------------------------------------------
+
+
+def as_operator(name: str) -> Callable[..., Any] | None:
+    """Return a function that takes the arguments of an operator, in the order and the forms of its schemas, or None.
+
+    >>> import flambeau as torch
+    >>> as_operator("l1_loss")(torch.ones(2), torch.zeros(2), 2)
+    tensor(2.)
+    """
+    function = function_of(name)
+    parameters = None if function is None or name in ATEN else _parameters(function)
+    candidates = schemas(name)
+    if parameters is None or all(_takes_alike(schema, function) for schema in candidates):
+        return function  # type: ignore[no-any-return]  # Any
+
+    @functools.wraps(function)
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        for schema in candidates:
+            values = _bound(schema, args, kwargs)
+            if values is not None and _fits(schema, values):
+                given = _arguments_of(schema, function, values)
+                return function(*given.args, **given.kwargs, **{key: kwargs[key] for key in _ELSEWHERE & kwargs.keys()})
+        return function(*args, **kwargs)
+
+    return compute
+
+
+def _takes_alike(schema: FunctionSchema, function: Callable[..., Any]) -> bool:
+    """Whether a function takes the arguments of a schema as they are."""
+    parameters = inspect.signature(function)
+    own = [each for each in parameters.parameters.values() if not _is_internal(each.name) or each.name in ("out", "generator")]
+    if any(each.kind is each.VAR_POSITIONAL and each.name not in ("size", "args", "rest") for each in own):
+        return False
+    names = _names_in_schema(schema, function)
+    defaults = {names[each.name]: each.default for each in own if each.name in names and each.default is not each.empty}
+    if any(_differs(each, defaults[each.name]) for each in schema.arguments if each.name in defaults):
+        return False
+    positional = [names.get(each.name) for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
+    wanted = [argument.name for argument in schema.arguments if not argument.kwarg_only]
+    return positional[: len(wanted)] == wanted or any(each.name == "args" for each in own)
+
+
+def _differs(argument: Argument, default: Any) -> bool:
+    """Whether an argument of an operator has another default than the parameter of the function that computes it."""
+    own = argument.default if argument.has_default_value() else None
+    if own == []:  # which is None for functions
+        return default is None
+    return own is not None and default is not None and not (_equal(own, default) or _equal(default, own))
+
+
+def _arguments_of(schema: FunctionSchema, function: Callable[..., Any], values: dict[str, Any]) -> inspect.BoundArguments:
+    """The arguments of a function's call that is the call of an operator."""
+    parameters = inspect.signature(function)
+    given = inspect.BoundArguments(parameters, OrderedDict())
+    names = _names_in_schema(schema, function)
+    defaults = {argument.name: argument for argument in schema.arguments}
+    for parameter in parameters.parameters.values():
+        target = names.get(parameter.name, "")
+        if target not in values and not (target in defaults and _differs(defaults[target], parameter.default)):
+            continue
+        value = values[target] if target in values else defaults[target].default
+        if target == "reduction" and isinstance(parameter.default, str):
+            value = REDUCTIONS[value]
+        if value == [] and parameter.default is None:
+            value = None
+        given.arguments[parameter.name] = value
+    return given

@@ -17,11 +17,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .engine.calls.overriding import DisableTorchFunctionSubclass, is_tensor_method_or_property
-from .engine.calls.tables import OPS, PUBLIC
+from .engine.calls.tables import OPS
 from .engine.tensors.tensor import Tensor
 from .engine.values import dtypes
 from .operations.creation.from_data import as_tensor
 from .operations.linalg.norms import vector_norm
+from .operations.pointwise import logaddexp as of_all_elements
 
 __all__ = [
     "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",
@@ -273,7 +274,7 @@ def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
     """`log(exp(input) + exp(other))` of the elements that count; minus infinity where neither counts."""
-    result: Tensor = PUBLIC["logaddexp"](_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
+    result: Tensor = of_all_elements(_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
     return result.to(dtype or input.dtype)
 
 

@@ -211,6 +211,7 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
 
 @composite(
     kind=Kind.MOVEMENT,
+    dynamic_shape=True,
     schema=(
         "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
         "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",

@@ -104,7 +104,7 @@ _conj = op(
 op(
     "conj_view",
     lambda xp, input: xp.conj(input),
-    kind=Kind.POINTWISE,
+    kind=Kind.VIEW,
     linearity=Linearity.JOINT,
     narrow=Narrow.COMPLEX32,
     view=True,
@@ -116,7 +116,8 @@ op(
 op(
     "neg_view",
     lambda xp, input: xp.negative(input),
-    kind=Kind.POINTWISE,
+    kind=Kind.VIEW,
+    narrow=Narrow.NONE,
     linearity=Linearity.JOINT,
     view=True,
     public=False,

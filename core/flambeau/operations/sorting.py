@@ -400,7 +400,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 # --- unique elements ----------------------------------------------------------------------------------------------
 
 
-@composite(kind=Kind.SORTING, home="torch.functional")
+@composite(kind=Kind.SORTING, dynamic_shape=True, home="torch.functional")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -420,7 +420,7 @@ def unique(
     return _unique_result(input, values, inverse, counts, dim)
 
 
-@composite(kind=Kind.SORTING, home="torch.functional")
+@composite(kind=Kind.SORTING, dynamic_shape=True, home="torch.functional")
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices of `dim`) without immediate repetitions."""
     require_data("unique_consecutive", input)

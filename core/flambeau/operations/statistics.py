@@ -111,7 +111,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     return (input != 0).sum(dim)
 
 
-@composite(kind=Kind.INDEXING)
+@composite(kind=Kind.INDEXING, dynamic_shape=True)
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero elements, a row each."""
     indices: Tensor = input.nonzero()
@@ -141,7 +141,7 @@ _counts = op(
 )
 
 
-@composite
+@composite(kind=Kind.REDUCTION, dynamic_shape=True)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
     if input.dtype.category != dtypes.INTEGER:

@@ -176,17 +176,19 @@ def sym_sqrt(a: Any) -> Any:
     return math.sqrt(a)
 
 
-def _recorded_function_of_math(name: str) -> Callable[[Any], Any]:
+def _recorded_function_of_math(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def function(a: Any) -> Any:
-        return getattr(math, name)(a)
+        return compute(a)
 
+    name = compute.__name__
     function.__name__ = function.__qualname__ = f"_sym_{name}"
     function.__doc__ = f"`math.{name}(a)`, as a `SymFloat` of a number that is being recorded."
     return _recorded(function)
 
 
 _sym_acos, _sym_asin, _sym_atan, _sym_cos, _sym_cosh, _sym_log2, _sym_sin, _sym_sinh, _sym_tan, _sym_tanh = map(
-    _recorded_function_of_math, ("acos", "asin", "atan", "cos", "cosh", "log2", "sin", "sinh", "tan", "tanh")
+    _recorded_function_of_math,
+    (math.acos, math.asin, math.atan, math.cos, math.cosh, math.log2, math.sin, math.sinh, math.tan, math.tanh),
 )
 _sym_sqrt = sym_sqrt
 

@@ -150,6 +150,8 @@ class Facts:
     """Whether half precision is computed in float32 and rounded once, at the end."""
     order: Order = Order.AS_INPUT
     """How the result lies in memory."""
+    dynamic_shape: bool = False
+    """Whether the shape of the result depends on the elements of the arguments: `nonzero`, `unique`."""
     autocast: Autocast | Mapping[str, Autocast] | None = None
     """Its precision under autocast; or that for a type of device (`{"cuda": Autocast.FLOAT32}`)."""
     home: str = ""

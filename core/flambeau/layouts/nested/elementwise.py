@@ -117,13 +117,13 @@ def _without_holes(input: NestedTensor) -> NestedTensor:
 Nested.kinds.update(dict.fromkeys((Kind.POINTWISE, Kind.LIKE, Kind.CONVERSION), _on_values))
 
 
-@implements(NestedTensor, "is_same_size")
-@implements(StridedNestedTensor, "is_same_size")
+@implements(NestedTensor)
+@implements(StridedNestedTensor)
 def _is_same_size(input: Any, other: Any) -> bool:
     return isinstance(other, Nested) and matches(input, other) and input._values.shape == other._values.shape
 
 
-@implements(NestedTensor, "equal")
-@implements(StridedNestedTensor, "equal")
+@implements(NestedTensor)
+@implements(StridedNestedTensor)
 def _equal(input: Any, other: Any) -> bool:
     return _is_same_size(input, other) and torch.equal(input._values, other._values)

@@ -17,7 +17,7 @@ def _shown(value: Any) -> Any:
     return tuple(value.shape) if isinstance(value, NestedTensor) else value.shape
 
 
-@implements(NestedTensor, "linear")
+@implements(NestedTensor)
 def _linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> Any:
     if input._ragged_idx == input.dim() - 1:
         return from_padded(torch.nn.functional.linear(to_padded(input, 0.0), weight, bias), input, input._ragged_idx)
@@ -46,7 +46,7 @@ def _matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     raise RuntimeError(f"matmul(): not supported between inputs of shapes {_shown(input)} and {_shown(other)}")
 
 
-@implements(NestedTensor, "bmm")
+@implements(NestedTensor)
 def _bmm(input: Any, mat2: Any) -> Any:
     for name, value in (("input", input), ("mat2", mat2)):
         if value.dim() != 3:
@@ -54,7 +54,7 @@ def _bmm(input: Any, mat2: Any) -> Any:
     return _matmul(input, mat2)
 
 
-@implements(NestedTensor, "embedding")
+@implements(NestedTensor)
 def _embedding(input: Any, weight: Tensor, *args: Any, **kwargs: Any) -> Any:
     if isinstance(weight, NestedTensor):  # the order of `torch.embedding`
         input, weight = weight, input
@@ -114,7 +114,7 @@ def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
 # --- the strided layout: item by item -----------------------------------------------------------------------------
 
 
-@implements(StridedNestedTensor, "linear")
+@implements(StridedNestedTensor)
 def _strided_linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> Any:
     if input.dim() != 3:
         raise RuntimeError(f"Linear requires nested_tensor.dim == 3 and dense_matrix.dim == 2. Nested tensor dim: {input.dim()}")
@@ -136,7 +136,7 @@ def _strided_matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     return made_of([a @ b for a, b in zip(first, second, strict=True)])
 
 
-@implements(StridedNestedTensor, "embedding")
+@implements(StridedNestedTensor)
 def _strided_embedding(input: Any, weight: Tensor, *args: Any, **kwargs: Any) -> Any:
     if isinstance(weight, Nested):
         input, weight = weight, input

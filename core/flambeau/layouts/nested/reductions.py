@@ -78,7 +78,7 @@ for _name in _NEUTRAL:
     implements(NestedTensor, _name)(_reduction(_name))
 
 
-@implements(NestedTensor, "mean")
+@implements(NestedTensor)
 def _mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     total = _reduction("sum")(input, dim, keepdim, dtype=dtype)
     if dim is None:
@@ -123,7 +123,7 @@ for _name in ("softmax", "log_softmax"):
     implements(NestedTensor, _name)(_softmax_like(_name))
 
 
-@implements(NestedTensor, "layer_norm")
+@implements(NestedTensor)
 def _layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enable: bool = True
 ) -> Any:
@@ -149,7 +149,7 @@ def _layer_norm(
     return input.like(values if bias is None else values + bias)
 
 
-@implements(NestedTensor, "rms_norm")
+@implements(NestedTensor)
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     if len(normalized_shape) > input.dim() - input._ragged_idx - 1:
         raise ValueError("rms_norm(): Normalization over the ragged dim not supported for nested tensors")
@@ -159,7 +159,7 @@ def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float 
 # --- the strided layout: item by item -----------------------------------------------------------------------------
 
 
-@implements(StridedNestedTensor, "softmax")
+@implements(StridedNestedTensor)
 def _strided_softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any = None) -> Any:
     dim = wrapped(dim, input.dim())
     if dim == 0:
@@ -167,7 +167,7 @@ def _strided_softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any
     return made_of([item.softmax(dim - 1, dtype=dtype) for item in input.items()])
 
 
-@implements(StridedNestedTensor, "sum")
+@implements(StridedNestedTensor)
 def _strided_sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dim is None:
         raise NotImplementedError("Could not run 'aten::sum' with arguments from the 'NestedTensorCPU' backend: give a dimension")
@@ -181,7 +181,7 @@ def _strided_sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: A
     return made_of([item.sum(-1, keepdim=True, dtype=dtype) for item in input.items()])
 
 
-@implements(StridedNestedTensor, "layer_norm")
+@implements(StridedNestedTensor)
 def _strided_layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> Any:

@@ -34,15 +34,15 @@ def _sizes(given: Sequence[Any]) -> list[Any]:
 # --- items and parts ----------------------------------------------------------------------------------------------
 
 
-@implements(NestedTensor, "unbind")
-@implements(StridedNestedTensor, "unbind")
+@implements(NestedTensor)
+@implements(StridedNestedTensor)
 def _unbind(input: Any, dim: int = 0) -> Any:
     if wrapped(dim, input.dim()) != 0:
         raise RuntimeError("unbind(): only supported for NestedTensor on dim=0")
     return tuple(input.items())
 
 
-@implements(NestedTensor, "select")
+@implements(NestedTensor)
 def _select(input: Any, dim: int, index: int) -> Any:
     dim = wrapped(dim, input.dim())
     if dim == 0:
@@ -53,7 +53,7 @@ def _select(input: Any, dim: int, index: int) -> Any:
     return input.like(input._values.select(inner, index), input._ragged_idx - (dim < input._ragged_idx))
 
 
-@implements(NestedTensor, "narrow")
+@implements(NestedTensor)
 def _narrow(input: Any, dim: int, start: int, length: int) -> Any:
     return input.like(input._values.narrow(_inner("narrow", input, dim), start, length))
 
@@ -101,7 +101,7 @@ def _setitem(input: Any, index: Any, value: Any) -> None:
     target.copy_(value) if isinstance(value, Tensor) else target.fill_(value)
 
 
-@implements(NestedTensor, "chunk")
+@implements(NestedTensor)
 def _chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     if wrapped(dim, input.dim()) != 0:
         return tuple(input.like(part) for part in input._values.chunk(chunks, _inner("chunk", input, dim)))
@@ -130,7 +130,7 @@ def _first(tensors: Sequence[Any]) -> NestedTensor:
     return next(each for each in tensors if isinstance(each, NestedTensor))
 
 
-@implements(NestedTensor, "cat", "concat", "concatenate")
+@implements(NestedTensor)
 def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     first = _first(tensors)
     inner = _inner("cat", first, dim)
@@ -145,7 +145,7 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     return first.like(torch.cat(values, inner))
 
 
-@implements(NestedTensor, "stack")
+@implements(NestedTensor)
 def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     if not all(isinstance(each, NestedTensor) for each in tensors):
         raise RuntimeError("stack(): expected all nested tensors inputs")
@@ -161,7 +161,7 @@ def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 # --- other shapes -------------------------------------------------------------------------------------------------
 
 
-@implements(NestedTensor, "unsqueeze")
+@implements(NestedTensor)
 def _unsqueeze(input: Any, dim: int) -> Any:
     dim = wrapped(dim, input.dim() + 1)
     if dim == 0:
@@ -169,7 +169,7 @@ def _unsqueeze(input: Any, dim: int) -> Any:
     return input.like(input._values.unsqueeze(dim - 1), input._ragged_idx + (dim <= input._ragged_idx))
 
 
-@implements(NestedTensor, "squeeze")
+@implements(NestedTensor)
 def _squeeze(input: Any, dim: Any = None) -> Any:
     if dim is None:
         raise NotImplementedError("aten.squeeze.default")
@@ -199,7 +199,7 @@ def _reversed(input: Any) -> Any:
     return _permute(input, *range(input.dim() - 1, -1, -1))
 
 
-@implements(NestedTensor, "permute")
+@implements(NestedTensor)
 def _permute(input: Any, *dims: Any) -> Any:
     given = _sizes(dims)
     if len(given) != input.dim():
@@ -251,7 +251,7 @@ def _is_free(size: Any) -> bool:
     return isinstance(size, int) and size == -1
 
 
-@implements(NestedTensor, "flatten")
+@implements(NestedTensor)
 def _flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     start, end = (_inner("flatten", input, dim) for dim in (start_dim, end_dim))
     if start < input._ragged_idx - 1 < end:
@@ -259,7 +259,7 @@ def _flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return input.like(input._values.flatten(start, end), input._ragged_idx - (end - start if end < input._ragged_idx - 1 else 0))
 
 
-@implements(NestedTensor, "unflatten")
+@implements(NestedTensor)
 def _unflatten(input: Any, dim: int, sizes: Any) -> Any:
     inner = _inner("unflatten", input, dim)
     larger = input._values.unflatten(inner, sizes)
@@ -275,7 +275,7 @@ def _expand(input: Any, *size: Any, implicit: bool = False) -> Any:
     return input.like(input._values.expand([-1 if place == ragged else n for place, n in enumerate(sizes)][1:]))
 
 
-@implements(NestedTensor, "expand_as")
+@implements(NestedTensor)
 def _expand_as(input: Any, other: Any) -> Any:
     if isinstance(input, NestedTensor):
         return _expand(input, tuple(other.shape))
@@ -295,8 +295,8 @@ for _name in ("new_empty", "new_zeros", "new_ones", "new_full"):
     _new(_name)
 
 
-@implements(NestedTensor, "to")
-@implements(StridedNestedTensor, "to")
+@implements(NestedTensor)
+@implements(StridedNestedTensor)
 def _to(input: Any, *args: Any, **kwargs: Any) -> Any:
     args = tuple(value._values if isinstance(value, Nested) else value for value in args)
     values = input._values.to(*args, **{name: value for name, value in kwargs.items() if value is not None})
@@ -310,7 +310,7 @@ def _to(input: Any, *args: Any, **kwargs: Any) -> Any:
 # --- the strided layout: item by item -----------------------------------------------------------------------------
 
 
-@implements(StridedNestedTensor, "select")
+@implements(StridedNestedTensor)
 def _strided_select(input: Any, dim: int, index: int) -> Any:
     dim = wrapped(dim, input.dim())
     if dim == 0:
@@ -346,21 +346,21 @@ for _name, _dims in {"transpose": 2, "unsqueeze": 1, "squeeze": 1}.items():
     _by_item(_name, _dims)
 
 
-@implements(StridedNestedTensor, "narrow")
+@implements(StridedNestedTensor)
 def _strided_narrow(input: Any, dim: int, start: int, length: int) -> Any:
     if wrapped(dim, input.dim()) == 0:
         return made_of(input.items()[start : start + length])
     return made_of([item.narrow(dim - 1, start, length) for item in input.items()])
 
 
-@implements(StridedNestedTensor, "chunk")
+@implements(StridedNestedTensor)
 def _strided_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     if wrapped(dim, input.dim()) != input.dim() - 1:
         raise RuntimeError("Chunk for nested tensors is currently only supported for the last dimension.")
     return tuple(made_of(parts) for parts in zip(*(item.chunk(chunks, -1) for item in input.items()), strict=True))
 
 
-@implements(StridedNestedTensor, "cat", "concat", "concatenate")
+@implements(StridedNestedTensor)
 def _strided_cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     if dim != 0 or not all(isinstance(each, StridedNestedTensor) for each in tensors):
         raise RuntimeError("cat(): nested tensors in the strided layout can be joined along dimension 0 only")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import flambeau as torch
 
-from ...engine.calls.facts import Kind, facts_of
+from ...engine.calls.facts import Kind, facts_of, is_inplace
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.tape.node import Output
 from ...engine.tensors.tensor import Tensor
@@ -555,10 +555,14 @@ def made_of(items: Sequence[Tensor]) -> Any:
 
 
 def implements(cls: type[Nested], *names: str) -> Callable[[C], C]:
-    """Let a function be what those of `torch` and the methods of Tensor with these names do for nested tensors of a class."""
+    """Let a function be what those of `torch` and the methods of Tensor with these names do for nested tensors of a class.
+
+    Without names, it has the function's name without a leading underscore or `_strided_`.
+    """
 
     def register(function: C) -> C:
-        cls.implementations.update(dict.fromkeys(names, function))
+        own_name = function.__name__.removeprefix("_").removeprefix("strided_")
+        cls.implementations.update(dict.fromkeys(names or (own_name,), function))
         return function
 
     return register
@@ -578,9 +582,10 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             with DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
     cls = next(type(value) for value in _flat([*args, *kwargs.values()]) if isinstance(value, Nested))
-    if name in cls.implementations:
-        return cls.implementations[name](*args, **kwargs)
     facts = facts_of(name)
+    operation = name if name in cls.implementations or facts is None or is_inplace(name) else facts.name  # no alias
+    if operation in cls.implementations:
+        return cls.implementations[operation](*args, **kwargs)
     if facts is not None and facts.kind in Nested.kinds:
         return Nested.kinds[facts.kind](func, *args, **kwargs)
     own = getattr(cls, name, None)

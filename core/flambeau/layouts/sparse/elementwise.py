@@ -37,8 +37,8 @@ __all__: list[str] = []
 _COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # although they are linear
 
 
-@implements("of_values")
-def _of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+@implements()
+def of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
     """A function that maps zero to zero, of the values.  Values in one place are added up before, unless it is linear."""
     facts = facts_of(func.__name__)
     is_linear = facts.linearity is Linearity.JOINT and facts.name not in _COALESCED_BY_PYTORCH
@@ -148,15 +148,15 @@ def _block(tensor: SparseTensor) -> Any:
     return tuple(array.values.shape[1:3]) if array.layout in ("sparse_bsr", "sparse_bsc") else None
 
 
-@implements("added_gradients")
-def _added_gradients(first: SparseTensor, second: Tensor) -> Tensor:
+@implements()
+def added_gradients(first: SparseTensor, second: Tensor) -> Tensor:
     """The sum of two gradients of one tensor, either of which may be dense."""
     if not isinstance(second, SparseTensor):
         return second + to_dense(first)
     if first._array.layout == second._array.layout == "sparse_coo" and sparse_dims(first) != sparse_dims(second):
         return to_dense(first) + to_dense(second)
     if first._array.layout != second._array.layout:
-        return _added_gradients(to_coo(first), to_coo(second))
+        return added_gradients(to_coo(first), to_coo(second))
     return _sum(first, second, 1)  # type: ignore[no-any-return]  # of two sparse tensors
 
 
@@ -175,8 +175,8 @@ def _rsub(self: Any, other: Any) -> Any:
     return _sub(other, self)
 
 
-@implements("add_")
-def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+@implements()
+def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     if isinstance(self, SparseTensor):
         _check_not_leaf(self)
         return become(self, _add(self, other, alpha=alpha))
@@ -192,7 +192,7 @@ def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 @implements("sub_", "subtract_")
 def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return _add_(self, other, alpha=-alpha)
+    return add_(self, other, alpha=-alpha)
 
 
 def _check_not_leaf(self: SparseTensor) -> None:
@@ -299,8 +299,8 @@ def _copied(self: SparseTensor, values: Tensor) -> SparseTensor:
     return like(self._array, values)
 
 
-@implements("to")
-def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
+@implements()
+def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     kwargs.pop("memory_format", None)
     if not isinstance(self, SparseTensor):  # like another tensor, which is sparse
         return self.to(args[0].device, args[0].dtype)
@@ -327,7 +327,7 @@ def _index_parts(self: SparseTensor) -> Any:
 def _casting(name: str) -> None:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         wanted = getattr(values_of(self.detach())[:0], name)(*args)
-        return _to(self, wanted.device, wanted.dtype)
+        return to(self, wanted.device, wanted.dtype)
 
     implements(name)(method)
 
@@ -355,7 +355,7 @@ for _name in (
 def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     if dtype is not None:
         return (
-            _to(self, dtype) if isinstance(dtype, torch.dtype) else _to(self, getattr(torch, str(dtype).rpartition(".")[2]).dtype)
+            to(self, dtype) if isinstance(dtype, torch.dtype) else to(self, getattr(torch, str(dtype).rpartition(".")[2]).dtype)
         )
     if self._array.layout != "sparse_coo":
         raise RuntimeError(f"type(): there is no name for the type of tensors in layout {self.layout}")
@@ -364,8 +364,8 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: An
     return f"{head}.sparse.{last}"
 
 
-@implements("copy_")
-def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+@implements()
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if not (isinstance(self, SparseTensor) and isinstance(src, SparseTensor)) or self._array.layout != src._array.layout:
         raise RuntimeError(
             "copy_() between dense and sparse Tensors is not implemented! Found self type = "
@@ -379,8 +379,8 @@ def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     return become(self, clone(src.to(self.dtype)))
 
 
-@implements("zero_")
-def _zero_(self: Any) -> Any:
+@implements()
+def zero_(self: Any) -> Any:
     return become(self, empty_like(self._array, self.shape, self.dtype))
 
 

@@ -96,8 +96,8 @@ def coalesced(input: SparseTensor) -> SparseTensor:
     return merged(indices, values_of(input), input.shape[: len(indices)], input.shape)
 
 
-@implements("values_at")
-def _values_at(input: SparseTensor, indices: Tensor) -> Tensor:
+@implements()
+def values_at(input: SparseTensor, indices: Tensor) -> Tensor:
     """The values of a COO tensor in places, zero where it has none."""
     input = coalesced(input)
     sizes = input.shape[: len(indices)]

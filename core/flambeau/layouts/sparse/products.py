@@ -203,16 +203,16 @@ def _mm(input: Any, mat2: Any, *, reduce: str | None = None) -> Any:
     return shown_as(product, "MmBackward0")
 
 
-@implements("mv", grad_fn="MvBackward0")
-def _mv(input: Any, vec: Tensor) -> Tensor:
+@implements(grad_fn="MvBackward0")
+def mv(input: Any, vec: Tensor) -> Tensor:
     if not isinstance(input, SparseTensor):
         raise RuntimeError("mv(): a sparse vector is not supported")
     _check("mv", input, vec, ndim=1)
     return _times(input, vec.unsqueeze(1), masked=False).squeeze(1)
 
 
-@implements("bmm", grad_fn="BmmBackward0")
-def _bmm(input: Any, mat2: Any) -> Tensor:
+@implements(grad_fn="BmmBackward0")
+def bmm(input: Any, mat2: Any) -> Tensor:
     if not isinstance(input, SparseTensor) or isinstance(mat2, SparseTensor) or input._array.layout != "sparse_coo":
         raise RuntimeError("bmm(): only a COO tensor times a dense one is supported")
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
@@ -227,14 +227,14 @@ def _bmm(input: Any, mat2: Any) -> Tensor:
 @implements("matmul", "__matmul__")
 def _matmul(input: Any, other: Any) -> Any:
     if input.ndim == 2 and other.ndim == 1:
-        return _mv(input, other)
+        return mv(input, other)
     if input.ndim == 1 and other.ndim == 2:
         return _mm(input.unsqueeze(0), other).squeeze(0)
     if input.ndim > 2 and other.ndim == 2:
         if isinstance(input, SparseTensor):
             raise RuntimeError("reshape is not implemented for sparse tensors")
         return _mm(input.reshape(-1, input.shape[-1]), other).reshape(*input.shape[:-1], other.shape[1])
-    return _bmm(input, other) if input.ndim == 3 else _mm(input, other)
+    return bmm(input, other) if input.ndim == 3 else _mm(input, other)
 
 
 @implements("__rmatmul__")
@@ -242,8 +242,8 @@ def _rmatmul(self: Any, other: Any) -> Any:
     return _matmul(other, self)
 
 
-@implements("linear")
-def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
+@implements()
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     result = _matmul(input, weight.transpose(0, 1))
     return result if bias is None else result + bias
 
@@ -270,9 +270,9 @@ def _addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
     return _scaled_sum(input, _mm(mat1, mat2), beta, alpha)
 
 
-@implements("addmv", grad_fn="AddmvBackward0")
-def _addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _scaled_sum(input, _mv(mat, vec), beta, alpha)
+@implements(grad_fn="AddmvBackward0")
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _scaled_sum(input, mv(mat, vec), beta, alpha)
 
 
 def spmm(input: Any, mat2: Any) -> Any:

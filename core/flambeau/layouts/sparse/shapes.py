@@ -28,8 +28,8 @@ def _transpose(input: Any, dim0: int, dim1: int) -> Any:
     return _permuted(input, order)
 
 
-@implements("t", grad_fn="TBackward0")
-def _t(input: Any) -> Any:
+@implements(grad_fn="TBackward0")
+def t(input: Any) -> Any:
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {input.ndim} dimensions")
     return input if input.ndim < 2 else _permuted(input, [1, 0])
@@ -60,13 +60,13 @@ def _conjugate_of_matrices(self: Any) -> Any:
     return _matrix_transpose(self, "mH").conj()
 
 
-@implements("adjoint")
-def _adjoint(input: Any) -> Any:
+@implements()
+def adjoint(input: Any) -> Any:
     return _matrix_transpose(input, "adjoint()").conj()
 
 
-@implements("permute", grad_fn="PermuteBackward0")
-def _permute(input: Any, *dims: Any) -> Any:
+@implements(grad_fn="PermuteBackward0")
+def permute(input: Any, *dims: Any) -> Any:
     order = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     if len(order) != input.ndim:
         raise RuntimeError(
@@ -108,8 +108,8 @@ def _transpose_(self: Any, dim0: int = 0, dim1: int = 1) -> Any:
     return become(self, _transpose(self, dim0, dim1))
 
 
-@implements("unsqueeze", grad_fn="UnsqueezeBackward0")
-def _unsqueeze(input: Any, dim: int) -> Any:
+@implements(grad_fn="UnsqueezeBackward0")
+def unsqueeze(input: Any, dim: int) -> Any:
     input = _only_coo("unsqueeze", input)
     (dim,) = wrapped_dims(dim, input.ndim + 1)
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
@@ -143,8 +143,8 @@ _no("contiguous", "unsupported memory format option Contiguous")
 # --- parts --------------------------------------------------------------------------------------------------------
 
 
-@implements("select", grad_fn="SelectBackward0")
-def _select(input: Any, dim: int, index: int) -> Any:
+@implements(grad_fn="SelectBackward0")
+def select(input: Any, dim: int, index: int) -> Any:
     (dim,) = wrapped_dims(dim, input.ndim)
     size = input.shape[dim]
     if not -size <= index < size:
@@ -223,8 +223,8 @@ def _narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     return build("sparse_coo", [moved], values[inside], shape, coalesced=False)
 
 
-@implements("index_select", grad_fn="IndexSelectBackward0")
-def _index_select(input: Any, dim: int, index: Tensor) -> Any:
+@implements(grad_fn="IndexSelectBackward0")
+def index_select(input: Any, dim: int, index: Tensor) -> Any:
     if not isinstance(input, SparseTensor):
         raise RuntimeError("index_select(): the index must be dense")
     input = to_coo(input)
@@ -249,14 +249,14 @@ def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     return build("sparse_coo", [moved[:, by_place]], values[entry[by_place]], shape, coalesced=False)
 
 
-@implements("unbind")
-def _unbind(input: Any, dim: int = 0) -> Any:
-    return tuple(_select(input, dim, each) for each in range(input.shape[dim]))
+@implements()
+def unbind(input: Any, dim: int = 0) -> Any:
+    return tuple(select(input, dim, each) for each in range(input.shape[dim]))
 
 
 @implements("__iter__")
 def _iter(self: Any) -> Any:
-    return iter(_unbind(self))
+    return iter(unbind(self))
 
 
 # --- several ------------------------------------------------------------------------------------------------------
@@ -297,6 +297,6 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     return build("sparse_coo", [torch.cat(indices, 1)], torch.cat(values), shape, coalesced=False)
 
 
-@implements("stack")
-def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
-    return _cat([_unsqueeze(each, dim) for each in tensors], dim)
+@implements()
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    return _cat([unsqueeze(each, dim) for each in tensors], dim)

@@ -88,8 +88,8 @@ def solve(input: Any, other: Tensor) -> Tensor:
 implements("spsolve", "_spsolve")(spsolve)
 
 
-@implements("triangular_solve")
-def _triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+@implements()
+def triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     if not isinstance(A, SparseTensor) or isinstance(b, SparseTensor):
         raise RuntimeError("triangular_solve: of the two, only the matrix may be sparse")
     result = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)

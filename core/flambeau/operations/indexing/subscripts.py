@@ -694,7 +694,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill(input, mask, value)
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0", kind=Kind.INDEXING)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0", kind=Kind.INDEXING, dynamic_shape=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, in one dimension."""
     from ..views.views import broadcast_tensors
@@ -706,7 +706,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return input[mask]
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING, dynamic_shape=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
     require_data("nonzero", input)

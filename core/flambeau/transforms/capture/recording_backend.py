@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from ...backend import Backend, RecordableBackend
+from ...engine.calls.facts import names
 from ...engine.calls.tables import OPS
 from ...engine.devices.devices import DispatchKey
 from ...engine.devices.interceptor import Interceptor, real_backend
@@ -16,11 +17,11 @@ from .recorder import COMPUTE, RecordedArray, RecordedInteger, RecordedNumber, R
 
 __all__ = ["RecordingInterceptor"]
 
-# Functions of a namespace, and operations, whose results have a shape that depends on values.
-_SHAPE_FROM_VALUES = frozenset({
-    "argwhere", "bincount", "compress", "extract", "flatnonzero", "histogram", "masked_select", "nonzero", "repeat",
-    "repeat_interleave", "unique", "unique_all", "unique_consecutive", "unique_counts", "unique_inverse", "unique_values",
-})  # fmt: skip
+# Operations, and functions of array libraries, whose results have a shape that depends on values.
+_SHAPE_FROM_VALUES = names(dynamic_shape=True) | {
+    "compress", "extract", "flatnonzero", "histogram", "repeat", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values",
+}  # fmt: skip
 _LOOKS = frozenset({"item", "truth", "tolist", "to_host", "to_host_async", "to_dlpack"})
 _WRITES = {"write": (0,), "add_to": (0,)}
 _UNRECORDED = frozenset({"compute", "ignoring_arithmetic_errors", "bind", "guard", "prepare", "synchronize"})

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import backend, operations, version
+from . import registrations as _registrations
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .compat import table as _table
-from .compat import volatile as _volatile
 from .engine.calls import facts as _facts
 from .engine.calls import overriding, wrappers
 from .engine.calls import tables as _tables
-from .engine.calls import transform_hooks as _hooks
 from .engine.calls.dispatch import broadcast_shapes
 from .engine.devices import aliases, settings
 from .engine.devices.devices import device, get_default_device, set_default_device
@@ -29,7 +28,7 @@ from .engine.tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enable
 from .engine.tensors import memory_format as _memory_format
 from .engine.tensors.memory_format import *
 from .engine.tensors.storage import StorageBase as StorageBase
-from .engine.tensors.tensor import Tensor, attach
+from .engine.tensors.tensor import Tensor
 from .engine.values import dtypes
 from .engine.values import qschemes as _qschemes
 from .engine.values.dtypes import (
@@ -75,17 +74,11 @@ from .engine.values.dtypes import (
 from .engine.values.qschemes import *
 from .engine.values.sizes import Size
 from .engine.values.symbols import SymBool, SymFloat, SymInt
-from .layouts import sparse_methods as _sparse_methods
-from .layouts.subclasses import wrappers as _wrappers
 from .layouts.subclasses.parameter import Parameter as _Parameter
 from .layouts.subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
-from .protocols import interchange as _interchange
-from .protocols import pickling as _pickling
 from .protocols.printing import set_printoptions
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, is_storage
-from .transforms import conjugate_views as _conjugate_views
-from .transforms import forward_ad as _forward_ad
 from .transforms import symbolic as _symbolic
 from .transforms.symbolic import *
 from .version import __version__
@@ -257,18 +250,3 @@ def __getattr__(name: str) -> _Any:
     if listed and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")
-
-
-def _array_namespace(self: Tensor, *, api_version: str | None = None) -> _Any:
-    """The array API namespace for tensors.  ValueError for an unknown version of the standard."""
-    return __getattr__("array_api")._of_version(api_version)
-
-
-def _sparse(name: str) -> _Any:
-    return getattr(__getattr__("sparse"), name)
-
-
-_hooks.hooks.sparse = _sparse
-_hooks.hooks.nested = lambda name: getattr(__getattr__("nested"), name)
-_hooks.hooks.operator = lambda *arguments: __getattr__("_ops").operator_of(*arguments)
-attach(__array_namespace__=_array_namespace)

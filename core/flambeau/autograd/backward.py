@@ -14,7 +14,7 @@ from ..engine.tape import engine
 from ..engine.tape.node import Node
 from ..engine.tape.tensor_class import RECORDED, tensor_class
 from ..engine.tape.transforming import refuse_backward
-from ..engine.tensors.tensor import Tensor, attach
+from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..engine.values.sizes import Size
 from . import graph
@@ -286,7 +286,7 @@ def _one_like(edge: Any) -> Tensor:
 # --- the method ---
 
 
-def _backward(
+def backward_method(
     self: Tensor,
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
@@ -310,6 +310,3 @@ def _backward(
         engine.run_scalar(self, bool(retain_graph))  # the common case, a scalar loss, needs no further checks
         return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
-
-
-attach(backward=_backward)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.tape.grad_mode import no_grad
-from ..engine.tensors.tensor import Tensor, attach
+from ..engine.tensors.tensor import Tensor
 
 __all__ = ["Volatile"]
 
@@ -35,15 +35,12 @@ def _set_volatile(self: Tensor, value: bool) -> None:
         self.__class__ = Volatile if value else Tensor
 
 
-attach(volatile=property(_is_volatile, _set_volatile))
+volatile = property(_is_volatile, _set_volatile)
 
 
-def _reinforce(self: Tensor, reward: Any) -> None:
+def reinforce(self: Tensor, reward: Any) -> None:
     """Removed from PyTorch.  Raises RuntimeError, with what to do instead."""
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
         "be minus log_prob of the sample times the reward."
     )
-
-
-attach(reinforce=_reinforce)

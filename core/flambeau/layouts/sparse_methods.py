@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.calls.transform_hooks import hooks
-from ..engine.tensors.tensor import Tensor, attach
+from ..engine.tensors.tensor import Tensor
 
 __all__: list[str] = []
 
@@ -176,9 +176,8 @@ def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: 
     return _tensor("sspaddmm", self, mat1, mat2, beta=beta, alpha=alpha)
 
 
-_METHODS = (
+METHODS = (
     to_sparse, to_sparse_coo, to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc, sparse_mask, coalesce, is_coalesced,
     _coalesced_, indices, values, _indices, _values, crow_indices, col_indices, ccol_indices, row_indices, sparse_dim, dense_dim,
     sparse_resize_, sparse_resize_and_clear_, resize_as_sparse_, smm, sspaddmm,
 )  # fmt: skip
-attach(**{method.__name__: method for method in _METHODS})

@@ -459,7 +459,7 @@ def dangling(plain: DispatchKey) -> DanglingKey:
     return key
 
 
-def _resize(self: UntypedStorage, nbytes: int) -> None:
+def resize_storage(self: UntypedStorage, nbytes: int) -> None:
     old_memory = self._bytes
     backend = old_memory._key.backend
     if backend.mutable:
@@ -473,9 +473,6 @@ def _resize(self: UntypedStorage, nbytes: int) -> None:
     forget(self)
     self._bytes = longer
     remembered(self)
-
-
-UntypedStorage._resize = _resize
 
 
 def _share_memory_(self: Tensor) -> Tensor:

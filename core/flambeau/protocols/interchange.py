@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.tensors.tensor import Tensor, attach
+from ..engine.tensors.tensor import Tensor
 from ..engine.values.dlpack import DLDeviceType
 from ..operations.creation.from_data import from_numpy
 
 __all__: list[str] = []
 
 
-def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+def array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
     return from_numpy(array)
 
 
-def _dlpack_device(self: Tensor) -> tuple[int, int]:
+def dlpack_device(self: Tensor) -> tuple[int, int]:
     device_type, index = self._array.__dlpack_device__()
     return DLDeviceType(device_type), int(index)
 
 
-attach(__array_wrap__=_array_wrap, __dlpack_device__=_dlpack_device)
-
-
-def _cuda_array_interface(self: Tensor) -> Any:
+def cuda_array_interface(self: Tensor) -> Any:
     """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
     if not self.is_cuda:
         kind = self.type()
@@ -37,6 +34,3 @@ def _cuda_array_interface(self: Tensor) -> Any:
             "var.detach() to get Variable that doesn't require grad."
         )
     return self._array.__cuda_array_interface__
-
-
-attach(__cuda_array_interface__=property(_cuda_array_interface))

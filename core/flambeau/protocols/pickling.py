@@ -11,8 +11,7 @@ from typing import Any
 from ..engine.calls.transform_hooks import hooks
 from ..engine.devices import devices
 from ..engine.tape.grad_mode import no_grad
-from ..engine.tensors.storage import StorageBase
-from ..engine.tensors.tensor import Tensor, attach
+from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..layouts.subclasses.parameter import Parameter
 from ..operations.creation.from_data import frombuffer
@@ -273,7 +272,7 @@ def give_state(target: Any, state: Any) -> Any:
 # --- the protocols of `copy` and `pickle` ---
 
 
-def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
+def deepcopy_tensor(self: Tensor, memo: dict[int, Any]) -> Any:
     if self._node is not None:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
@@ -308,14 +307,9 @@ def _copy_of_wrapper(self: Tensor, memo: dict[int, Any]) -> Any:
     return copied
 
 
-def _reduce_ex(self: Tensor, protocol: Any) -> Any:
+def tensor_reduce_ex(self: Tensor, protocol: Any) -> Any:
     return reduce_tensor(self)
 
 
-def _reduce_ex_parameter(self: Tensor, protocol: Any) -> Any:
+def parameter_reduce_ex(self: Tensor, protocol: Any) -> Any:
     return reduce_parameter(self)
-
-
-attach(__deepcopy__=_deepcopy, __getstate__=state_of, __reduce_ex__=_reduce_ex)
-Parameter.__reduce_ex__ = _reduce_ex_parameter  # type: ignore[assignment]  # a parameter is pickled as its data
-StorageBase.__reduce__ = reduce_storage  # type: ignore[assignment,method-assign]

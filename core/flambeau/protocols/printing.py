@@ -12,7 +12,7 @@ from typing import Any
 from .. import backend as backends
 from ..engine.devices import devices
 from ..engine.devices.aliases import private_names
-from ..engine.tensors.tensor import Tensor, attach
+from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..layouts.subclasses.parameter import Parameter
 from ..operations.joining import cat
@@ -258,8 +258,5 @@ def _is_scientific(values: Sequence[float]) -> bool:
     return high / low > 1000 or high > 1e8 or low < 1e-4
 
 
-def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
+def repr_of_tensor(self: Tensor, *, tensor_contents: Any = None) -> str:
     return tensor_str(self, tensor_contents=tensor_contents)
-
-
-attach(__repr__=_repr, __format__=format_tensor)

@@ -19,7 +19,7 @@ from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.devices import DispatchKey, Kernels, device
 from ..engine.devices.state import state
 from ..engine.tape.fast_path import FAST
-from ..engine.tensors.tensor import Tensor, attach, wrap
+from ..engine.tensors.tensor import Tensor, wrap
 from ..engine.values import dtypes
 
 __all__ = ["LazyKey", "conj", "lazy_keys", "show"]
@@ -184,5 +184,3 @@ def conj(input: Tensor) -> Tensor:
 
 
 PUBLIC["conj"] = conj  # F.conj in derivative rules is not lazy
-attach(conj=conj)
-hooks.materialize = materialized_for

@@ -460,6 +460,3 @@ class DualHooks(ForwardHooks):
 
     def follow(self, tensor: Tensor, seen: Tensor) -> None:
         follow(tensor, seen)
-
-
-hooks.forward = DualHooks()

@@ -15,7 +15,7 @@ from ...engine.calls.overriding import _disabled_torch_function_impl
 from ...engine.devices import cuda as cuda_runtime
 from ...engine.devices.devices import device, dispatch_key, forget_kernels
 from ...engine.devices.warning import warn_once
-from ...engine.tensors.tensor import Tensor, attach
+from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype
 from ...engine.values.sizes import Size
@@ -143,7 +143,7 @@ def find_type(spec: Any) -> TensorType:
 
 
 @declare("type", kind=Kind.CONVERSION)
-def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
 
     >>> import flambeau as torch
@@ -164,12 +164,9 @@ def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **
     return to_key(self, dispatch_key(tensor_type_.dtype, place), non_blocking=non_blocking)
 
 
-def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """Legacy constructor: a tensor with the dtype and device of this one, from sizes or data."""
     return construct_as(self.dtype, options.get("device") or self.device, args)
-
-
-attach(type=_type_method, new=_new, __new__=staticmethod(construct))
 
 
 def set_default_dtype(d: dtype, /) -> None:

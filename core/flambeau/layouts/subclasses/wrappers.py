@@ -22,7 +22,7 @@ from ...engine.tape.grad_mode import grad_flag, is_inference_mode_enabled, no_gr
 from ...engine.tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
 from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.storage import Storage
-from ...engine.tensors.tensor import Tensor, attach, new
+from ...engine.tensors.tensor import Tensor, new
 from ...engine.values import dtypes
 from ...operations.creation.from_data import as_tensor
 
@@ -59,7 +59,7 @@ def _key(dtype: dtypes.dtype, place: device) -> WrapperKey:
     return _keys[name]
 
 
-def _make_wrapper_subclass(
+def make_wrapper_subclass(
     cls: type[Tensor],
     size: Sequence[int],
     strides: Sequence[int] | None = None,
@@ -128,7 +128,7 @@ def offer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
-def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
+def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
     """Compute an operation on wrappers, and record the call."""
     if op.real_is_identity and tensors[0].dtype.category < dtypes.COMPLEX:
         return tensors[0]
@@ -177,12 +177,12 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
 _OPERATORS = frozenset({"equal", "index_select", "masked_select"})
 
 
-def _compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of which an argument is a wrapper: as the class says, where it is one operator and nothing is recorded."""
     if kwargs.get("out") is not None or (name in _OPERATORS and not _is_tracked(args)):
-        return _ask(name, args, kwargs)
+        return ask_class(name, args, kwargs)
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
-        return _ask("mm", args, kwargs)
+        return ask_class("mm", args, kwargs)
     return compute(*args, **kwargs)
 
 
@@ -192,7 +192,7 @@ def _is_tracked(args: tuple[Any, ...]) -> bool:
 
 def _one_operator(name: str) -> Callable[..., Any]:
     compute = getattr(Tensor, name)
-    return lambda self, *args, **kwargs: _compute_on_wrappers(name, compute, (self, *args), kwargs)
+    return lambda self, *args, **kwargs: compute_on_wrappers(name, compute, (self, *args), kwargs)
 
 
 def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
@@ -244,14 +244,14 @@ def _part(tensor: Tensor, index: Any) -> Any:
         if type(result) not in overriding.DISPATCHING:  # the class has returned another tensor, which knows the rest itself
             return result[(slice(None),) * dim + tuple(items[place:])]
         if item is None:
-            result = _ask("unsqueeze", (result, dim), {})
+            result = ask_class("unsqueeze", (result, dim), {})
         elif isinstance(item, slice):
             length = result.shape[dim]
             start, stop, step = item.indices(length)
             if (start, stop, step) != (0, length, 1):
-                result = _ask("slice", (result, dim, start, stop, *([step] if step != 1 else [])), {})
+                result = ask_class("slice", (result, dim, start, stop, *([step] if step != 1 else [])), {})
         else:
-            result = _ask("select", (result, dim, item), {})
+            result = ask_class("select", (result, dim, item), {})
             continue
         dim += 1
     return result
@@ -298,12 +298,12 @@ def _shallow(tensor: Tensor) -> Any:
 # --- methods that are no operations -------------------------------------------------------------------------------
 
 
-def _ask(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def ask_class(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return offer(hooks.operator(name, None, args, kwargs), args, kwargs)
 
 
 def _detach(self: Tensor) -> Tensor:
-    return _ask("detach", (self,), {})  # type: ignore[no-any-return]  # what a class returns
+    return ask_class("detach", (self,), {})  # type: ignore[no-any-return]  # what a class returns
 
 
 def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -326,7 +326,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         and not kwargs.get("copy")
     ):
         return self
-    return _ask("_to_copy", (self,), options)  # type: ignore[no-any-return]  # what a class returns
+    return ask_class("_to_copy", (self,), options)  # type: ignore[no-any-return]  # what a class returns
 
 
 def _data(self: Tensor) -> Tensor:
@@ -347,7 +347,7 @@ def _in_place(name: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         tracked = grad_flag.get() and any(isinstance(t, Tensor) and t._requires_grad for t in (self, *args))
         if not tracked:
-            _ask(name, (self, *args), kwargs)
+            ask_class(name, (self, *args), kwargs)
             (self._storage or self._own_storage()).version += 1
             return self
         if self._requires_grad and self._node is None:
@@ -405,13 +405,13 @@ def _new(name: str) -> Callable[..., Any]:
             size, rest = (size, *rest), ()
         given = {key: value for key, value in options.items() if value not in (None, False) or key == "fill_value"}
         requires_grad = given.pop("requires_grad", False)
-        made: Tensor = _ask(name, (self, tuple(size), *rest), given)
+        made: Tensor = ask_class(name, (self, tuple(size), *rest), given)
         return made.requires_grad_() if requires_grad else made
 
     return method
 
 
-def _prepare(cls: type[Tensor]) -> None:
+def prepare_dispatching(cls: type[Tensor]) -> None:
     """Let those methods of a wrapper subclass that are made of no operation ask the class, too."""
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
@@ -433,8 +433,3 @@ def _prepare(cls: type[Tensor]) -> None:
             method = functools.wraps(getattr(Tensor, name))(method)
             method = overriding.offered(method) if offered else method
         setattr(cls, name, method)
-
-
-hooks.below_autograd, hooks.ask_class, hooks.compute_on_wrappers = _below_autograd, _ask, _compute_on_wrappers
-hooks.prepare_dispatching = _prepare
-attach(_make_wrapper_subclass=staticmethod(_make_wrapper_subclass))

@@ -9,7 +9,6 @@ from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
 from ...engine.calls.tables import OPS
 from ...engine.tape.tensor_class import RECORDED
-from ...engine.tensors.storage import Storage
 from ..indexing.standard import overwrite
 from ..memory import Place, replaced_forward
 
@@ -55,7 +54,6 @@ def put_view(key: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
     return _put_view(key.backend.xp, input, value, view, params, number)
 
 
-Storage.put_view = staticmethod(put_view)
 view_scatter = op(
     "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params),
     kind=Kind.VIEW, public=False,

@@ -11,6 +11,5 @@ be added or removed.
 - `functions`: user-defined `Function`s inside the transforms;
 - `rules`: faster kernels for a few operations;
 - `loops`: calling a function for each member of a batch;
-- `registration`: the hooks for the layers below;
 - `vmap`: the transform that users call.
 """

@@ -8,13 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...engine.calls.tables import PUBLIC
+from ...engine.calls.transform_hooks import BatchHooks
 from ...engine.devices.aliases import private_names
+from ...engine.devices.devices import DispatchKey, device
 from ...engine.tensors.tensor import Tensor
 from ...engine.values.trees import Spec, broadcast_prefix, flatten, unflatten
 from ...random import get_rng_state, set_rng_state
-from . import registration  # noqa: F401 (registers the batch hooks that calls use)
-from .keys import add_level, drop_level
+from . import indexing  # noqa: F401 (gives batched arrays their indexing)
+from .keys import add_level, align, drop_level, lift
 from .levels import Level, going_on, levels_of
+from .loops import loop
+from .random import BatchedGenerator, sampled
 
 __all__ = ["vmap"]
 
@@ -230,3 +234,22 @@ def _remove_batch_dim(tensor: Tensor, vmap_level: Level, batch_size: int, out_di
     if not -limit <= out_dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {out_dim})")
     return drop_level(tensor, vmap_level, out_dim % limit)
+
+
+class VmapHooks(BatchHooks):
+    """The hooks of `vmap`."""
+
+    def lift(self, tensor: Tensor, levels: Any) -> Tensor:
+        return lift(tensor, levels)
+
+    def align(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        return align(tensors)
+
+    def loop(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return loop(function, args, kwargs)
+
+    def generator(self, raw: Any, place: device) -> Any:
+        return BatchedGenerator(raw, place)
+
+    def sampled(self, array: Any, key: DispatchKey) -> Tensor:
+        return sampled(array, key)

@@ -1,0 +1,74 @@
+"""What upper layers tell lower ones: the hooks that the engine calls, and methods of Tensor from above the operations.
+
+A lower layer imports nothing from above. It declares a hook, with or without a default, and the function of an upper layer is
+set here. `engine.calls.transform_hooks` describes the hooks of calls.
+
+Families of operations give Tensor their methods themselves, as `op` does. Packages that are loaded when a program first needs
+them register at that time; `tests/project/test_registrations.py` lists them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import FunctionType
+from typing import Any
+
+from .autograd.backward import backward_method
+from .compat.volatile import reinforce, volatile
+from .engine.calls.transform_hooks import hooks
+from .engine.tensors.storage import Storage, StorageBase
+from .engine.tensors.tensor import Tensor, attach
+from .layouts import sparse_methods
+from .layouts.subclasses import tensor_types, wrappers
+from .layouts.subclasses.parameter import Parameter
+from .operations.memory import resize_storage
+from .operations.views.writes import put_view
+from .protocols import interchange, pickling, printing
+from .storage import UntypedStorage
+from .transforms.batching.vmap import VmapHooks
+from .transforms.conjugate_views import conj, materialized_for
+from .transforms.forward_ad import DualHooks
+
+__all__: list[str] = []
+
+
+def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The array API namespace for tensors.  ValueError for an unknown version of the standard."""
+    return import_module("flambeau.array_api")._of_version(api_version)
+
+
+# --- hooks of calls -----------------------------------------------------------------------------------------------
+
+hooks.batches, hooks.forward, hooks.materialize = VmapHooks(), DualHooks(), materialized_for
+hooks.below_autograd, hooks.compute_on_wrappers = wrappers.below_autograd, wrappers.compute_on_wrappers
+hooks.ask_class, hooks.prepare_dispatching = wrappers.ask_class, wrappers.prepare_dispatching
+hooks.sparse = lambda name: getattr(import_module("flambeau.sparse"), name)
+hooks.nested = lambda name: getattr(import_module("flambeau.nested"), name)
+hooks.operator = lambda *arguments: import_module("flambeau._ops").operator_of(*arguments)
+
+# --- hooks of storages and of pickle ------------------------------------------------------------------------------
+
+Storage.put_view = staticmethod(put_view)
+UntypedStorage._resize = resize_storage
+StorageBase.__reduce__ = pickling.reduce_storage  # type: ignore[assignment,method-assign]
+Parameter.__reduce_ex__ = pickling.parameter_reduce_ex  # type: ignore[assignment]  # a parameter is pickled as its data
+
+# --- methods of Tensor --------------------------------------------------------------------------------------------
+
+
+def _attach_named(**methods: Any) -> None:
+    """Give Tensor these methods and properties, and the methods these names."""
+    for name, method in methods.items():
+        if isinstance(method, FunctionType):
+            method.__name__ = method.__qualname__ = name
+    attach(**methods)
+
+
+_attach_named(backward=backward_method, conj=conj, volatile=volatile, reinforce=reinforce)
+_attach_named(type=tensor_types.type_method, new=tensor_types.new_method, __new__=staticmethod(tensor_types.construct))
+_attach_named(_make_wrapper_subclass=staticmethod(wrappers.make_wrapper_subclass))
+_attach_named(**{method.__name__: method for method in sparse_methods.METHODS})
+_attach_named(__repr__=printing.repr_of_tensor, __format__=printing.format_tensor)
+_attach_named(__deepcopy__=pickling.deepcopy_tensor, __getstate__=pickling.state_of, __reduce_ex__=pickling.tensor_reduce_ex)
+_attach_named(__array_wrap__=interchange.array_wrap, __dlpack_device__=interchange.dlpack_device)
+_attach_named(__array_namespace__=_array_namespace, __cuda_array_interface__=property(interchange.cuda_array_interface))

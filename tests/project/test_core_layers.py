@@ -24,18 +24,24 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("subclasses of Tensor", {"layouts", "layouts.subclasses"}),
     ("transforms", {"transforms"}),
     ("capture", {"transforms.capture"}),
-    ("what attaches itself to Tensor", {
+    ("modules below the namespace", {
         "autograd", "protocols", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils", "compat.table",
         "compat.volatile",
     }),
+    ("registrations", {"registrations"}),
     ("the namespace itself", {""}),
-    ("what is written against the namespace", {
-        "__config__",
-        "__future__", "__main__", "array_api", "conformance", "extension", "func", "functional", "cli", "masked", "overrides",
-        "serialization", "testing", "types", "layouts.sparse", "layouts.nested", "autograd.functional", "futures", "profiler", "library",
-        "autograd.profiler", "autograd.profiler_util", "quasirandom", "utils.module_tracker", "utils.collect_env", "utils.flop_counter",
-        "_functions", "compat",
+    ("layouts", {"layouts.sparse", "layouts.nested"}),
+    ("modules of functions", {
+        "__future__", "_functions", "array_api", "autograd.functional", "functional", "futures", "masked", "overrides", "quasirandom",
+        "types", "utils.module_tracker",
     }),
+    ("transforms of functions", {"func"}),
+    ("profiles", {"autograd.profiler", "autograd.profiler_util", "profiler"}),
+    ("files", {"serialization", "compat.tar"}),
+    ("for authors of layers and operators", {"extension", "library"}),
+    ("checks", {"conformance", "testing", "utils.flop_counter"}),
+    ("PyTorch's private names, and old programs", {"compat"}),
+    ("command line", {"__config__", "__main__", "cli", "utils.collect_env"}),
 ]  # fmt: skip
 
 
@@ -116,7 +122,8 @@ def test_no_circles(folder: str) -> None:
 def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
     """The packages of the layers apart, and what is for authors of backends and layers."""
     ours = {
-        "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols", "transforms",
+        "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
+        "registrations", "transforms",
     }  # fmt: skip
     pytorch = {
         "__config__", "__future__", "__init__", "__main__", "_functions", "accelerator", "autograd", "backends", "compiler", "cpu",

@@ -1,17 +1,20 @@
-"""Windows unfolded into columns, and folded back by summing where they overlap."""
+"""Windows: unfolded into columns and folded back by summing where they overlap, or as a view (`Tensor.unfold`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from operator import index as whole
 from typing import Any
 
 from ..engine.calls.dispatch import whole_numbers
 from ..engine.calls.facts import Kind, Linearity, Order, declare
 from ..engine.calls.op import op
-from ..engine.tensors.tensor import Tensor
+from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from .convolution import kernel_places, output_size, pad_space, spread_out, window
+from .indexing.standard import put
+from .views.views import wrap_dim
 
 __all__ = ["fold", "unfold"]
 
@@ -175,3 +178,54 @@ def _check_columns(input: Tensor, space: Sizes, kernel: Sizes, dilation: Sizes, 
             f"calculated number of sliding blocks {size[0]} * {size[1]} = {prod(size)}, but got "
             f"input.size(2)={input.shape[2]}."
         )
+
+
+# --- views of windows ------------------------------------------------------------------------------------------------
+
+_unfolded = op(
+    "unfold", lambda xp, input, /, dim, size, step, backend: _windows(input, dim, size, step, backend),
+    kind=Kind.VIEW, view=True, public=False, method=False,
+    input=lambda F, g, input_shape, dim, size, step, backend: F.unfold_backward(g, input_shape, dim, size, step, backend),
+)  # fmt: skip
+
+
+def _windows(input: Any, dim: int, size: int, step: int, backend: Any) -> Any:
+    shape, strides = list(input.shape), list(backend.strides(input))
+    count = (shape[dim] - size) // step + 1
+    flat, offset = backend.root(input)
+    new_shape = [*shape[:dim], count, *shape[dim + 1 :], size]
+    new_strides = [*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim]]
+    return backend.as_strided(flat, new_shape, new_strides, offset)
+
+
+def _unfold_backward_forward(xp: Any, input: Any, /, shape: Any, dim: int, size: int, step: int, backend: Any) -> Any:
+    output = xp.zeros(tuple(shape), dtype=input.dtype)
+    before: tuple[Any, ...] = (slice(None),) * dim
+    for position in range(size):
+        index = (*before, slice(position, position + (input.shape[dim] - 1) * step + 1, step))
+        output = output + put(xp, xp.zeros(tuple(shape), dtype=input.dtype), index, input[..., position])
+    return output
+
+
+op(
+    "unfold_backward", _unfold_backward_forward,
+    kind=Kind.MOVEMENT, public=False, method=False, out=False,
+    input=lambda F, g, dim, size, step, backend: F.unfold(F.contiguous(g), dim, size, step, backend),
+)  # fmt: skip
+
+
+def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A view of all windows of length `size`, `step` apart, along a dimension; they become the last one."""
+    if bool in (type(dimension), type(size), type(step)):
+        raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
+    if not self.ndim:
+        return _unfold_method(self.reshape(1), wrap_dim(whole(dimension), 0), whole(size), step).reshape(whole(size))
+    dim, size, step = wrap_dim(whole(dimension), self.ndim), whole(size), whole(step)
+    if size > self.shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return _unfolded(self, dim, size, step, self._key.backend)
+
+
+attach(unfold=_unfold_method)

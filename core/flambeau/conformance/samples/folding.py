@@ -6,6 +6,7 @@ from typing import Any
 
 from .convolution import IMAGE, Sizes, padded
 from .sample import Sample, bad_functional, real
+from .views import view
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -42,6 +43,8 @@ SAMPLES = [
            lambda np, x: _folded(np, x, (2, 1, 5, 4), *(_WINDOWS[name] for name in _ORDER)), atol=1e-3),
     Sample("nn.functional.fold", lambda torch, x: torch.nn.functional.fold(x, 4, 2, stride=2), [real(8, 4)],
            lambda np, x: _folded(np, x[None], (1, 2, 4, 4), (2, 2), (1, 1), (0, 0), (2, 2))[0]),
+    view("Tensor.unfold", lambda torch, x: torch.Tensor.unfold(x, 1, 2, 1),
+          lambda np, x: np.lib.stride_tricks.sliding_window_view(x, 2, 1), real(2, 4)),
 ]  # fmt: skip
 
 

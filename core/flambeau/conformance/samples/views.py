@@ -64,8 +64,6 @@ SAMPLES = [
     view("unbind", lambda torch, x: torch.unbind(x, 1), lambda np, x: list(x.swapaxes(0, 1))),
     view("diagonal", lambda torch, x: torch.diagonal(x, 1, 0, 2), lambda np, x: x.diagonal(1, 0, 2), real(3, 2, 4)),
     view("diagonal", lambda torch, x: torch.diagonal(x, -2), lambda np, x: x.diagonal(-2), real(3, 4)),
-    view("Tensor.unfold", lambda torch, x: torch.Tensor.unfold(x, 1, 2, 1),
-          lambda np, x: np.lib.stride_tricks.sliding_window_view(x, 2, 1), real(2, 4)),
     Sample("Tensor.sum_to_size", lambda torch, x: torch.Tensor.sum_to_size(x, 1, 4), [real(2, 3, 4)],
            lambda np, x: x.sum((0, 1))[None]),
     method("resize_", lambda np, x: x.reshape(3, 2), (3, 2), grad=False,

@@ -19,7 +19,7 @@ from ...engine.tape.fast_path import FAST
 from ...engine.tape.node import shown_as
 from ...engine.tensors.tensor import Tensor, attach
 from ...engine.values import dtypes
-from ..indexing.standard import getitem, put
+from ..indexing.standard import getitem
 
 __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
@@ -745,57 +745,6 @@ with_tied_gradient = op(
     doc="The input of a composite operation, whose gradient is recorded as if it depended on the input; see `tied`.",
     input=lambda F, g, input: F.tied(g, input),
 )  # fmt: skip
-
-
-# --- triangles, corners, blocks -----------------------------------------------------------------------------------
-
-
-_unfolded = _view(
-    "unfold", lambda xp, input, /, dim, size, step, backend: _windows(input, dim, size, step, backend),
-    lambda F, g, input_shape, dim, size, step, backend: F.unfold_backward(g, input_shape, dim, size, step, backend),
-)  # fmt: skip
-
-
-def _windows(input: Any, dim: int, size: int, step: int, backend: Any) -> Any:
-    shape, strides = list(input.shape), list(backend.strides(input))
-    count = (shape[dim] - size) // step + 1
-    flat, offset = backend.root(input)
-    new_shape = [*shape[:dim], count, *shape[dim + 1 :], size]
-    new_strides = [*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim]]
-    return backend.as_strided(flat, new_shape, new_strides, offset)
-
-
-def _unfold_backward_forward(xp: Any, input: Any, /, shape: Any, dim: int, size: int, step: int, backend: Any) -> Any:
-    output = xp.zeros(tuple(shape), dtype=input.dtype)
-    before: tuple[Any, ...] = (slice(None),) * dim
-    for position in range(size):
-        index = (*before, slice(position, position + (input.shape[dim] - 1) * step + 1, step))
-        output = output + put(xp, xp.zeros(tuple(shape), dtype=input.dtype), index, input[..., position])
-    return output
-
-
-op(
-    "unfold_backward", _unfold_backward_forward,
-    kind=Kind.MOVEMENT, public=False, method=False, out=False,
-    input=lambda F, g, dim, size, step, backend: F.unfold(F.contiguous(g), dim, size, step, backend),
-)  # fmt: skip
-
-
-def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A view of all windows of length `size`, `step` apart, along a dimension; they become the last one."""
-    if bool in (type(dimension), type(size), type(step)):
-        raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
-    if not self.ndim:
-        return _unfold_method(self.reshape(1), wrap_dim(whole(dimension), 0), whole(size), step).reshape(whole(size))
-    dim, size, step = wrap_dim(whole(dimension), self.ndim), whole(size), whole(step)
-    if size > self.shape[dim]:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    return _unfolded(self, dim, size, step, self._key.backend)
-
-
-attach(unfold=_unfold_method)
 
 
 @composite(kind=Kind.REDUCTION, linearity=Linearity.JOINT)

@@ -25,8 +25,8 @@ from ..engine.calls.tables import OPS
 from .aten import ATEN, FUNCTIONAL_NAMES, REDUCTIONS
 
 __all__ = [
-    "Argument", "FunctionSchema", "OperatorCall", "as_operator", "derive", "function_of", "named_arguments", "namespace_of",
-    "operator_call", "operator_name", "ordered", "overload", "parse", "schemas",
+    "Argument", "FunctionSchema", "OperatorCall", "as_operator", "bound_arguments", "derive", "fits", "function_of",
+    "named_arguments", "namespace_of", "operator_call", "operator_name", "ordered", "overload", "parse", "schemas",
 ]  # fmt: skip
 
 _FAMILIES = ("linalg", "fft", "special")
@@ -56,7 +56,7 @@ def namespace_of(name: str) -> str:
     >>> namespace_of("add_"), namespace_of("squareplus")
     ('aten', 'flambeau')
     """
-    return "aten" if _functional(name) in _pytorch_operators() or name in _pytorch_operators() else "flambeau"
+    return "aten" if name in _pytorch_operators() else "flambeau"
 
 
 @functools.cache
@@ -81,7 +81,7 @@ def function_of(name: str) -> Any:
         return method
     if name in OPS and namespace_of(name) != "aten":  # those under PyTorch's names take other arguments
         return OPS[name].function
-    if name.endswith("_"):
+    if name.endswith("_") and namespace_of(name) == "aten":
         compute = function_of(name[:-1])
         return compute and (lambda input, *args, **kwargs: input.copy_(compute(input, *args, **kwargs)))
     write = getattr(torch.Tensor, name + "_", None) if namespace_of(name) == "aten" else None
@@ -155,13 +155,13 @@ def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """
     candidates = schemas(name)
     for schema in candidates:
-        values = _bound(schema, args, kwargs)
-        if values is not None and _fits(schema, values):
+        values = bound_arguments(schema, args, kwargs)
+        if values is not None and fits(schema, values):
             return schema.overload_name or "default"
     return (candidates[0].overload_name if candidates else "") or "default"
 
 
-def _bound(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
     """The arguments of an operator's call by name, or None if they are not those of the schema."""
     positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
     if len(args) > len(positional):
@@ -173,12 +173,13 @@ def _bound(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) 
     return values
 
 
-def _fits(schema: FunctionSchema, values: dict[str, Any]) -> bool:
+def fits(schema: FunctionSchema, values: dict[str, Any]) -> bool:
+    """Whether arguments, by their names, are of the types of a schema.  A tensor may be a Python number."""
     return all(_is_of_type(values[each.name], each.type) for each in schema.arguments if each.name in values)
 
 
 def _is_of_type(value: Any, kind: str) -> bool:
-    """Whether a value may be an argument of a type; a tensor may be a Python number."""
+    """Whether a value may be an argument of a type."""
     if kind.endswith("?"):
         return value is None or _is_of_type(value, kind[:-1])
     if kind.endswith("]"):
@@ -235,13 +236,13 @@ def operator_call(
     """
     declared = declared or schemas(name)
     candidates = [(schema, named_arguments(schema, function, args, kwargs)) for schema in declared]
-    candidates += [(schema, _bound(schema, args, kwargs)) for schema in declared]
+    candidates += [(schema, bound_arguments(schema, args, kwargs)) for schema in declared]
     fallback = None
     for schema, values in candidates:
         if values is None:
             continue
         values = {each.name: _converted(values[each.name], each) for each in schema.arguments if each.name in values}
-        if _fits(schema, values):
+        if fits(schema, values):
             return OperatorCall(schema, *ordered(schema, values))
         fallback = fallback or OperatorCall(schema, *ordered(schema, values))
     return fallback
@@ -257,7 +258,7 @@ def named_arguments(
     """
     parameters = _parameters(function)
     if parameters is None:
-        return _bound(schema, args, kwargs)
+        return bound_arguments(schema, args, kwargs)
     if "axis" not in parameters.parameters:
         kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
     given = parameters.bind(*args, **kwargs).arguments
@@ -403,8 +404,8 @@ def as_operator(name: str) -> Callable[..., Any] | None:
     @functools.wraps(function)
     def compute(*args: Any, **kwargs: Any) -> Any:
         for schema in candidates:
-            values = _bound(schema, args, kwargs)
-            if values is not None and _fits(schema, values):
+            values = bound_arguments(schema, args, kwargs)
+            if values is not None and fits(schema, values):
                 given = _arguments_of(schema, function, values)
                 return function(*given.args, **given.kwargs, **{key: kwargs[key] for key in _ELSEWHERE & kwargs.keys()})
         return function(*args, **kwargs)

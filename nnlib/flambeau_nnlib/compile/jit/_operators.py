@@ -7,15 +7,14 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
-from types import MethodType
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import facts_of
 from flambeau.extension.aten import ATEN
-from flambeau.extension.schemas import schemas
+from flambeau.extension.schemas import FunctionSchema, as_operator, bound_arguments, fits, function_of, namespace_of, schemas
 
 from ...amp.autocast_mode import is_autocast_enabled
-from ...nn import functional as F
 
 __all__ = ["operator_named"]
 
@@ -46,35 +45,57 @@ def _named(kwargs: dict[str, Any]) -> dict[str, Any]:
     return kwargs
 
 
-def _arithmetic(symbol: Callable[[Any, Any], Any], name: str) -> Callable[..., Any]:
-    function = getattr(torch, name)
-
-    def compute(left: Any, right: Any, *rest: Any, **kwargs: Any) -> Any:
-        if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
-            if rest:  # the factor of the second term
-                kwargs["alpha"] = rest[0]
-            if not isinstance(left, torch.Tensor):
-                left = torch.scalar_tensor(left)
-            return function(left, right, **kwargs)
-        return symbol(left, right)
-
-    return compute
+def _scalar_first(values: dict[str, Any], first: str) -> dict[str, Any]:
+    """Arguments with a tensor in place of a number as the first one."""
+    number = values.get(first)
+    return {**values, first: torch.scalar_tensor(number)} if isinstance(number, (int, float, complex)) else values
 
 
-def _unary(symbol: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    return lambda value: getattr(torch, name)(value) if isinstance(value, torch.Tensor) else symbol(value)
+def _computed(name: str) -> Callable[..., Any]:
+    """The operator of a name: on numbers, strings and lists, that of Python; on tensors, by its schema."""
+    function, declared, of_python = as_operator(name), schemas(name), _of_python(name)
+    takes_lists = bool(declared) and declared[0].arguments[0].type.endswith("]")
 
-
-def _binary(numbers: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
-    def compute(left: Any, right: Any) -> Any:
-        return getattr(torch, name)(left, right) if isinstance(left, torch.Tensor) else numbers(left, right)
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        if of_python is not None and args and not takes_lists and not any(isinstance(each, torch.Tensor) for each in args[:2]):
+            return of_python(*args)
+        for by_position in (False, True):  # whether arguments that have names are given by position
+            for schema in declared:
+                values = _read(schema, args, kwargs, by_position)
+                if values is not None:
+                    return function(*values[0], **values[1])
+        return function(*args, **_named(kwargs))
 
     return compute
 
 
-def _with_indices(name: str) -> Callable[..., Any]:
-    pool = getattr(F, name)
-    return lambda *args: pool(*args, return_indices=True)
+def _read(
+    schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any], by_position: bool
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """The arguments of a call in an archive for a schema, or None if they do not fit: dtypes and formats are numbers there."""
+    if len(args) > sum(by_position or not each.kwarg_only for each in schema.arguments):
+        return None
+    values = dict(zip((each.name for each in schema.arguments), args, strict=False)) | kwargs
+    for each in schema.arguments:
+        value, kind = values.get(each.name), each.type.rstrip("?")
+        if kind == "ScalarType":
+            values[each.name] = dtype_numbered(value)
+        elif kind == "MemoryFormat" and isinstance(value, int):
+            values[each.name] = _FORMATS[value]
+        elif value == [] and each.type.endswith("]?"):
+            values[each.name] = None
+        if each.name in values and each.kwarg_only and (values[each.name] is None or each.name in ("layout", "pin_memory")):
+            del values[each.name]
+        elif values.get(each.name, ...) is None and not each.type.endswith("?") and each.name not in kwargs:
+            values.pop(each.name)
+    positional = [each.name for each in schema.arguments if not each.kwarg_only and each.name in values]
+    keywords = {name: value for name, value in values.items() if name not in positional}
+    checked = bound_arguments(schema, [values[name] for name in positional], keywords)
+    if checked is None or not fits(schema, checked):
+        return None
+    first = schema.arguments[0]
+    values = _scalar_first(values, first.name) if first.type == "Tensor" and len(schema.arguments) > 1 else values
+    return [values[name] for name in positional], keywords
 
 
 def _sort(values: Any, *args: Any, **kwargs: Any) -> Any:
@@ -137,33 +158,6 @@ def _index_put_(value: torch.Tensor, indices: list[Any], values: torch.Tensor, a
     return value.index_put_(tuple(indices), values, accumulate)
 
 
-def _softmax(name: str) -> Callable[..., Any]:
-    function = getattr(torch, name)
-    return lambda value, dim, dtype=None: function(value, dim, dtype=dtype_numbered(dtype))
-
-
-def _reduction(name: str) -> Callable[..., Any]:
-    function = getattr(torch, name)
-
-    def reduce(value: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return getattr(builtins, name)(value, *args)
-        kwargs = _named(kwargs)
-        return function(value, *([None] if args and args[0] == [] else args[:1]), *args[1:], **kwargs)
-
-    return reduce
-
-
-def _creation(name: str) -> Callable[..., Any]:
-    function = getattr(torch, name)
-    return lambda *args, **kwargs: function(*(argument for argument in args if argument is not None), **_named(kwargs))
-
-
-def _like(name: str) -> Callable[..., Any]:
-    function = getattr(torch, name)
-    return lambda value, *args, **kwargs: function(value, **_named(kwargs))
-
-
 def _device(name: Any, index: int | None = None) -> Any:
     return torch.device(name) if index is None else torch.device(name, index)
 
@@ -182,47 +176,10 @@ def _set_grad_enabled(mode: bool) -> None:
     torch.set_grad_enabled(mode)
 
 
-def _upsample(mode: str, antialias: bool = False) -> Callable[..., Any]:
-    def resize(value: Any, size: Any, *rest: Any) -> Any:
-        align = rest[0] if not mode.startswith("nearest") else None
-        factors = rest[-1] if isinstance(rest[-1] if rest else None, (list, tuple)) and size is None else None
-        return F.interpolate(value, size=size, scale_factor=factors, mode=mode, align_corners=align, antialias=antialias)
-
-    return resize
-
-
 _PLAIN: dict[str, Callable[..., Any]] = {
-    "add": _arithmetic(operator.add, "add"),
-    "sub": _arithmetic(operator.sub, "sub"),
-    "mul": _arithmetic(operator.mul, "mul"),
-    "div": _arithmetic(operator.truediv, "div"),
-    "floordiv": _arithmetic(operator.floordiv, "floor_divide"),
-    "floor_divide": _arithmetic(operator.floordiv, "floor_divide"),
-    "remainder": _arithmetic(operator.mod, "remainder"),
-    "pow": _arithmetic(lambda base, exponent: operator.pow(float(base), exponent), "pow"),  # a float, also of two ints
-    "eq": _arithmetic(operator.eq, "eq"),
-    "ne": _arithmetic(operator.ne, "ne"),
-    "lt": _arithmetic(operator.lt, "lt"),
-    "le": _arithmetic(operator.le, "le"),
-    "gt": _arithmetic(operator.gt, "gt"),
-    "ge": _arithmetic(operator.ge, "ge"),
-    "neg": _unary(operator.neg, "neg"),
-    "abs": _unary(abs, "abs"),
-    "sqrt": _unary(math.sqrt, "sqrt"),
-    "exp": _unary(math.exp, "exp"),
-    "log": _unary(math.log, "log"),
-    "floor": _unary(math.floor, "floor"),
-    "ceil": _unary(math.ceil, "ceil"),
-    "round": _unary(lambda value: float(round(value)), "round"),
-    **{name: _unary(getattr(math, name), name) for name in (
-        "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "expm1", "isfinite", "isinf", "isnan",
-        "lgamma", "log10", "log1p", "sin", "sinh", "tan", "tanh")},
-    **{name: getattr(math, name) for name in ("degrees", "factorial", "fabs", "gamma", "frexp", "modf", "radians")},
-    **{name: _binary(getattr(math, name), name) for name in ("atan2", "copysign", "fmod", "gcd")},
     "mathremainder": math.remainder,
-    "ldexp": _binary(math.ldexp, "ldexp"),
-    "__lshift__": _arithmetic(operator.lshift, "bitwise_left_shift"),
-    "__rshift__": _arithmetic(operator.rshift, "bitwise_right_shift"),
+    "__lshift__": operator.lshift,
+    "__rshift__": operator.rshift,
     "divmod": divmod,
     "hex": hex, "oct": oct, "bin": bin, "ord": ord, "chr": chr,
     "__and__": operator.and_,
@@ -274,47 +231,14 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "dim": lambda value: value.dim(),
     "size": lambda value, *dim: value.size(*dim) if dim else list(value.size()),
     "stride": lambda value, *dim: value.stride(*dim) if dim else list(value.stride()),
-    "is_floating_point": torch.is_floating_point,
     "is_grad_enabled": torch.is_grad_enabled,
     "set_grad_enabled": _set_grad_enabled,
     "is_autocast_enabled": is_autocast_enabled,
     "is_autocast_cpu_enabled": lambda: is_autocast_enabled("cpu"),
     "_convolution": _convolution,
     "to": _to,
-    "type_as": lambda value, other: value.type_as(other),
     "slice": _slice,
     "index_put_": _index_put_,
-    "softmax": _softmax("softmax"),
-    "log_softmax": _softmax("log_softmax"),
-    "cpu": lambda value: value.cpu(),
-    "contiguous": lambda value, **kwargs: value.contiguous(**_named(kwargs)),
-    "clone": lambda value, **kwargs: value.clone(**_named(kwargs)),
-    "linear": F.linear,
-    "pad": lambda input, pad, mode="constant", value=None: F.pad(input, pad, mode, value),
-    "scaled_dot_product_attention": lambda query, key, value, mask=None, p=0.0, is_causal=False, **kwargs: (
-        F.scaled_dot_product_attention(query, key, value, mask, p, is_causal, **_named(kwargs))
-    ),
-    "sum": _reduction("sum"),
-    "min": _reduction("min"),
-    "max": _reduction("max"),
-    "all": _reduction("all"),
-    "any": _reduction("any"),
-    "mean": lambda value, *args, **kwargs: torch.mean(value, *args, **_named(kwargs)),
-    **{f"_upsample_nearest_exact{dims}d": _upsample("nearest-exact") for dims in (1, 2, 3)},
-    **{f"_upsample_{mode}2d_aa": _upsample(mode, antialias=True) for mode in ("bilinear", "bicubic")},
-    "upsample_nearest1d": _upsample("nearest"),
-    "upsample_nearest2d": _upsample("nearest"),
-    "upsample_nearest3d": _upsample("nearest"),
-    **{f"{kind}{dims}d{'_with_indices' * (kind == 'max_pool')}": _with_indices(f"{kind}{dims}d")
-       for dims in (1, 2, 3) for kind in ("adaptive_max_pool", "max_pool")},
-    "upsample_linear1d": _upsample("linear"),
-    "upsample_bilinear2d": _upsample("bilinear"),
-    "upsample_bicubic2d": _upsample("bicubic"),
-    "upsample_trilinear3d": _upsample("trilinear"),
-    **{name: _creation(name) for name in ("arange", "as_tensor", "empty", "eye", "full", "linspace", "ones", "rand", "randint",
-                                          "randn", "randperm", "zeros", "scalar_tensor", "tensor")},
-    **{name: _like(name) for name in ("empty_like", "ones_like", "rand_like", "randn_like", "zeros_like")},
-    "full_like": lambda value, fill, **kwargs: torch.full_like(value, fill, **_named(kwargs)),
 }  # fmt: skip
 
 _PRIMITIVE: dict[str, Callable[..., Any]] = {
@@ -336,13 +260,25 @@ _PRIMITIVE: dict[str, Callable[..., Any]] = {
     "AutogradAnyNonZero": lambda *values: any(value is not None for value in values),
 }
 
-# Layers and activations that are functions of `torch.nn.functional` here, with the arguments that the operators have.
-_LAYERS = frozenset({
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d",
-    "avg_pool2d", "avg_pool3d", "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid",
-    "hardswish", "hardtanh", "huber_loss", "l1_loss", "leaky_relu", "logsigmoid", "mish", "mse_loss", "one_hot", "pixel_shuffle",
-    "pixel_unshuffle", "prelu", "relu6", "rrelu", "selu", "silu", "smooth_l1_loss", "softplus", "softshrink",
-})  # fmt: skip
+# Operators of Python whose names differ from those of TorchScript.
+_OF_PYTHON: dict[str, Callable[..., Any]] = {
+    "div": operator.truediv,
+    "floordiv": operator.floordiv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "pow": lambda base, exponent: operator.pow(float(base), exponent),  # a float, also of two ints
+    "round": lambda value: float(round(value)),
+}
+
+
+def _of_python(name: str) -> Callable[..., Any] | None:
+    """The function of Python that computes an operator on numbers and lists, or None."""
+    for place in (operator, math, builtins) if namespace_of(name) == "aten" else (math,):
+        if name in _OF_PYTHON:
+            return _OF_PYTHON[name]
+        if not name.startswith("_") and callable(getattr(place, name, None)):
+            return getattr(place, name)  # type: ignore[no-any-return]  # of a module
+    return None
 
 
 def operator_named(path: str) -> Callable[..., Any]:
@@ -363,19 +299,14 @@ def _operator(path: str) -> Callable[..., Any]:
     if space in ("torch", "aten"):
         if name in _PLAIN:
             return _PLAIN[name]
-        if any(argument.name == "reduction" for schema in schemas(name) for argument in schema.arguments):
-            return _with_numbers(getattr(_aten, name))
-        if name in _LAYERS or name.removesuffix("_") in _LAYERS:
-            return _layer(name)
-        function = getattr(torch, name, None) if name in torch.__all__ and not name.startswith("_") else None
-        if isinstance(function, MethodType):  # as the compiled functions of the namespace are; others do more than compute
-            return function
+        if name not in _NOT_OPERATORS and _computes(name):
+            return _computed(name)
         method: Callable[..., Any] | None = vars(torch.Tensor).get(name) if not name.startswith("_") else None
         if callable(method) and name not in _NOT_OPERATORS:
             return method
         family, _, rest = name.partition("_")
-        if name in ATEN or name in _OF_SEVERAL or (family in _FAMILIES and rest in getattr(torch, family).__all__):
-            return _with_numbers(getattr(_aten, name))
+        if family in ("fft", "linalg", "special") and rest in getattr(torch, family).__all__:
+            return _computed(name)
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"the archive uses the operator {path!r}, which is not supported")
@@ -401,27 +332,13 @@ def _of_strings(name: str, path: str) -> Callable[..., Any]:
     return compute
 
 
-# Functions of Python that only compute with the tensors in their arguments, and families of modules of their own.
-_OF_SEVERAL = frozenset({
-    "affine_grid_generator", "batch_norm", "bilinear", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist",
-    "chain_matmul", "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "einsum", "embedding", "group_norm", "gru",
-    "hinge_embedding_loss", "instance_norm", "istft", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid",
-    "norm", "pairwise_distance", "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "tensordot",
-    "triplet_margin_loss",
-})  # fmt: skip
-_aten: Any = torch.ops.aten  # type: ignore[attr-defined]
-_FAMILIES = ("fft", "linalg", "special")
-
-
-def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args, **kwargs: function(*args, **_named(kwargs))
-
-
-def _layer(name: str) -> Callable[..., Any]:
-    if not name.endswith("_"):
-        return getattr(F, name)  # type: ignore[no-any-return]
-    function = getattr(F, name.removesuffix("_"))
-    return lambda value, *args: value.copy_(function(value, *args))
+def _computes(name: str) -> bool:
+    """Whether an operator does nothing but compute: functions that do more declare no facts."""
+    plain = name.removesuffix("_")
+    if not name.isidentifier():
+        return False
+    known = facts_of(name) is not None or facts_of(plain) is not None or name in ATEN or plain in ATEN
+    return (known and namespace_of(name) == "aten" and function_of(name) is not None) or _of_python(name) is not None
 
 
 _NOT_OPERATORS = frozenset({

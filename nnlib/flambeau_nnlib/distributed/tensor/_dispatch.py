@@ -17,7 +17,7 @@ from ..device_mesh import DeviceMesh
 from . import _view_strategies
 from ._dtensor_spec import DTensorSpec, TensorMeta, local_shape, local_shape_and_offset
 from ._redistribute import redistribute_local_tensor
-from ._strategies import RULES, Call, Strategy
+from ._strategies import Call, Strategy, rule_of
 from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 __all__ = ["dispatch", "implicit_replication", "registered"]
@@ -135,7 +135,8 @@ def _plan(func: Any, name: str, leaves: list[Any], structure: Any, places: list[
     found: list[Placement] = []
     plain = name[:-1] if in_place else name
     for mesh_dim in range(mesh.ndim):
-        call = Call(plain, specs, args, kwargs, [meta.shape for meta in outputs], _counter(specs[0], mesh_dim))
+        shapes, strides = [tuple(meta.shape) for meta in outputs], [tuple(meta.stride) for meta in outputs]
+        call = Call(plain, specs, args, kwargs, shapes, strides, _counter(specs[0], mesh_dim))
         current = [spec.placements[mesh_dim] for spec in specs]
         strategy = _cheapest(_as_strided(_strategies(func, call), current), specs, current, mesh.size(mesh_dim), in_place, call)
         for placements, placement in zip(wanted, strategy.inputs, strict=True):
@@ -174,7 +175,7 @@ def _counter(spec: DTensorSpec, mesh_dim: int) -> Callable[[int], int]:
 
 def _strategies(func: Any, call: Call) -> list[Strategy]:
     replicated = Strategy((Replicate(),) * len(call.tensors), Replicate())
-    rule = registered.get(func) or RULES.get(call.name)
+    rule = registered.get(func) or rule_of(call.name)
     return [replicated, *(rule(call) if rule else ())]
 
 

@@ -2,7 +2,10 @@
 
 A rule gets a `Call` and returns `Strategy`s: the placements of its tensors, in the order of its arguments, and those of its
 results, for which each process can compute by itself. That all hold everything is always one more. The dispatcher takes the
-cheapest to come to. An operation without a rule is computed from whole tensors.
+cheapest to come to.
+
+`rule_of` returns the rule that is registered for an operation, or the one for its kind and linearity, which are facts of the
+operation. An operation without a rule is computed from whole tensors.
 """
 
 from __future__ import annotations
@@ -11,10 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from flambeau.extension import Facts, Kind, Linearity, facts_of
+from flambeau.extension.schemas import schemas
+
 from ._dtensor_spec import DTensorSpec
 from .placement_types import Partial, Placement, Replicate, Shard, _NormPartial
 
-__all__ = ["RULES", "Call", "Strategy", "rule"]
+__all__ = ["Call", "Strategy", "rule", "rule_of"]
 
 R = Replicate()
 P = Partial()
@@ -37,16 +43,28 @@ class Call:
     args: tuple[Any, ...]  # tensors among them are `DTensorSpec`s
     kwargs: dict[str, Any]
     shapes: list[tuple[int, ...]]  # of the results
+    strides: list[tuple[int, ...]]  # of the results
     count: Callable[[int], int]  # into how many parts one more split of a dimension of the first tensor leads to, in all
 
-    def option(self, position: int, name: str, default: Any = None) -> Any:
-        """An argument by position or by name."""
-        return self.args[position] if len(self.args) > position else self.kwargs.get(name, default)
+    def argument(self, name: str, default: Any = None) -> Any:
+        """An argument by its name in the schema of the operation; its default if it is not given."""
+        if name in self.kwargs:
+            return self.kwargs[name]
+        for schema in schemas(self.name):
+            positional = [each for each in schema.arguments if not each.kwarg_only]
+            place = next((i for i, each in enumerate(positional) if each.name == name), None)
+            if place is not None and len(self.args) <= len(positional):
+                return self.args[place] if place < len(self.args) else positional[place].default_value
+        return default
+
+    def takes(self, name: str) -> bool:
+        """Whether the operation has an argument of that name."""
+        return any(argument.name == name for schema in schemas(self.name) for argument in schema.arguments)
 
     def dims(self, value: Any, ndim: int | None = None) -> tuple[int, ...]:
         """Dimensions that are given as one, several or none (all of them), counted from 0."""
         ndim = len(self.tensors[0].shape) if ndim is None else ndim
-        if value is None or value == ():
+        if value is None or value in ((), []):
             return tuple(range(ndim))
         return tuple(dim % max(ndim, 1) for dim in (value if isinstance(value, (tuple, list)) else (value,)))
 
@@ -56,43 +74,32 @@ class Call:
 
 
 Rule = Callable[[Call], list[Strategy]]
-RULES: dict[str, Rule] = {}
+_rules: dict[str, Rule] = {}
+
+
+def rule_of(name: str) -> Rule | None:
+    """The rule for an operation: registered for its name, or for its kind."""
+    facts = facts_of(name)
+    return _rules.get(name) or (_rule_of_kind(facts) if facts is not None else None)
+
+
+def _rule_of_kind(facts: Facts) -> Rule | None:
+    if facts.kind is Kind.POINTWISE:
+        return {Linearity.FIRST: quotients, Linearity.EACH: products, Linearity.JOINT: sums}.get(facts.linearity, pointwise)
+    return _OF_KIND.get(facts.kind)
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Register a rule for operations."""
 
     def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, function))
+        _rules.update(dict.fromkeys(names, function))
         return function
 
     return register
 
 
 # --- element by element ---------------------------------------------------------------------------------------------
-
-_LINEAR = (
-    "neg", "clone", "copy", "detach", "alias", "_to_copy", "to_key", "contiguous", "real", "imag",
-    "conj", "conj_view", "copied", "with_tied_gradient",
-)  # fmt: skip
-_LINEAR_IN_ALL = ("add", "sub", "tied")  # sums of parts are parts of the sum
-_LINEAR_IN_EACH = ("mul",)  # parts of one times the whole of the other
-_POINTWISE = (
-    "abs", "sign", "sgn", "erf", "erfc", "sqrt", "rsqrt", "square", "reciprocal", "exp", "exp2", "expm1", "log", "log2",
-    "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-    "floor", "ceil", "trunc", "frac", "round", "sigmoid", "relu", "isnan", "isinf", "isfinite", "signbit", "leaky_relu",
-    "leaky_relu_backward", "prelu_kernel", "rrelu_with_noise", "elu", "hardtanh", "hardsigmoid", "hardswish",
-    "threshold", "hard_shrink", "hardshrink", "softshrink", "silu", "mish", "softplus", "log_sigmoid", "gelu",
-    "gelu_tanh", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum", "masked", "where", "clamp", "clamp_between",
-    "clamp_min", "clamp_max", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "bitwise_not", "floor_divide", "trunc_divide",
-    "remainder", "fmod", "pow", "lerp", "lerp_scalar", "i0", "angle", "complex", "atan2", "hypot", "sinc", "copysign",
-    "nextafter", "heaviside", "fmax", "fmin", "gcd", "lcm", "logaddexp", "logaddexp2", "xlogy", "logit", "lgamma",
-    "digamma", "erfinv", "masked_fill", "addcmul", "addcdiv", "soft_margin_slope", "soft_margin", "bce_slope",
-    "special_i0e", "special_i1", "special_i1e", "special_ndtr", "special_log_ndtr", "special_ndtri", "special_erfcx",
-    "special_xlog1py", "polygamma_of", "igamma", "igammac", "special_zeta", "nan_to_num", "nan_to_num_of",
-)  # fmt: skip
-_LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "ones_of", "fill", "zero")  # for which only the shape counts
 
 
 def pointwise(call: Call) -> list[Strategy]:
@@ -109,11 +116,14 @@ def _aligned(call: Call, dim: int, ndim: int) -> Strategy:
     return Strategy(tuple(inputs), Shard(dim))
 
 
-rule(*_POINTWISE, *_LIKE)(pointwise)
+rule("zero", "ones_of", "soft_margin")(pointwise)
 
 
-@rule(*_LINEAR)
-def linear_in_one(call: Call) -> list[Strategy]:
+@rule("alias", "_to_copy", "copy", "with_tied_gradient")
+def conversions(call: Call) -> list[Strategy]:
+    """The same elements in another dtype, memory layout or on another device."""
+    if tuple(call.shapes[0]) != tuple(call.tensors[0].shape):
+        return []
     return [*pointwise(call), *same_partial(call)]
 
 
@@ -127,8 +137,11 @@ def partials(call: Call) -> list[Placement]:
     return [P, *(placement for placement in found if placement != P)]
 
 
-@rule(*_LINEAR_IN_ALL)
+@rule("tied")
 def sums(call: Call) -> list[Strategy]:
+    """Sums of parts are parts of the sum."""
+    if len(call.tensors) == len(call.args) == 1:
+        return [*pointwise(call), *same_partial(call)]
     options = pointwise(call)
     if len(call.tensors) == len([value for value in call.args if value is not None]):  # a number would be added in each process
         options.append(Strategy((P,) * len(call.tensors), P))
@@ -136,8 +149,8 @@ def sums(call: Call) -> list[Strategy]:
     return options
 
 
-@rule(*_LINEAR_IN_EACH)
 def products(call: Call) -> list[Strategy]:
+    """Parts of one times the whole of the other are parts of the product."""
     options = pointwise(call)
     for partial in (P, Partial("avg")):
         if len(call.tensors) == 1:
@@ -147,7 +160,6 @@ def products(call: Call) -> list[Strategy]:
     return options
 
 
-@rule("div")
 def quotients(call: Call) -> list[Strategy]:
     options = pointwise(call)
     if isinstance(call.args[0], DTensorSpec) and not call.kwargs.get("rounding_mode"):
@@ -176,47 +188,35 @@ def reduction(call: Call, dims: Any, keepdim: bool, partial: Placement | None, e
     return options
 
 
-_REDUCTIONS = {"sum": "sum", "mean": "avg", "prod": "product", "amax": "max", "amin": "min", "nansum": "sum"}
+_COMBINED = {"sum": "sum", "mean": "avg", "prod": "product", "amax": "max", "amin": "min", "nansum": "sum"}
 
 
-@rule(*_REDUCTIONS)
 def reductions(call: Call) -> list[Strategy]:
-    op = _REDUCTIONS[call.name]
-    options = reduction(call, call.option(1, "dim"), bool(call.option(2, "keepdim", False)), Partial(op), op == "avg")
+    """Parts of a dimension that is reduced have parts of the result, for reductions that can be combined."""
+    op = _COMBINED.get(call.name)
+    if len(call.tensors) != 1 or not (call.takes("dim") and call.takes("keepdim")):
+        return []
+    keepdim = bool(call.argument("keepdim", False))
+    options = reduction(call, call.argument("dim"), keepdim, Partial(op) if op else None, op == "avg")
     if op in ("sum", "avg"):
         options += [Strategy((partial,), partial) for partial in (P, Partial("avg"))]
     return options
 
 
-@rule("var", "std", "all", "any", "argmax", "argmin", "logsumexp")
-def whole_reductions(call: Call) -> list[Strategy]:
-    at = 3 if call.name in ("var", "std") else 2
-    return reduction(call, call.option(1, "dim"), bool(call.option(at, "keepdim", False)), None)
-
-
-@rule("max", "min", "median", "nanmedian", "mode", "kthvalue")
-def extremes(call: Call) -> list[Strategy]:
-    at = 2 if call.name == "kthvalue" else 1
-    return reduction(call, call.option(at, "dim"), bool(call.option(at + 1, "keepdim", False)), None)
-
-
 @rule("vector_norm")
 def norms(call: Call) -> list[Strategy]:
-    p = float(call.option(1, "p", 2))
-    return reduction(call, call.option(2, "dim"), bool(call.option(3, "keepdim", False)), _NormPartial("sum", p))
+    p = float(call.argument("p", 2))
+    return reduction(call, call.argument("dim"), bool(call.argument("keepdim", False)), _NormPartial("sum", p))
 
 
-@rule("softmax", "log_softmax", "cumsum", "cumprod", "logcumsumexp", "sort", "flip", "roll", "cummax", "cummin")
 def along_dimensions(call: Call) -> list[Strategy]:
-    at, name = (2, "dims") if call.name == "roll" else (1, "dims" if call.name == "flip" else "dim")
-    used = call.dims(call.option(at, name, -1))
-    return [Strategy((Shard(dim),), Shard(dim)) for dim in range(len(call.tensors[0].shape)) if dim not in used]
-
-
-@rule("topk")
-def largest(call: Call) -> list[Strategy]:
-    used = call.dims(call.option(2, "dim", -1))
-    return [Strategy((Shard(dim),), Shard(dim)) for dim in range(len(call.tensors[0].shape)) if dim not in used]
+    """Dimensions other than those along which the operation works may be split."""
+    name = "dims" if call.takes("dims") else "dim"
+    rank = len(call.tensors[0].shape)
+    if len(call.tensors) != 1 or not call.takes(name) or any(len(shape) != rank for shape in call.shapes):
+        return []
+    used = call.dims(call.argument(name))
+    return [Strategy((Shard(dim),), Shard(dim)) for dim in range(rank) if dim not in used]
 
 
 @rule("tril", "triu")
@@ -314,9 +314,14 @@ def embedding_gradients(call: Call) -> list[Strategy]:
     return [*options, Strategy((Shard(rank), R), Shard(1)), Strategy((P, R), P)]
 
 
+def _reduction(call: Call) -> str:
+    """How a loss is reduced: records of losses take the name as their first string."""
+    return next((value for value in (*call.args, *call.kwargs.values()) if isinstance(value, str)), "mean")
+
+
 @rule("mse_loss", "smooth_l1_loss", "huber_loss")
 def losses(call: Call) -> list[Strategy]:
-    reduction = call.option(2, "reduction", "mean")
+    reduction = _reduction(call)
     rank = len(call.tensors[0].shape)
     if reduction == "none":
         return pointwise(call)
@@ -331,7 +336,7 @@ def likelihoods(call: Call) -> list[Strategy]:
         return []
     rest = (R,) * (len(call.tensors) - 2)
     options = [Strategy((Shard(1), R, *rest), P)]
-    if call.option(3, "reduction", "mean") != "mean":
+    if _reduction(call) != "mean":
         options.append(Strategy((Shard(0), Shard(0), *rest), Shard(0) if call.shapes[0] else P))
     return options
 
@@ -347,9 +352,39 @@ def convolution_gradients(call: Call) -> list[Strategy]:
     return [Strategy((Shard(0), Shard(0)), P)]
 
 
-@rule(
-    "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_indices", "avg_pool1d_windows", "avg_pool2d_windows", "avg_pool3d_windows"
-)
+@rule("max_pool_indices", *(name.format(dims) for dims in "123" for name in ("max_pool{}d", "avg_pool{}d_windows")))
 def poolings(call: Call) -> list[Strategy]:
     """Examples and channels may be split."""
     return [Strategy((Shard(dim),), Shard(dim)) for dim in (0, 1)]
+
+
+def views(call: Call) -> list[Strategy]:
+    """Dimensions that the result has with the same length and stride may be split; and everything may be part of a sum."""
+    old, new = call.tensors[0], call.shapes[0]
+    if len(call.tensors) != 1 or call.takes("stride") or any(shape != new for shape in call.shapes):
+        return []
+    if tuple(new) == tuple(old.shape) and tuple(call.strides[0]) == tuple(old.stride):
+        places = {dim: dim for dim in range(len(new))}
+    else:
+        before, after = (list(zip(*each, strict=True)) for each in ((old.shape, old.stride), (new, call.strides[0])))
+        alone = [each for each in before if before.count(each) == after.count(each) == 1 and each[0] > 1]
+        places = {before.index(each): after.index(each) for each in alone}
+    cut = call.argument("dimension")  # into windows
+    return moved(call, {dim: place for dim, place in places.items() if cut is None or dim != cut % len(old.shape)})
+
+
+def moved(call: Call, places: dict[int, int]) -> list[Strategy]:
+    """Dimensions of the argument may be split that are found again in the result; and everything may be part of a sum."""
+    return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *same_partial(call)]
+
+
+_OF_KIND: dict[Kind, Rule] = {
+    Kind.CONVERSION: conversions,
+    Kind.LIKE: pointwise,
+    Kind.MOVEMENT: along_dimensions,
+    Kind.NORMALIZATION: along_dimensions,
+    Kind.REDUCTION: reductions,
+    Kind.SCAN: along_dimensions,
+    Kind.SORTING: along_dimensions,
+    Kind.VIEW: views,
+}

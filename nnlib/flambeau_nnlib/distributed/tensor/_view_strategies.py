@@ -1,11 +1,11 @@
-"""Rules of operations that look at the same elements in another shape, or that join tensors."""
+"""Rules of operations that take the shape of their result, or that join tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ._dtensor_spec import DTensorSpec
-from ._strategies import Call, P, R, Strategy, partials, rule, same_partial
+from ._strategies import Call, P, R, Strategy, moved, partials, rule
 from .placement_types import Placement, Shard
 
 __all__ = ["SHAPED"]
@@ -16,45 +16,9 @@ SHAPED = frozenset(
 )  # whose second argument is the shape of the result
 
 
-def _moved(call: Call, places: dict[int, int]) -> list[Strategy]:
-    """Dimensions of the argument may be split that are found again in the result; and everything may be part of a sum."""
-    return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *same_partial(call)]
-
-
-@rule("t", "mH_", "adjoint")
-def transposed(call: Call) -> list[Strategy]:
-    rank = len(call.tensors[0].shape)
-    return _moved(call, {dim: dim if dim < rank - 2 else 2 * rank - 3 - dim for dim in range(rank)} if rank > 1 else {0: 0})
-
-
-@rule("transpose")
-def swapped(call: Call) -> list[Strategy]:
-    rank = len(call.tensors[0].shape)
-    first, second = call.dims((call.args[1], call.args[2]))
-    return _moved(call, {dim: {first: second, second: first}.get(dim, dim) for dim in range(rank)})
-
-
-@rule("permute")
-def permuted(call: Call) -> list[Strategy]:
-    return _moved(call, {old: new for new, old in enumerate(call.dims(call.option(1, "dims")))})
-
-
-@rule("unsqueeze")
-def unsqueezed(call: Call) -> list[Strategy]:
-    rank = len(call.tensors[0].shape)
-    at = call.args[1] % (rank + 1)
-    return _moved(call, {dim: dim + (dim >= at) for dim in range(rank)})
-
-
-@rule("squeeze")
-def squeezed(call: Call) -> list[Strategy]:
-    shape = call.tensors[0].shape
-    return _moved(call, kept_dimensions(shape, call.shapes[0], call))
-
-
-@rule("view", "reshape", "_unsafe_view")
+@rule("view", "reshape", "_unsafe_view", "squeeze")
 def reshaped(call: Call) -> list[Strategy]:
-    return _moved(call, kept_dimensions(call.tensors[0].shape, call.shapes[0], call))
+    return moved(call, kept_dimensions(call.tensors[0].shape, call.shapes[0], call))
 
 
 def kept_dimensions(old: Sequence[int], new: Sequence[int], call: Call) -> dict[int, int]:
@@ -88,28 +52,13 @@ def kept_dimensions(old: Sequence[int], new: Sequence[int], call: Call) -> dict[
 def expanded(call: Call) -> list[Strategy]:
     old, new = call.tensors[0].shape, call.shapes[0]
     ahead = len(new) - len(old)
-    return _moved(call, {dim: dim + ahead for dim, length in enumerate(old) if length == new[dim + ahead]})
-
-
-@rule("slice", "narrow")
-def sliced(call: Call) -> list[Strategy]:
-    (used,) = call.dims(call.option(1, "dim", 0))
-    return _moved(call, {dim: dim for dim in range(len(call.tensors[0].shape)) if dim != used})
-
-
-@rule("select", "unbind", "split")
-def selected(call: Call) -> list[Strategy]:
-    at = 2 if call.name == "split" else 1
-    (used,) = call.dims(call.option(at, "dim", 0))
-    gone = call.name != "split"
-    rank = len(call.tensors[0].shape)
-    return _moved(call, {dim: dim - (gone and dim > used) for dim in range(rank) if dim != used})
+    return moved(call, {dim: dim + ahead for dim, length in enumerate(old) if length == new[dim + ahead]})
 
 
 @rule("cat")
 def joined(call: Call) -> list[Strategy]:
     rank = len(call.shapes[0])
-    (used,) = call.dims(call.option(1, "dim", 0), rank)
+    (used,) = call.dims(call.argument("dim", 0), rank)
     alike = all(len(spec.shape) == rank for spec in call.tensors)  # an empty tensor of one dimension is left out
     return [*(_all(call, Shard(dim), Shard(dim)) for dim in range(rank) if dim != used and alike), _all(call, P, P)]
 
@@ -121,7 +70,7 @@ def _all(call: Call, placement: Placement, output: Placement) -> Strategy:
 @rule("stack")
 def stacked(call: Call) -> list[Strategy]:
     rank = len(call.tensors[0].shape)
-    (used,) = call.dims(call.option(1, "dim", 0), rank + 1)
+    (used,) = call.dims(call.argument("dim", 0), rank + 1)
     return [*(_all(call, Shard(dim), Shard(dim + (dim >= used))) for dim in range(rank)), _all(call, P, P)]
 
 
@@ -139,7 +88,7 @@ def gathered(call: Call) -> list[Strategy]:
 
 @rule("constant_pad")
 def padded(call: Call) -> list[Strategy]:
-    pad = call.option(1, "pad")
+    pad = call.argument("pad")
     rank = len(call.tensors[0].shape)
     untouched = [dim for dim in range(rank) if not any(pad[2 * (rank - 1 - dim) :][:2])]
     return [Strategy((Shard(dim),), Shard(dim)) for dim in untouched] if pad else [Strategy((R,), R)]

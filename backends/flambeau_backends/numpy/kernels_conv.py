@@ -3,13 +3,16 @@
 Most convolutions are matrix products, which BLAS is best at: every window of the input is copied into the rows (`conv_rows`) or
 the columns (`conv_columns`) of a matrix.  3 x 3 kernels use the faster `winograd`; depthwise convolutions (`depthwise`) need no
 matrix product at all.
+
+A convolution, the gradient of its input and the gradient of its weight share one `Plan`, which says by which algorithm each is
+computed.  Plans are cached by shapes, stride, padding, dilation, groups and dtype.
 """
 
 from __future__ import annotations
 
 import os
-from types import ModuleType
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +20,12 @@ from . import conv_columns, conv_rows, depthwise, winograd
 from .kernels import kernel
 from .layout import keeps_channels_last
 from .threads import parts
-from .windows import Geometry, Sizes, geometry, geometry_of, total
+from .windows import Geometry, Sizes, output_size, total
+
+__all__ = ["Plan", "plan", "uses_winograd"]
 
 _KEEP = 3  # the forward saves the unfolded windows for the weight's gradient if they are at most this many times the input
-_EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's rounding errors are about ten times as large
+uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # its rounding errors are about ten times as large
 
 
 # --- the three operations -----------------------------------------------------------------------------------------
@@ -38,13 +43,8 @@ def convolution(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    g = geometry_of(input.shape, weight.shape, stride, padding, dilation, groups)
-    if _by_winograd(input, g, g.size):
-        return winograd.convolve(input, weight, bias, padding)
-    bias = _along_channels(bias, g)
-    if depthwise.suits(g):
-        return depthwise.convolve(input, weight, bias, g)
-    return _convolve(_way(g), input, weight, bias, g, workspace)
+    geometry, algorithm, _ = _plan_of_input(input.shape, weight.shape, stride, padding, dilation, groups, input.dtype)
+    return algorithm.convolve(input, weight, bias, geometry, workspace)
 
 
 @kernel
@@ -58,15 +58,13 @@ def convolution_weight(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    saved = workspace.pop("windows", None) if workspace else None
-    g = geometry(len(input), shape, grad.shape[2:], stride, padding, dilation, groups)
+    windows = workspace.pop("windows", None) if workspace else None
     if not grad.size:
         return np.zeros(shape, grad.dtype)
-    if _by_winograd(input, g, g.size):
-        return winograd.weight_gradient(grad, input, padding)
-    if depthwise.suits(g):
-        return depthwise.weight_gradient(grad, input, g)
-    return _weight_gradient(_way(g), grad, input, g, saved)
+    geometry, algorithm, _ = plan(
+        len(input), input.shape[2:], shape, grad.shape[2:], stride, padding, dilation, groups, input.dtype
+    )
+    return algorithm.weight_gradient(grad, input, geometry, windows)
 
 
 @kernel
@@ -81,17 +79,150 @@ def convolution_transposed(
     dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:
-    g = geometry(len(input), weight.shape, input.shape[2:], stride, padding, dilation, groups)
-    if max(padding) <= 2 and _by_winograd(input, g, size):
-        return winograd.convolve(input, weight.swapaxes(0, 1)[:, :, ::-1, ::-1], bias, [2 - p for p in padding])
-    bias = _along_channels(bias, g)
-    if depthwise.suits(g):
-        return depthwise.spread(input, weight, bias, size, g)
-    return _spread(_way(g), input, weight, bias, size, g)
+    geometry, _, algorithm = plan(len(input), size, weight.shape, input.shape[2:], stride, padding, dilation, groups, input.dtype)
+    return algorithm.input_gradient(input, weight, bias, size, geometry)
 
 
-def _by_winograd(input: Any, g: Geometry, size: Sizes) -> bool:
-    return g.is_three_by_three and not _EXACT and winograd.suits(input.shape, g.shape, size, input.dtype)
+# --- plans --------------------------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """How the three operations are computed for one signature."""
+
+    geometry: Geometry
+    algorithm: Algorithm
+    """Computes the convolution and the gradient of its weight."""
+    transposed_algorithm: Algorithm
+    """Computes the gradient of the input."""
+
+
+@lru_cache(256)
+def plan(
+    batch: int,
+    space: Sizes,
+    shape: Sizes,
+    size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    dtype: Any,
+) -> Plan:
+    """Choose the algorithms for `batch` images of shape `space`, a weight of this shape, and `size` windows."""
+    geometry = Geometry(batch, shape, size, stride, padding, dilation, groups)
+    if depthwise.suits(geometry):
+        algorithm: Algorithm = _DEPTHWISE
+    elif conv_rows.suits(geometry):
+        algorithm = _ROWS
+    else:
+        algorithm = _COLUMNS
+    may_use_winograd = uses_winograd and geometry.is_three_by_three
+    if may_use_winograd and max(padding) <= 2 and winograd.suits(batch, shape, space, dtype):
+        transposed_algorithm: Algorithm = _WINOGRAD
+    else:
+        transposed_algorithm = algorithm
+    if may_use_winograd and winograd.suits(batch, shape, size, dtype):
+        algorithm = _WINOGRAD
+    return Plan(geometry, algorithm, transposed_algorithm)
+
+
+@lru_cache(256)
+def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, dtype: Any) -> Plan:
+    """The plan for images of this shape, which decides the number of windows."""
+    size = output_size(images[2:], shape[2:], stride, padding, dilation)
+    return plan(images[0], images[2:], shape, size, stride, padding, dilation, groups, dtype)
+
+
+# --- algorithms ---------------------------------------------------------------------------------------------------
+
+
+class Algorithm:
+    """One way to compute the three operations.  `g` is the geometry of the convolution."""
+
+    def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
+        """The convolution; it may save unfolded windows in `workspace` for the gradient of the weight."""
+        raise NotImplementedError
+
+    def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
+        """The gradient of the weight, given that of the result; `windows` are those saved, or None."""
+        raise NotImplementedError
+
+    def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
+        """The gradient of the input, of spatial shape `space`, plus a bias."""
+        raise NotImplementedError
+
+
+class _Winograd(Algorithm):
+    def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
+        return winograd.convolve(input, weight, bias, g.padding)
+
+    def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
+        return winograd.weight_gradient(grad, input, g.padding)
+
+    def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
+        flipped = weight.swapaxes(0, 1)[:, :, ::-1, ::-1]
+        return winograd.convolve(grad, flipped, bias, [2 - p for p in g.padding])
+
+
+class _Depthwise(Algorithm):
+    def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
+        return depthwise.convolve(input, weight, _along_channels(bias, g), g)
+
+    def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
+        return depthwise.weight_gradient(grad, input, g)
+
+    def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
+        return depthwise.spread(grad, weight, _along_channels(bias, g), space, g)
+
+
+class _Products(Algorithm):
+    """Matrix products, a part of the batch at a time; `way` is `conv_rows` or `conv_columns`."""
+
+    def __init__(self, way: Any) -> None:
+        self._way = way
+
+    def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
+        way, bias, matrix = self._way, _along_channels(bias, g), self._way.matrix(weight, g)
+        output = np.empty((g.batch, g.shape[0], *g.size), input.dtype)
+        keep = workspace is not None and g.batch * g.elements <= _KEEP * input.size and input.dtype.kind != "c"
+
+        def compute(part: slice) -> tuple[slice, Any]:
+            windows, out = way.unfold(input[part], g), output[part]
+            way.multiply(out, windows, matrix, g)
+            if bias is not None:
+                out += bias
+            return part, windows if keep else None
+
+        windows = [compute(slice(None))] if g.is_light else g.share(compute, g.parts)
+        if keep:
+            workspace["windows"] = windows
+        return output
+
+    def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
+        way = self._way
+        if g.is_heavy and not windows:  # one large product, rather than a sum of several weight gradients
+            unfolded, outputs = way.unfold(input, g), parts(g.shape[0], g.shape[0], g.pays)
+            gradients = g.share(lambda part: way.weight_gradient(grad[:, part], unfolded, g), outputs)
+            return way.to_weight(np.concatenate(gradients), g)
+
+        def compute(task: Any) -> Any:
+            part, saved = task
+            return way.weight_gradient(grad[part], way.unfold(input[part], g) if saved is None else saved, g)
+
+        tasks = windows or [(part, None) for part in g.parts]
+        return way.to_weight(total(g.share(compute, tasks)), g)
+
+    def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
+        way, bias, matrix = self._way, _along_channels(bias, g), self._way.matrix(weight, g)
+        grad_input = np.empty((g.batch, g.shape[1] * g.groups, *space), grad.dtype)
+
+        def compute(part: slice) -> None:
+            way.spread(grad_input[part], grad[part], matrix, g)
+            if bias is not None:
+                grad_input[part] += bias
+
+        g.share(compute, g.parts)
+        return grad_input
 
 
 def _along_channels(bias: Any, g: Geometry) -> Any:
@@ -99,53 +230,4 @@ def _along_channels(bias: Any, g: Geometry) -> Any:
     return None if bias is None else bias.reshape(-1, *(1,) * len(g.size))
 
 
-# --- by products of matrices, a part of the batch at a time -------------------------------------------------------
-
-
-def _way(g: Geometry) -> ModuleType:
-    return conv_rows if conv_rows.suits(g) else conv_columns
-
-
-def _convolve(way: Any, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
-    matrix = way.matrix(weight, g)
-    output = np.empty((g.batch, g.shape[0], *g.size), input.dtype)
-    keep = workspace is not None and g.batch * g.elements <= _KEEP * input.size and input.dtype.kind != "c"
-
-    def compute(part: slice) -> tuple[slice, Any]:
-        windows, out = way.unfold(input[part], g), output[part]
-        way.multiply(out, windows, matrix, g)
-        if bias is not None:
-            out += bias
-        return part, windows if keep else None
-
-    windows = [compute(slice(None))] if g.is_light else g.share(compute, g.parts)
-    if keep:
-        workspace["windows"] = windows
-    return output
-
-
-def _weight_gradient(way: Any, grad: Any, input: Any, g: Geometry, saved: Any) -> Any:
-    if g.is_heavy and not saved:  # one large product, rather than a sum of several weight gradients
-        windows, outputs = way.unfold(input, g), parts(g.shape[0], g.shape[0], g.pays)
-        gradients = g.share(lambda part: way.weight_gradient(grad[:, part], windows, g), outputs)
-        return way.to_weight(np.concatenate(gradients), g)
-
-    def compute(task: Any) -> Any:
-        part, windows = task
-        return way.weight_gradient(grad[part], way.unfold(input[part], g) if windows is None else windows, g)
-
-    tasks = saved or [(part, None) for part in g.parts]
-    return way.to_weight(total(g.share(compute, tasks)), g)
-
-
-def _spread(way: Any, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
-    matrix = way.matrix(weight, g)
-    grad_input = np.empty((g.batch, g.shape[1] * g.groups, *space), grad.dtype)
-
-    def compute(part: slice) -> None:
-        way.spread(grad_input[part], grad[part], matrix, g)
-        if bias is not None:
-            grad_input[part] += bias
-
-    g.share(compute, g.parts)
-    return grad_input
+_WINOGRAD, _DEPTHWISE, _ROWS, _COLUMNS = _Winograd(), _Depthwise(), _Products(conv_rows), _Products(conv_columns)

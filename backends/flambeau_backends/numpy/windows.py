@@ -13,7 +13,7 @@ import numpy as np
 from .threads import HEAVY, SMALL_PRODUCT, parts, share
 
 __all__ = [
-    "Geometry", "Sizes", "geometry", "geometry_of", "inside", "output_size", "padded", "padded_size", "spots", "strided", "total",
+    "Geometry", "Sizes", "inside", "output_size", "padded", "padded_size", "spots", "strided", "total",
 ]  # fmt: skip
 
 Sizes = Sequence[int]
@@ -93,22 +93,11 @@ class Geometry:
         return share(compute, parts, self.pays)
 
 
-geometry = lru_cache(256)(Geometry)  # equal arguments give the same object, with its cached properties
-
-
 @lru_cache(256)
 def output_size(space: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
     """The number of windows along each dimension."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(space, places, stride, padding, dilation, strict=True)
-    )
-
-
-@lru_cache(256)
-def geometry_of(images: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Geometry:
-    """The geometry of a convolution, given the shapes of its input and its weight."""
-    return geometry(
-        images[0], weight, output_size(images[2:], weight[2:], stride, padding, dilation), stride, padding, dilation, groups
     )
 
 

@@ -44,11 +44,11 @@ _TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEI
 _AT_ONCE = 64  # tiles: more would leave the cache, and fewer would make products of too small matrices
 
 
-def suits(shape: Sizes, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
-    """Whether this is likely to be faster than `conv_rows` and `conv_columns`, for a stride of 1."""
+def suits(batch: int, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
+    """Whether this is likely to be faster than `conv_rows` and `conv_columns`, for a stride of 1 and results of this size."""
     if weight_shape[0] < 16 or weight_shape[1] < 16 or dtype != np.float32:
         return False
-    return min(size) >= 4 and shape[0] * -(-size[0] // 4) * -(-size[1] // 4) >= 32  # tiles
+    return min(size) >= 4 and batch * -(-size[0] // 4) * -(-size[1] // 4) >= 32  # tiles
 
 
 def _tiles(size: Sizes) -> tuple[int, int]:

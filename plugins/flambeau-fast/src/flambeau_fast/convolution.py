@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flambeau_backends.numpy.packs import kernels_conv
+from flambeau_backends.numpy.packs import kernels_conv, output_size
 
 from . import winograd
 from .choice import FLOAT, fast, is_dense
@@ -27,11 +28,34 @@ def _suits(groups: int, *arrays: Any) -> bool:
     return alone()
 
 
-def _suits_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> bool:
-    """Whether Winograd's algorithm can be used, and is likely to be fastest."""
-    if tuple(shape[2:]) != (3, 3) or stride[0] != stride[1] or stride[0] > 2 or max(dilation) > 1 or kernels_conv._EXACT:
-        return False
-    return winograd.suits(input.shape, shape, size, stride[0])
+class Plan(NamedTuple):
+    """How a convolution and its gradients are computed for one signature."""
+
+    size: Sizes
+    """The number of windows."""
+    uses_winograd: bool
+    """Whether Winograd's algorithm computes the convolution and the gradient of its weight."""
+    transposed_uses_winograd: bool
+    """Whether it computes the gradient of the input."""
+
+
+@lru_cache(256)
+def plan(batch: int, space: Sizes, shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Plan:
+    """Choose the algorithms for `batch` images of shape `space`, a weight of this shape, and `size` windows."""
+    may_use = shape[2:] == (3, 3) and stride[0] == stride[1] <= 2 and max(dilation) == 1 and kernels_conv.uses_winograd
+    tiled = space if stride == (1, 1) else size  # in tiles of 4 x 4
+    return Plan(
+        size,
+        may_use and winograd.suits(batch, shape, size, stride[0]),
+        may_use and max(padding) <= 2 and winograd.suits(batch, shape, tiled, stride[0]),
+    )
+
+
+@lru_cache(256)
+def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Plan:
+    """The plan for images of this shape, which decides the number of windows."""
+    size = output_size(images[2:], shape[2:], stride, padding, dilation)
+    return plan(images[0], images[2:], shape, size, stride, padding, dilation)
 
 
 @fast(LEAST)
@@ -47,8 +71,8 @@ def convolution(
 ) -> Any:
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
-    size = kernels_conv.geometry_of(input.shape, weight.shape, stride, padding, dilation, groups).size
-    if _suits_winograd(input, weight.shape, size, stride, dilation):
+    size, uses_winograd, _ = _plan_of_input(input.shape, weight.shape, stride, padding, dilation)
+    if uses_winograd:
         return winograd.convolve(input, weight, bias, padding, size, stride[0])
     output = np.empty((len(input), len(weight), *size), FLOAT)
     kernels.convolution(output, input, weight, optional(bias), *stride, *padding, *dilation)
@@ -68,7 +92,7 @@ def convolution_weight(
 ) -> Any:
     if not _suits(groups, grad, input):
         return None
-    if _suits_winograd(input, shape, grad.shape[2:], stride, dilation):
+    if plan(len(input), input.shape[2:], shape, grad.shape[2:], stride, padding, dilation).uses_winograd:
         return winograd.weight_gradient(grad, input, padding, stride[0])
     grad_weight = np.empty(shape, FLOAT)
     kernels.convolution_weight(grad, input, grad_weight, optional(None), *stride, *padding, *dilation)
@@ -88,9 +112,7 @@ def convolution_transposed(
 ) -> Any:
     if not _suits(groups, input, weight):
         return None
-    transposed_shape = (weight.shape[1], weight.shape[0], *weight.shape[2:])
-    tiled = size if tuple(stride) == (1, 1) else input.shape[2:]  # in tiles of 4 x 4
-    if max(padding) <= 2 and _suits_winograd(input, transposed_shape, tiled, stride, dilation):
+    if plan(len(input), size, weight.shape, input.shape[2:], stride, padding, dilation).transposed_uses_winograd:
         return winograd.convolve_back(input, weight, bias, padding, size, stride[0])
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
     kernels.convolution_input(output, input, weight, optional(bias), *stride, *padding, *dilation)

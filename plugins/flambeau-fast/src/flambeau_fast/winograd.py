@@ -19,9 +19,9 @@ _FEWEST = 8  # tiles
 _FEWEST_CHANNELS = (16, 32)  # and outputs, for strides of 1 and 2
 
 
-def suits(shape: Sizes, weight_shape: Sizes, size: Sizes, stride: int) -> bool:
+def suits(batch: int, weight_shape: Sizes, size: Sizes, stride: int) -> bool:
     """Whether this is likely to be faster than a direct convolution; `size` is that of what is divided into tiles of 4 x 4."""
-    tiles = shape[0] * -(-size[0] // 4) * -(-size[1] // 4)
+    tiles = batch * -(-size[0] // 4) * -(-size[1] // 4)
     return min(weight_shape[:2]) >= _FEWEST_CHANNELS[stride - 1] and tiles >= _FEWEST and min(size) >= 4
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .engine.calls.facts import Kind, names
+from .engine.calls.facts import Kind, declared, names
 from .engine.calls.function_modes import TorchFunctionMode
 from .engine.calls.overriding import (
     NOT_OFFERED,
@@ -53,7 +53,7 @@ def has_torch_function_variadic(*values: Any) -> bool:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A `TorchFunctionMode` that changes nothing."""
 
 
 @functools.cache
@@ -104,9 +104,9 @@ def resolve_name(f: Any) -> str | None:
 _NO_TENSORS = frozenset({Kind.FACTORY, Kind.RANDOM})  # the kinds of functions of sizes and numbers
 _IGNORED = """
     as_strided device dtype enable_grad fill finfo iinfo inference_mode is_grad_enabled is_inference_mode_enabled layout load
-    memory_format no_grad promote_types qscheme rand_like randint_like randn_like result_type save set_grad_enabled vander vmap
-    Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.eig Tensor.lstsq
-    Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig Tensor.unflatten fft.fftfreq fft.rfftfreq
+    memory_format no_grad promote_types qscheme result_type save set_grad_enabled vander vmap
+    Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.reinforce Tensor.stride
+    Tensor.unflatten
     nn.functional.grouped_mm nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
     nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
 """.split()  # noqa: SIM905 (shorter than a list)  # PyTorch's lists leave these out, although modes see some of them
@@ -138,7 +138,11 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     public: set[Any] = {f for name, f in vars(torch).items() if _is_function(f) and not name.startswith("_")}
     named: set[Any] = {functools.reduce(getattr, path.split("."), torch) for path in _IGNORED}
     factories: set[Any] = {getattr(torch, name) for name in names(kind=_NO_TENSORS) & PUBLIC.keys()}
-    methods: set[Any] = {method for name, method in vars(Tensor).items() if name.startswith(("new", "to_sparse_"))}
+    factories |= {getattr(torch.fft, name) for name in torch.fft.__all__ if name.endswith("freq")}
+    removed = {name for name, home in declared("home").items() if home == "torch._linalg_utils"} - {"matrix_rank"}
+    methods: set[Any] = {
+        method for name, method in vars(Tensor).items() if name in removed or name.startswith(("new", "to_sparse_"))
+    }
     return (public - set(_overridable_names())) | named | factories | methods
 
 

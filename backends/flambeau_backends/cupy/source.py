@@ -18,17 +18,8 @@ ANY_BLOCK = ("softmax", "softmax_backward")  # in these the threads of a block w
 
 _REAL = ("float", "double")
 _BY_TYPE = (
-    "cross_entropy",
-    "cross_entropy_backward",
-    "nll_loss_backward",
-    "dropout",
-    "max_pool",
-    "max_pool_backward",
-    "avg_pool",
-    "avg_pool_backward",
-    "sum_rows",
-    "sgd_step",
-    "adam_step",
+    *(f"{name}{way}" for name in ("cross_entropy", "max_pool", "avg_pool") for way in ("", "_backward")),
+    *("nll_loss_backward", "dropout", "sum_rows", "sgd_step", "adam_step"),
 )
 INSTANCES: tuple[str, ...] = (
     *(f"{name}<{real}>" for name in _BY_TYPE for real in _REAL),

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.engine.values.symbols import BINARY, COMPARISONS, UNARY
+
 from ..numpy.namespace import finfo, isdtype
 from . import linalg, transforms
 from .arrays import MetaArray, described, like, ordered
@@ -354,19 +356,9 @@ def _reflected(name: str) -> Callable[..., Any]:
     return lambda self, other: function(other, self)
 
 
-_BINARY = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift", "matmul": "matmul",
-}  # fmt: skip
-_OTHERS = {
-    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-    "neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert",
-}  # fmt: skip
-
-for _symbol, _name in (_BINARY | _OTHERS).items():
+for _symbol, _name in (BINARY | COMPARISONS | UNARY).items():
     setattr(MetaArray, f"__{_symbol}__", _operator(_name))
-for _symbol, _name in _BINARY.items():
+for _symbol, _name in BINARY.items():
     setattr(MetaArray, f"__r{_symbol}__", _reflected(_name))
 MetaArray.__array_namespace__ = lambda self, api_version=None: namespace  # type: ignore[attr-defined]  # a method
 MetaArray.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]  # a class with __eq__ loses it

@@ -248,7 +248,7 @@ def isreal(input: Tensor) -> Tensor:
     return input.new_ones(input.shape, dtype=dtypes.bool_)
 
 
-@composite(kind=Kind.QUERY)
+@composite(kind=Kind.OTHER)
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not 0.  RuntimeError unless there is exactly one."""
     require_tensors("is_nonzero", input=input)

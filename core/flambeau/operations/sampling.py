@@ -95,7 +95,7 @@ def _like(name: str, fill: str) -> None:
         return finish(result, requires_grad, pin_memory=pin_memory)
 
     doc = f"`torch.{name}` in the shape, dtype, device and memory order of `input`."
-    publish_factory(f"{name}_like", doc, like, kind=Kind.LIKE)
+    publish_factory(f"{name}_like", doc, like, kind=Kind.RANDOM)
 
 
 _like("rand", "uniform_")
@@ -156,7 +156,7 @@ def _check_random_bounds(dtype: Dtype, high: Any) -> None:
         raise RuntimeError("to - 1 is out of bounds for bool")
 
 
-@declare(kind=Kind.LIKE)
+@declare(kind=Kind.RANDOM)
 def randint_like(
     input: Tensor,
     low: int | Tensor | None = None,

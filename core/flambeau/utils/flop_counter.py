@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import flambeau as torch
 
+from ..engine.calls.facts import Kind, names
 from ..engine.calls.tables import OPS
 from ..library.ops import OpOverload, OpOverloadPacket, ops
 from ..overrides import TorchFunctionMode, redispatch_function
@@ -73,12 +74,12 @@ def mm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwa
 
 @register_flop_formula([aten.addmm, aten.baddbmm])
 def addmm_flop(self_shape: Any, a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: Any) -> Any:
-    """As for the product alone."""
+    """The FLOPs of `mm`, without those of the sum."""
     return mm_flop(a_shape, b_shape)
 
 
 def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
-    """A multiplication and an addition for each weight at each place where the window stands."""
+    """Two FLOPs for each weight at each position of the window, a multiplication and an addition."""
     return 2 * x_shape[0] * math.prod((x_shape if transposed else out_shape)[2:]) * math.prod(w_shape)
 
 
@@ -87,7 +88,7 @@ def conv_flop(
     x_shape: Any, w_shape: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, *args: Any,
     out_shape: Any = None, **kwargs: Any,
 ) -> int:  # fmt: skip
-    """The count of a convolution."""
+    """See `conv_flop_count`."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
@@ -117,7 +118,7 @@ def _swapped(shape: Sequence[int]) -> tuple[int, ...]:
 # --- the mode -----------------------------------------------------------------------------------------------------
 
 _PRODUCTS = set(flop_registry)  # these are described below
-_RECURRENT = ("elman_layer", "gru_layer", "lstm_layer")
+_RECURRENT = names(kind=Kind.RECURRENT) & OPS.keys()
 
 
 class FlopCounterMode(TorchFunctionMode):

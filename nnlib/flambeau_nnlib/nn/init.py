@@ -47,16 +47,7 @@ __all__ = [
     "zeros_",
 ]
 
-UNIT_GAIN = {
-    "linear",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "sigmoid",
-}
+UNIT_GAIN = {"linear", "sigmoid", *(f"conv{way}{n}d" for way in ("", "_transpose") for n in (1, 2, 3))}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

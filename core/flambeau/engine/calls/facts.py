@@ -58,9 +58,9 @@ class Kind(Enum):
     FACTORY = auto()
     """A new tensor from sizes, ranges or data: `zeros`, `arange`, `tensor`."""
     LIKE = auto()
-    """A new tensor of the shape of the first argument, whose elements do not matter: `zeros_like`, `rand_like`."""
+    """A new tensor of the shape of the first argument, whose elements do not matter: `zeros_like`."""
     RANDOM = auto()
-    """A new tensor of drawn numbers, from sizes: `rand`, `randperm`.  Functions that draw for each element are `POINTWISE`."""
+    """A new tensor of drawn numbers: `rand`, `randn_like`.  Functions that draw for each element are `POINTWISE`."""
     SORTING = auto()
     """Results that depend on the order of elements: `sort`, `topk`, `unique`, `searchsorted`."""
     DECOMPOSITION = auto()
@@ -74,7 +74,7 @@ class Kind(Enum):
     CONVERSION = auto()
     """The same elements in another dtype, on another device or in another memory layout: `to`, `cpu`, `contiguous`, `clone`."""
     QUERY = auto()
-    """A Python value about a tensor: `numel`, `is_complex`, `item`."""
+    """A Python value about a tensor that does not depend on its elements: `numel`, `is_complex`."""
     OTHER = auto()
     """None of these."""
 

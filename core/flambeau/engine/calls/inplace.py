@@ -367,7 +367,7 @@ def _is_part_of_overlapping(view: Tensor) -> bool:
 
 
 def may_overlap(tensor: Tensor) -> bool:
-    """Whether the tensor may show elements of its root several times."""
+    """Whether several elements of the tensor may be the same element of its root, as after `expand`."""
     while tensor._view is not None:
         tensor, record, _, _ = tensor._view
         if record is not None and record.name in _OVERLAPPING:

@@ -12,7 +12,19 @@ import operator
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
-__all__ = ["SymBool", "SymFloat", "SymInt", "is_symbolic", "plain"]
+__all__ = ["ARITHMETIC", "BINARY", "COMPARISONS", "UNARY", "SymBool", "SymFloat", "SymInt", "is_symbolic", "plain"]
+
+# Python's operators: the names of their methods, without underscores, and the array API functions that they call for arrays.
+ARITHMETIC = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "pow",
+}  # fmt: skip
+BINARY = ARITHMETIC | {
+    "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}  # fmt: skip
+COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
 
 
 class Recorder(Protocol):
@@ -84,15 +96,12 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: self.recorder.computed(function, (self,), function(self.value))
 
 
-for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "lt", "le", "gt", "ge", "eq", "ne"):
+for _name in (*ARITHMETIC, *COMPARISONS):
     setattr(_Symbolic, f"__{_name}__", _binary(getattr(operator, _name)))
-for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow"):
+for _name in ARITHMETIC:
     setattr(_Symbolic, f"__r{_name}__", _reflected(getattr(operator, _name)))
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "neg": operator.neg, "pos": operator.pos, "abs": operator.abs, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
-}  # fmt: skip
-for _name, _function in _UNARY.items():
-    setattr(_Symbolic, f"__{_name}__", _unary(_function))
+for _function in (operator.neg, operator.pos, operator.abs, math.trunc, math.floor, math.ceil):
+    setattr(_Symbolic, f"__{_function.__name__}__", _unary(_function))
 
 
 class SymInt(_Symbolic):

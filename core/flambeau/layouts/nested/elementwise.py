@@ -114,7 +114,7 @@ def _without_holes(input: NestedTensor) -> NestedTensor:
     return NestedTensor(torch.cat(list(input.items()), input._ragged_idx - 1), offsets, _ragged_idx=input._ragged_idx)
 
 
-Nested.kinds.update(dict.fromkeys((Kind.POINTWISE, Kind.LIKE, Kind.CONVERSION), _on_values))
+Nested.kinds.update(dict.fromkeys((Kind.POINTWISE, Kind.LIKE, Kind.RANDOM, Kind.CONVERSION), _on_values))
 
 
 @implements(NestedTensor)

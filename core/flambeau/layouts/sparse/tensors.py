@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.calls.facts import Kind, facts_of, is_inplace
+from ...engine.calls.facts import Kind, facts_of, is_inplace, names
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.calls.tables import PUBLIC
@@ -66,11 +66,10 @@ def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
 
 
 _NEED_NO_ELEMENTS = (
-    "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "get_device", "itemsize",
-    "element_size", "is_cpu", "is_cuda", "is_complex", "is_floating_point", "is_signed", "is_inference", "is_leaf",
-    "requires_grad", "grad", "grad_fn", "output_nr", "retain_grad", "retains_grad", "register_hook",
-    "register_post_accumulate_grad_hook", "__len__", "is_same_size", "requires_grad_", "detach_", "grad_dtype", "is_conj",
-    "is_neg",
+    "shape", "size", "dim", "ndim", "ndimension", "nelement", "dtype", "device", "itemsize", "element_size", "is_cpu", "is_cuda",
+    "is_leaf", "requires_grad", "grad", "grad_fn", "output_nr", "retain_grad", "retains_grad", "register_hook",
+    "register_post_accumulate_grad_hook", "__len__", "requires_grad_", "detach_", "grad_dtype",
+    *names(kind=Kind.QUERY) & vars(Tensor).keys(),
 )  # fmt: skip
 
 
@@ -246,7 +245,7 @@ def make(array: SparseArray) -> SparseTensor:
 
 
 def detached(input: SparseTensor) -> SparseTensor:
-    """The tensor without history."""
+    """Return the tensor, without its history."""
     return make(input._array)
 
 
@@ -257,7 +256,7 @@ def parts_of(array: SparseArray) -> tuple[Tensor, ...]:
 
 
 class _Values(Function):
-    """The specified elements.  The gradient has them in its places."""
+    """The specified elements; their gradient is sparse, with the same indices."""
 
     @staticmethod
     def forward(ctx: Any, input: SparseTensor) -> Tensor:

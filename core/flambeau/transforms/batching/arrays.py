@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, ClassVar
 
+from ...engine.values.symbols import BINARY, COMPARISONS, UNARY
 from ...operations.indexing.standard import nonzero
 
 __all__ = ["BatchedArray", "Namespace", "namespace"]
@@ -141,15 +142,6 @@ class BatchedArray:
         return f"BatchedArray({self.raw!r}, depth={self.depth})"
 
 
-_OPERATORS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
-_COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
-_UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
-
-
 def _add_operators() -> None:
     def binary(name: str) -> Any:
         return lambda self, other: getattr(self.xp, name)(self, other)
@@ -160,12 +152,12 @@ def _add_operators() -> None:
     def unary(name: str) -> Any:
         return lambda self: getattr(self.xp, name)(self)
 
-    for dunder, name in _OPERATORS.items():
+    for dunder, name in BINARY.items():
         setattr(BatchedArray, f"__{dunder}__", binary(name))
         setattr(BatchedArray, f"__r{dunder}__", reflected(name))
-    for dunder, name in _COMPARISONS.items():
+    for dunder, name in COMPARISONS.items():
         setattr(BatchedArray, f"__{dunder}__", binary(name))
-    for dunder, name in _UNARY.items():
+    for dunder, name in UNARY.items():
         setattr(BatchedArray, f"__{dunder}__", unary(name))
 
 

@@ -16,6 +16,7 @@ from threading import get_ident
 from typing import Any
 
 from ...backend import AcceleratorBackend, RecordableBackend
+from ...engine.values.symbols import ARITHMETIC, BINARY, COMPARISONS, UNARY
 
 __all__ = [
     "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
@@ -403,7 +404,7 @@ def _binary(name: str, function: Callable[[Any, Any], Any]) -> None:
         return self._recorder.call(name, function, (other, self), {})
 
     setattr(RecordedArray, f"__{name}__", compute)
-    if name not in ("eq", "ne", "lt", "le", "gt", "ge"):
+    if name in BINARY:
         setattr(RecordedArray, f"__r{name}__", compute_reflected)
         in_place = getattr(operator, f"i{name}", None)
         if in_place is not None:
@@ -425,12 +426,9 @@ def _in_place(name: str, function: Callable[[Any, Any], Any], plain: Callable[[A
 
 for _name in ("bool", "int", "float", "complex", "index", "iter"):
     setattr(RecordedArray, f"__{_name}__", _look(f"__{_name}__"))
-for _name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
-    "eq", "ne", "lt", "le", "gt", "ge",
-):  # fmt: skip
+for _name in (*BINARY, *COMPARISONS):
     _binary(_name, getattr(operator, f"{_name}_" if _name in ("and", "or") else _name))
-for _name in ("neg", "pos", "abs", "invert"):
+for _name in UNARY:
     _unary(_name, getattr(operator, _name))
 
 
@@ -513,7 +511,7 @@ class RecordedInteger(_Recorded, int):
 
 
 def _number_operators() -> None:
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    for name in COMPARISONS:
         function = getattr(operator, name)
 
         def compare(self: Any, other: Any, name: str = name, function: Any = function) -> Any:
@@ -522,7 +520,7 @@ def _number_operators() -> None:
             return self.recorder.check(name, function, (self, other))
 
         setattr(_Recorded, f"__{name}__", compare)
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    for name in ARITHMETIC:
         function = getattr(operator, name)
 
         def compute(self: Any, other: Any, name: str = name, function: Any = function) -> Any:

@@ -241,7 +241,7 @@ class Refused(NotCapturable):
 def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backend:
     """The first backend that is not the CPU's, whose arrays are recorded in any case."""
     default, host = for_device_type(get_default_device().type), for_device_type("cpu")
-    of_arguments, others = ([tensor._key.backend for tensor in tensors] for tensors in (arguments, nearby))
+    of_arguments, others = ([tensor._key.materialized.backend for tensor in tensors] for tensors in (arguments, nearby))
     found = [*of_arguments, default, *others]
     return next((backend for backend in found if isinstance(backend, RecordableBackend) and backend is not host), found[0])
 

@@ -139,7 +139,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     named: set[Any] = {functools.reduce(getattr, path.split("."), torch) for path in _IGNORED}
     factories: set[Any] = {getattr(torch, name) for name in names(kind=_NO_TENSORS) & PUBLIC.keys()}
     factories |= {getattr(torch.fft, name) for name in torch.fft.__all__ if name.endswith("freq")}
-    removed = {name for name, home in declared("home").items() if home == "torch._linalg_utils"} - {"matrix_rank"}
+    removed = {name for name, home in declared("home").items() if home == "torch._linalg_utils"}
     methods: set[Any] = {
         method for name, method in vars(Tensor).items() if name in removed or name.startswith(("new", "to_sparse_"))
     }

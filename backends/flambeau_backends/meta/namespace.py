@@ -6,9 +6,9 @@ Element-wise functions are all alike: NumPy's own rules say which dtype a ufunc 
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 from collections.abc import Callable, Sequence
-from math import prod
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +19,7 @@ from flambeau.engine.values.symbols import BINARY, COMPARISONS, UNARY
 from ..numpy.namespace import finfo, isdtype
 from . import linalg, transforms
 from .arrays import MetaArray, described, like, ordered
+from .linalg import matmul, tensordot, vecdot  # noqa: F401 (they belong to the namespace)
 
 __all__ = ["namespace"]
 
@@ -201,6 +202,11 @@ def _along(function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
+argmax, argmin, count_nonzero, mean, prod, std, var = map(
+    _reduced, (np.argmax, np.argmin, np.count_nonzero, np.mean, np.prod, np.std, np.var)
+)
+
+
 def searchsorted(x1: MetaArray, x2: MetaArray, /, *, side: str = "left", sorter: Any = None) -> MetaArray:
     return described(getattr(x2, "shape", ()), np.int64)
 
@@ -216,9 +222,9 @@ def diff(x: MetaArray, /, *, axis: int = -1, n: int = 1, prepend: Any = None, ap
 def reshape(x: MetaArray, /, shape: int | Sequence[int], *, copy: bool | None = None) -> MetaArray:
     shape = list(_shape_of(shape))
     if -1 in shape:
-        known = -prod(shape)
+        known = -math.prod(shape)
         shape[shape.index(-1)] = x.size // known if known else 0
-    if prod(shape) != x.size:
+    if math.prod(shape) != x.size:
         raise ValueError(f"cannot reshape array of size {x.size} into shape {tuple(shape)}")
     try:
         return x.view(np.reshape(x.layout, shape, copy=False))
@@ -235,6 +241,11 @@ def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
         return x.view(function(x.layout, *args, **kwargs))
 
     return view
+
+
+broadcast_to, matrix_transpose, moveaxis, permute_dims, squeeze = map(
+    _viewing, (np.broadcast_to, np.matrix_transpose, np.moveaxis, np.permute_dims, np.squeeze)
+)
 
 
 def broadcast_arrays(*arrays: MetaArray) -> list[MetaArray]:
@@ -285,9 +296,12 @@ def repeat(x: MetaArray, repeats: Any, /, *, axis: int | None = None) -> MetaArr
     return described([n * repeats if d == axis % x.ndim else n for d, n in enumerate(x.shape)], x.dtype)
 
 
-def _copied(x: MetaArray, /, *_: Any, **__: Any) -> MetaArray:
+def flip(x: MetaArray, /, *_: Any, **__: Any) -> MetaArray:
     """Elements in another order."""
     return like(x)
+
+
+roll = sort = flip
 
 
 def argsort(x: MetaArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> MetaArray:
@@ -318,8 +332,7 @@ def _data_dependent(name: str) -> Callable[..., Any]:
 # --- the namespace ------------------------------------------------------------------------------------------------
 
 builtin_sum = sum
-_REDUCTIONS = ("all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var")
-_VIEWS = ("broadcast_to", "matrix_transpose", "moveaxis", "permute_dims", "squeeze")
+_REDUCTIONS = ("all", "any", "max", "min", "sum")  # which have the names of Python's functions
 _OF_UNKNOWN_SHAPE = ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 _DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -333,12 +346,8 @@ namespace.__dict__.update(
     | {name: getattr(np, name) for name in ("inf", "nan", "pi", "e", "newaxis", "iinfo")}
     | {name: np.dtype(name) for name in _DTYPES}
     | {name: _reduced(getattr(np, name)) for name in _REDUCTIONS}
-    | {name: _viewing(getattr(np, name)) for name in _VIEWS}
     | {name: _data_dependent(name) for name in _OF_UNKNOWN_SHAPE}
-    | dict.fromkeys(("flip", "roll", "sort"), _copied)
-    | {"zeros": empty, "ones": empty, "zeros_like": empty_like, "ones_like": empty_like, "triu": tril}
     | {"cumulative_sum": _along(np.cumsum), "cumulative_prod": _along(np.cumprod), "isdtype": isdtype, "finfo": finfo}
-    | {name: getattr(linalg, name) for name in ("matmul", "tensordot", "vecdot")}
     | {"linalg": linalg.namespace, "fft": transforms.namespace}
     | {"has_data": False}  # forwards ask for it before they look at values
 )

@@ -51,8 +51,8 @@ def of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
     return gathered(result, values.grad_fn.name(), (input,)) if values.requires_grad else result
 
 
-@implements("conj", "conj_physical", grad_fn="ConjBackward0")
-def _conj(input: Any) -> Any:
+@implements("conj_physical", grad_fn="ConjBackward0")
+def conj(input: Any) -> Any:
     """Computed at once: there are no conjugate views of sparse tensors."""
     if not input.is_complex():
         return input
@@ -82,8 +82,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) or is_library_scalar(value)
 
 
-@implements("add", "__add__", "__iadd__", grad_fn="AddBackward0")
-def _add(input: Any, other: Any, alpha: Any = 1) -> Any:
+@implements("__iadd__", grad_fn="AddBackward0")
+def add(input: Any, other: Any, alpha: Any = 1) -> Any:
     if not isinstance(input, SparseTensor):
         return _dense_plus_sparse(input, other, alpha)
     if isinstance(other, SparseTensor):
@@ -162,24 +162,24 @@ def added_gradients(first: SparseTensor, second: Tensor) -> Tensor:
 
 @implements("__radd__")
 def _radd(self: Any, other: Any) -> Any:
-    return _add(other, self)
+    return add(other, self)
 
 
-@implements("sub", "subtract", "__sub__", "__isub__", grad_fn="SubBackward0")
-def _sub(input: Any, other: Any, alpha: Any = 1) -> Any:
-    return _add(input, other, alpha=-alpha)
+@implements("__isub__", grad_fn="SubBackward0")
+def sub(input: Any, other: Any, alpha: Any = 1) -> Any:
+    return add(input, other, alpha=-alpha)
 
 
-@implements("__rsub__", "rsub")
-def _rsub(self: Any, other: Any) -> Any:
-    return _sub(other, self)
+@implements("__rsub__")
+def rsub(self: Any, other: Any) -> Any:
+    return sub(other, self)
 
 
 @implements()
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     if isinstance(self, SparseTensor):
         _check_not_leaf(self)
-        return become(self, _add(self, other, alpha=alpha))
+        return become(self, add(self, other, alpha=alpha))
     if self.shape != other.shape:
         return _dense_plus_sparse(self, other, alpha)  # which says so
     other = other if other._array.layout == "sparse_coo" else to_coo(other)
@@ -223,8 +223,8 @@ def _picked(input: Tensor, places: SparseArray) -> Tensor:
     return gather(input.expand(places.shape), places)
 
 
-@implements("mul", "multiply", "__mul__", "__rmul__", "__imul__", grad_fn="MulBackward0")
-def _mul(input: Any, other: Any) -> Any:
+@implements("__imul__", grad_fn="MulBackward0")
+def mul(input: Any, other: Any) -> Any:
     if not isinstance(input, SparseTensor):
         input, other = other, input
     if _is_number(other) or (isinstance(other, Tensor) and not isinstance(other, SparseTensor) and other.ndim == 0):
@@ -258,8 +258,8 @@ def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
 def _mul_(self: Any, other: Any) -> Any:
     if isinstance(self, SparseTensor):
         _check_not_leaf(self)
-        return become(self, _mul(self, other))
-    return self.copy_(to_dense(_mul(self, other)))
+        return become(self, mul(self, other))
+    return self.copy_(to_dense(mul(self, other)))
 
 
 def _divided(name: str) -> Callable[..., Any]:

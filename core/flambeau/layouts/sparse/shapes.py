@@ -20,8 +20,8 @@ _TURNED = {"sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr":
 # --- order of dimensions ------------------------------------------------------------------------------------------
 
 
-@implements("transpose", "swapaxes", "swapdims", grad_fn="TransposeBackward0")
-def _transpose(input: Any, dim0: int, dim1: int) -> Any:
+@implements("swapaxes", grad_fn="TransposeBackward0")
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
     first, second = (wrapped_dims(each, input.ndim)[0] for each in (dim0, dim1))
     order = list(range(input.ndim))
     order[first], order[second] = order[second], order[first]
@@ -44,7 +44,7 @@ def _turned(self: Any) -> Any:
 def _matrix_transpose(self: Any, name: str = "mT") -> Any:
     if self.ndim == 1:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return _transpose(self, -2, -1) if self.ndim else self
+    return transpose(self, -2, -1) if self.ndim else self
 
 
 @implements("H")
@@ -105,7 +105,7 @@ def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
 def _transpose_(self: Any, dim0: int = 0, dim1: int = 1) -> Any:
     from .tensors import become
 
-    return become(self, _transpose(self, dim0, dim1))
+    return become(self, transpose(self, dim0, dim1))
 
 
 @implements(grad_fn="UnsqueezeBackward0")
@@ -201,11 +201,11 @@ def _sliced(input: Any, dim: int, chosen: slice) -> Any:
     start, stop, step = chosen.indices(input.shape[dim])
     if step != 1 or not isinstance(input, SparseTensor):
         return input.index_select(dim, torch.arange(start, max(start, stop), step, device=input.device))
-    return _narrow_copy(input, dim, start, max(stop - start, 0))
+    return narrow_copy(input, dim, start, max(stop - start, 0))
 
 
-@implements("narrow_copy", "narrow")
-def _narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+@implements("narrow")
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     input = _only_coo("narrow_copy", input)
     (dim,) = wrapped_dims(dim, input.ndim)
     if length < 0 or start < 0 or start + length > input.shape[dim]:
@@ -262,8 +262,8 @@ def _iter(self: Any) -> Any:
 # --- several ------------------------------------------------------------------------------------------------------
 
 
-@implements("cat", "concat", "concatenate", grad_fn="CatBackward0")
-def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+@implements(grad_fn="CatBackward0")
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     if any(getattr(each, "layout", None) is not torch.sparse_coo for each in tensors):
         raise RuntimeError("cat(): tensors in layout torch.sparse_coo can be joined to others of it only")
     parts = list(tensors)
@@ -299,4 +299,4 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
 
 @implements()
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
-    return _cat([unsqueeze(each, dim) for each in tensors], dim)
+    return cat([unsqueeze(each, dim) for each in tensors], dim)

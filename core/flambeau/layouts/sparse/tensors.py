@@ -51,7 +51,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
-    """Let a function be what those of `torch` and the methods of Tensor with these names do for sparse tensors.
+    """Let a function be what those of `torch` and the methods of Tensor with these names, or its own, do for sparse tensors.
 
     `grad_fn` is the name of its results' nodes.
     """
@@ -59,7 +59,7 @@ def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
     def register(function: C) -> C:
         if grad_fn is not None:
             function = with_grad_fn(grad_fn)(function)
-        IMPLEMENTATIONS.update(dict.fromkeys(names or (function.__name__,), function))
+        IMPLEMENTATIONS.update(dict.fromkeys((function.__name__, *names), function))
         return function
 
     return register
@@ -181,8 +181,10 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name not in IMPLEMENTATIONS:
             with DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
-    if name in IMPLEMENTATIONS:
-        return IMPLEMENTATIONS[name](*args, **kwargs)
+    facts = facts_of(name)
+    operation = name if name in IMPLEMENTATIONS or facts is None or is_inplace(name) else facts.name  # no alias
+    if operation in IMPLEMENTATIONS:
+        return IMPLEMENTATIONS[operation](*args, **kwargs)
     if name in _NEED_NO_ELEMENTS:  # as a function
         return getattr(Tensor, name)(*args, **kwargs)
     if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):

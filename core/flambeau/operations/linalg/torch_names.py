@@ -637,7 +637,7 @@ def _removed(name: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Removed: raises a RuntimeError that names what to use instead of `{name}`."
-    composite(function, kind=Kind.DECOMPOSITION, home="torch._linalg_utils")
+    composite(function, method=name != "matrix_rank", kind=Kind.DECOMPOSITION, home="torch._linalg_utils")
 
 
 for _name in _HINTS:

@@ -128,7 +128,7 @@ class Recorder:
         return index
 
     def join(self, reference: Reference, other: Reference) -> None:
-        """Note that two values may share memory."""
+        """Note that two values may overlap: a write to one changes the other."""
         first, second = sorted((self.group(reference), self.group(other)))
         self.group_of[second] = first
 
@@ -269,7 +269,7 @@ class Recorder:
         return {key: real for key, (real, _) in pairs.items()}, {key: reference for key, (_, reference) in pairs.items()}
 
     def put_together(self, value: Any, arrays: list[RecordedArray], call: Call) -> Any:
-        """The result of a kernel with recorded arrays in place of real ones."""
+        """Return what a kernel computed, with `RecordedArray`s in place of arrays."""
         backend = self.backend_of(value)
         if backend is not None and isinstance(value, backend.scalar_types):
             result = self.lift(backend.wrap(value))
@@ -301,7 +301,7 @@ class Recorder:
         return None
 
     def add(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], results: Any) -> None:
-        """Record a call that somebody else has made."""
+        """Record a kernel call that has been made: its function, arguments and results."""
         self.calls.append(Call(name, function, self.taken_apart(args, [])[1], {}, results))
 
     # --- numbers ---
@@ -507,7 +507,7 @@ class RecordedNumber(_Recorded, float):
 
 
 class RecordedInteger(_Recorded, int):
-    """A whole number that the program follows."""
+    """An integer that the program follows: see `RecordedNumber`."""
 
 
 def _number_operators() -> None:
@@ -535,7 +535,7 @@ def _number_operators() -> None:
 
         setattr(_Recorded, f"__{name}__", compute)
         setattr(_Recorded, f"__r{name}__", compute_reflected)
-    for name in ("neg", "pos", "abs"):
+    for name in UNARY.keys() - {"invert"}:
         function = getattr(operator, name)
         setattr(
             _Recorded,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..engine.calls.facts import facts_of
 from ..engine.calls.record import Operation
 from ..engine.calls.results import view_of
 from ..engine.calls.tables import OPS, PUBLIC
@@ -85,7 +84,7 @@ class LazyKey(DispatchKey):
 
     def shows(self, name: str) -> bool:
         """Whether the operation works on lazy memory as it is, because it does not compute with the elements."""
-        return name == "view_scatter" or (OPS[name].view and facts_of(name).moves)  # type: ignore[union-attr, return-value]  # a record has facts
+        return name == "view_scatter" or (OPS[name].view and OPS[name].facts.moves)
 
     @property
     def materialized(self) -> DispatchKey:

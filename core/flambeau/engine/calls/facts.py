@@ -142,9 +142,9 @@ class Facts:
     keeps_zero: bool = False
     """Whether zero is mapped to zero, whatever the other arguments are that are not tensors."""
     linearity: Linearity = Linearity.NONE
-    moves: bool | None = None
+    moves: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
     """Whether the result's elements are those of the arguments, unchanged: by default, as the kind says."""
-    narrow: Narrow | None = None
+    narrow: Narrow = None  # type: ignore[assignment]  # as `moves`
     """The narrow dtypes it computes in: by default all of them, if it only moves elements."""
     rounds_once: bool = False
     """Whether half precision is computed in float32 and rounded once, at the end."""

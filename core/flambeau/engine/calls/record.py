@@ -10,6 +10,7 @@ from typing import Any
 
 from ..tape.node import Node
 from ..values.promotion import COMMON
+from .facts import Facts, facts_of
 from .out_rules import Out
 
 __all__ = ["ONLY_KERNELS", "OPTIONS", "Operation", "Out"]
@@ -117,6 +118,13 @@ class Operation:
         object.__setattr__(self, "function", function)
         if record is not None:
             object.__setattr__(self, "record", record)
+
+    @property
+    def facts(self) -> Facts:
+        """What it is: its kind, and the other facts that were declared for its name."""
+        found = facts_of(self.name)
+        assert found is not None  # `op()` registers them
+        return found
 
     # --- derived from the signature of the forward ---
 

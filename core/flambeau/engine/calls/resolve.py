@@ -16,7 +16,7 @@ from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype
 from ..values.promotion import DTYPES, PROMOTIONS
-from .facts import Narrow, facts_of
+from .facts import Narrow
 from .record import Operation
 from .tables import FORMULAS, FUSED, OPS, PUBLIC
 
@@ -61,7 +61,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
     if key.dtype.category not in DTYPES[record.dtypes]:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
     narrow = _NARROW.get(key.dtype)
-    if narrow is not None and narrow not in facts_of(name).narrow:
+    if narrow is not None and narrow not in record.facts.narrow:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if record.real_is_identity and key.dtype.category < dtypes.COMPLEX:
         return (lambda array: array), key

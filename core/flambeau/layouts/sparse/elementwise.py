@@ -41,6 +41,7 @@ _COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # although they are linear
 def of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
     """A function that maps zero to zero, of the values.  Values in one place are added up before, unless it is linear."""
     facts = facts_of(func.__name__)
+    assert facts is not None  # `keeps_zeros` has been called
     is_linear = facts.linearity is Linearity.JOINT and facts.name not in _COALESCED_BY_PYTORCH
     source = input if is_linear or input._array.layout != "sparse_coo" else coalesced(input)
     given = values_of(source)
@@ -111,7 +112,7 @@ def _dense_plus_sparse(input: Any, other: SparseTensor, alpha: Any) -> Tensor:
             f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
         )
     dense = to_dense(other, masked=None)
-    return input + (dense if alpha == 1 else dense * alpha)  # type: ignore[no-any-return]  # of a tensor
+    return input + (dense if alpha == 1 else dense * alpha)
 
 
 def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:

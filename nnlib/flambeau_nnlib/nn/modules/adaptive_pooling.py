@@ -82,7 +82,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         torch.Size([1, 64, 10, 7])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool2d)
+    _pool = staticmethod(F.adaptive_max_pool2d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -106,7 +106,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         torch.Size([1, 4, 2, 9, 3])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool3d)
+    _pool = staticmethod(F.adaptive_max_pool3d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports
 
 
 class _AdaptiveAvgPoolNd(Module):
@@ -167,7 +167,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         torch.Size([1, 64, 10, 7])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool2d)
+    _pool = staticmethod(F.adaptive_avg_pool2d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -189,4 +189,4 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         torch.Size([1, 4, 2, 2, 2])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool3d)
+    _pool = staticmethod(F.adaptive_avg_pool3d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports

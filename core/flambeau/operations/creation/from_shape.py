@@ -438,7 +438,7 @@ def _overwrite(self: Tensor, value: Tensor) -> Tensor:
     return self.copy_(value)
 
 
-def _filled(self: Tensor, value: Any) -> bool:
+def _fill_by_kernel(self: Tensor, value: Any) -> bool:
     """Write a number to every element by the backend's kernel; whether that was possible."""
     kernel = self._key.backend.all_inplace_kernels.get("copy")
     try:
@@ -453,7 +453,7 @@ def _filled(self: Tensor, value: Any) -> bool:
 @declare("fill_", kind=Kind.POINTWISE)
 def _fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor."""
-    if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
+    if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _fill_by_kernel(self, value):
         return self
     if isinstance(value, Tensor):
         if value.ndim:

@@ -46,15 +46,6 @@ def bad_normalization(name: str, call: Any, *inputs: Any, error: str = "RuntimeE
     return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), made_from, error, values=values)
 
 
-def _standard(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
-
-
-def _channels(x: Any) -> Any:
-    """A parameter per channel, in a shape that broadcasts with images."""
-    return x[:, None, None]
-
-
 _IMAGE = real(2, 4, 3, 2)
 
 
@@ -99,14 +90,14 @@ SAMPLES = [
     layer_function("normalize", lambda F, x: F.normalize(x, 3.0, 0), lambda np, x: x / (x**3).sum(0, keepdims=True) ** (1 / 3),
         positive(3, 4), dtypes=WIDE),
     torch_function("batch_norm", lambda f, x, w, b, m, v: f(x, w, b, m.detach(), v.detach(), False, 0.1, 1e-5, False),
-        lambda np, x, w, b, m, v: (x - _channels(m)) / np.sqrt(_channels(v) + 1e-5) * _channels(w) + _channels(b),
+        lambda np, x, w, b, m, v: (x - _channels(m, 4)) / np.sqrt(_channels(v, 4) + 1e-5) * _channels(w, 4) + _channels(b, 4),
         _IMAGE, real(4), real(4), fixed([0.1, -0.2, 0.3, 0.4]), fixed([1.0, 2.0, 0.5, 1.5]), grad=False),
     torch_function("batch_norm", lambda f, x: f(x, None, None, None, None, True, 0.1, 1e-5, False),
         lambda np, x: _standard(np, x, (0, 2, 3)), _IMAGE),
     torch_function("instance_norm", lambda f, x, w, b: f(x, w, b, None, None, True, 0.1, 1e-5, False),
-        lambda np, x, w, b: _standard(np, x, (2, 3)) * _channels(w) + _channels(b), _IMAGE, real(4), real(4)),
+        lambda np, x, w, b: _standard(np, x, (2, 3)) * _channels(w, 4) + _channels(b, 4), _IMAGE, real(4), real(4)),
     torch_function("group_norm", lambda f, x, w, b: f(x, 2, w, b),
-        lambda np, x, w, b: _standard(np, x.reshape(2, 2, 12), (2,)).reshape(x.shape) * _channels(w) + _channels(b),
+        lambda np, x, w, b: _standard(np, x.reshape(2, 2, 12), (2,)).reshape(x.shape) * _channels(w, 4) + _channels(b, 4),
         _IMAGE, real(4), real(4)),
     torch_function("layer_norm", lambda f, x, w, b: f(x, (4,), w, b), lambda np, x, w, b: _standard(np, x, (1,)) * w + b, real(3,
         4),

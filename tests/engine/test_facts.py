@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import flambeau.nn.functional as F
 import pytest
 
+import flambeau as torch
 from flambeau.engine.calls.op import composite, op
+from flambeau.engine.calls.tables import OPS, PUBLIC
 from flambeau.engine.calls.wrappers import with_out
-from flambeau.extension import Autocast, Kind, Linearity, Narrow, declare, facts_of, names
+from flambeau.extension import Autocast, Kind, Linearity, Narrow, declare, declared, facts_of, names, operation_name
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,3 +69,17 @@ def test_autocast_policy_of_a_device():
 def test_unknown_facts_are_refused(declaring):
     with pytest.raises(TypeError, match="unknown facts \\['colour'\\]"):
         declaring(colour="red")(len)
+
+
+def test_every_operation_declares_facts():
+    modules = {torch: PUBLIC, F: F.__all__, **{each: each.__all__ for each in (torch.fft, torch.linalg, torch.special)}}
+    functions = [getattr(module, name) for module, names in modules.items() for name in names if name in vars(module)]
+    functions = [function for function in functions if callable(function) and not isinstance(function, type)]
+    assert len(functions) > 700
+    assert [name for name in map(operation_name, functions) if facts_of(name) is None] == []
+    assert [name for name, record in OPS.items() if record.facts.name != name] == []
+
+
+def test_modules_in_which_pytorch_defines_functions():
+    assert declared("home")["einsum"] == "torch.functional"
+    assert F.conv2d.__name__ in F.NATIVE and "relu" not in F.NATIVE and "relu_" in F.NATIVE

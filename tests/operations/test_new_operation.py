@@ -5,8 +5,11 @@ The operation is the Gudermannian function, `gd(x) = 2 atan(tanh(x / 2))`, which
 
 from __future__ import annotations
 
+import flambeau.distributed as dist
 import numpy as np
 import pytest
+from flambeau.distributed.device_mesh import init_device_mesh
+from flambeau.distributed.tensor import Shard, distribute_tensor
 
 import flambeau as torch
 from flambeau.engine.calls.op import op
@@ -78,6 +81,21 @@ def test_foreach():
         np.testing.assert_allclose(result, value, rtol=1e-6)
     assert torch._foreach_gudermannian_(tensors) is tensors
     np.testing.assert_allclose(tensors[1], wanted[1], rtol=1e-6)
+
+
+@pytest.fixture
+def mesh():
+    """A mesh of this process alone."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield init_device_mesh("cpu", (1,))
+    dist.destroy_process_group()
+
+
+def test_distributed_tensors(gudermannian, mesh):
+    x = torch.randn(4, 3)
+    result = gudermannian(distribute_tensor(x, mesh, [Shard(0)]))
+    assert result.placements == (Shard(0),)  # each process computes its rows
+    np.testing.assert_allclose(result.full_tensor(), expected(x), rtol=1e-6)
 
 
 def test_an_operation_that_does_not_keep_zero_is_refused_for_sparse_tensors():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from flambeau.extension import private_names
 
+from . import _saving
 from ._async import Future, fork, wait
 from ._freeze import freeze, optimize_for_inference
 from ._freeze import run_frozen_optimizations as run_frozen_optimizations
@@ -32,10 +33,7 @@ from ._marks import (
     strict_fusion,
     unused,
 )
-from ._saving import content_of as _content_of  # noqa: F401  # for the modules below it
-from ._saving import graph_of as _graph_of  # noqa: F401
 from ._saving import save
-from ._saving import text_of as _text_of  # noqa: F401
 from ._script import (
     CompilationUnit,
     Error,
@@ -55,6 +53,13 @@ __all__ = [
     "onednn_fusion_enabled", "optimize_for_inference", "save", "script", "script_if_tracing", "script_method",
     "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
+
+# What modules of the package, which is imported before it is complete, call as `torch.jit._text_of`.
+_content_of, _graph_of, _text_of = (
+    _saving.content_of,
+    _saving.graph_of,
+    _saving.text_of,
+)  # modules below call them as `torch.jit._...`
 
 
 __getattr__ = private_names(__name__)

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flambeau.utils._foreach_utils import _get_foreach_kernels_supported_devices, _get_fused_kernels_supported_devices
-
 import flambeau as torch
 from flambeau import Tensor
 
@@ -79,8 +77,8 @@ def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool, use
         return False, False
     on = {p.device.type for p in params if p is not None}
     floating = all(p is None or p.is_floating_point() for p in params)
-    fused = use_fused and floating and on <= set(_get_fused_kernels_supported_devices())
-    return fused, not fused and on <= set(_get_foreach_kernels_supported_devices())
+    fused = use_fused and floating and on <= set(torch.utils._foreach_utils._get_fused_kernels_supported_devices())
+    return fused, not fused and on <= set(torch.utils._foreach_utils._get_foreach_kernels_supported_devices())
 
 
 def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:

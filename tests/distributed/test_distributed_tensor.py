@@ -29,6 +29,8 @@ from flambeau.distributed.tensor.placement_types import _StridedShard
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.engine.calls.op import op
+from flambeau.extension import Kind, Linearity
 
 LAYOUTS = (Shard(0), Shard(1), Replicate())
 
@@ -211,6 +213,27 @@ def assert_meshes(rank, size):
 
 def test_two_processes_hold_one_tensor():
     assert_job_ends(2, assert_layouts, assert_conversions, assert_factories, assert_particular_operations, assert_meshes)
+
+
+def assert_new_operations(rank, size):
+    """Operations that are added with a kind are split as their kind allows, without any further list."""
+    triple = op("triple", lambda xp, input: 3 * input, kind=Kind.POINTWISE, linearity=Linearity.JOINT, input=lambda F, g: 3 * g)
+    bump = op("bump", lambda xp, input: xp.exp(-input * input), kind=Kind.POINTWISE, promote="float")
+    x = torch.arange(24.0).view(4, 6) / 10
+    mesh = init_device_mesh("cpu", (size,))
+    for placement in (Shard(0), Shard(1), Replicate()):
+        for operation in (triple, bump):
+            found = operation(distribute_tensor(x, mesh, [placement]))
+            assert found.placements == (placement,)
+            assert_close(found, operation(x))
+    terms = DTensor.from_local(x * (rank + 1), mesh, [Partial()])
+    assert triple(terms).placements == (Partial(),)  # linear: the terms of a sum are not added first
+    assert_close(bump(terms), bump(x * sum(range(1, size + 1))))
+    assert_close(triple(terms), 3 * x * sum(range(1, size + 1)))
+
+
+def test_new_operations():
+    assert_job_ends(2, assert_new_operations)
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@ The operation is the Gudermannian function, `gd(x) = 2 atan(tanh(x / 2))`, which
 
 from __future__ import annotations
 
+import io
+
 import flambeau.distributed as dist
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ from flambeau.distributed.device_mesh import init_device_mesh
 from flambeau.distributed.tensor import Shard, distribute_tensor
 
 import flambeau as torch
+from flambeau import nn
 from flambeau.engine.calls.op import op
 from flambeau.extension import Autocast, Kind
+from flambeau.extension.schemas import schemas
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -102,3 +106,70 @@ def test_an_operation_that_does_not_keep_zero_is_refused_for_sparse_tensors():
     shifted = op("shifted_by_one", lambda xp, input: input + 1, kind=Kind.POINTWISE, public=False, method=False)
     with pytest.raises(NotImplementedError, match="Could not run 'aten::shifted_by_one'"):
         shifted(torch.ones(2).to_sparse())
+
+
+# --- graphs: an operation that PyTorch lacks is in flambeau's namespace ----------------------------------------------------
+
+
+class Applies(nn.Module):
+    def forward(self, x):
+        return torch.Tensor.gudermannian(x) + 1
+
+
+X = torch.tensor([-1.0, 0.5])
+
+
+def test_schemas():
+    assert [str(schema) for schema in schemas("gudermannian")] == ["flambeau::gudermannian(Tensor self) -> Tensor"]
+    assert str(torch.ops.flambeau.gudermannian_.default._schema) == "flambeau::gudermannian_(Tensor(a!) self) -> Tensor(a!)"
+    with pytest.raises(AttributeError, match="'aten' object has no attribute 'gudermannian'"):
+        torch.ops.aten.gudermannian
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_export(decomposed):
+    program = torch.export.export(Applies(), (X,))
+    program = program.run_decompositions() if decomposed else program
+    assert torch.ops.flambeau.gudermannian.default in [node.target for node in program.graph.nodes]
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    buffer.seek(0)
+    np.testing.assert_allclose(torch.export.load(buffer).module()(X), expected(X) + 1, rtol=1e-6)
+
+
+def test_export_of_writes():
+    program = torch.export.export(Writes(), (X,)).run_decompositions()
+    assert not any(str(node.target).partition(".default")[0].endswith("_") for node in program.graph.nodes)
+    np.testing.assert_allclose(program.module()(X), expected(X), rtol=1e-6)
+
+
+class Writes(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        y.gudermannian_()
+        return y
+
+
+def test_fx():
+    traced = torch.fx.symbolic_trace(Applies())
+    np.testing.assert_allclose(traced(X), expected(X) + 1, rtol=1e-6)
+
+
+class Scripted(nn.Module):
+    def forward(self, x):
+        return x.gudermannian() + 1
+
+
+@pytest.mark.parametrize("compiled", [lambda: torch.jit.trace(Applies(), X), lambda: torch.jit.script(Scripted())])
+def test_jit(compiled):
+    module = compiled()
+    assert "flambeau::gudermannian" in [node.kind() for node in module.graph.nodes()]
+    buffer = io.BytesIO()
+    torch.jit.save(module, buffer)
+    buffer.seek(0)
+    np.testing.assert_allclose(torch.jit.load(buffer)(X), expected(X) + 1, rtol=1e-6)
+
+
+def test_onnx_has_no_such_operator():
+    with pytest.raises(torch.onnx.errors.OnnxExporterError, match="No ONNX function found for flambeau.gudermannian"):
+        torch.onnx.export(Applies(), (X,), dynamo=True)

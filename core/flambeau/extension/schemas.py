@@ -249,9 +249,14 @@ def operator_call(
 
 
 def named_arguments(
-    schema: FunctionSchema, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+    schema: FunctionSchema, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], missing: Any = None
 ) -> dict[str, Any] | None:
     """The arguments of a function's call by their names in a schema, or None if the schema lacks one of them.
+
+    Args:
+        schema, function: the operator's schema and the function.
+        args, kwargs: the arguments of the function's call.
+        missing: the value of required arguments that the function does not have; by default, the schema is refused.
 
     Raises:
         TypeError: the function does not take these arguments.
@@ -288,10 +293,10 @@ def named_arguments(
                 return None
         elif parameter.name in given or (target not in values and _matters(value, known[target])):
             values[target] = value
-    return _complete_arguments(schema, values)
+    return _complete_arguments(schema, values, missing)
 
 
-def _complete_arguments(schema: FunctionSchema, values: dict[str, Any]) -> dict[str, Any] | None:
+def _complete_arguments(schema: FunctionSchema, values: dict[str, Any], missing: Any) -> dict[str, Any] | None:
     """The arguments without None where the schema has another default.  None if one is missing or unknown."""
     known = {argument.name: argument for argument in schema.arguments}
     if not values.keys() <= known.keys():
@@ -299,7 +304,9 @@ def _complete_arguments(schema: FunctionSchema, values: dict[str, Any]) -> dict[
     values = {name: value for name, value in values.items() if value is not None or _takes_none(known[name])}
     for argument in schema.arguments:
         if argument.name not in values and not argument.has_default_value():
-            return None
+            if missing is None:
+                return None
+            values[argument.name] = missing
     return values
 
 

@@ -12,6 +12,7 @@ from operator import getitem
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension.schemas import namespace_of
 
 from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
@@ -133,7 +134,7 @@ class _Rewriter:
         return copied
 
     def _call(self, name: str, args: tuple[Any, ...], like: Node, overload: str = "default") -> Node:
-        packet = getattr(torch.ops.aten, name, None)
+        packet = getattr(getattr(torch.ops, namespace_of(name)), name, None)
         if packet is None:
             raise RuntimeError(f"functionalization: there is no operator {name} for what {like.format_node()} writes")
         called = self.graph.create_node("call_function", getattr(packet, overload, packet.default), args, {}, name)

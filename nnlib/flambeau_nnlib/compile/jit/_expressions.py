@@ -19,7 +19,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ...nn import functional as F
-from ._functional import LISTS, TOP, torch_call
+from ._functional import LISTS, TOP, space_of, torch_call
 from ._printing import attribute_path
 from ._types import OF_TORCH, NoType, is_named_tuple, is_script_class, literal, quoted, type_of_annotation, type_of_value
 
@@ -573,7 +573,9 @@ class Expressions:
         if name == "split" and node.args and isinstance(node.args[0], (ast.List, ast.Tuple)):
             name = "split_with_sizes"
         name = TOP.get(name, name)
-        return self.parse(f"torch.{name}({', '.join([text, *args, *(f'{key}={value}' for key, value in kwargs.items())])})")
+        return self.parse(
+            f"{space_of(name)}.{name}({', '.join([text, *args, *(f'{key}={value}' for key, value in kwargs.items())])})"
+        )
 
     def listed(self, node: ast.expr | None) -> ast.expr | None:
         """`x.tolist()`, which is for a value whose type is annotated; None for any other expression."""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
+from flambeau.extension import facts_of
+from flambeau.extension.schemas import FunctionSchema, named_arguments, namespace_of, operator_name, schemas
 
 from ...nn import functional as F
 from ._resizing import interpolation
@@ -15,91 +17,15 @@ from ._resizing import interpolation
 if TYPE_CHECKING:
     from ._expressions import Expressions
 
-__all__ = ["LISTS", "TOP", "functional_call", "torch_call"]
+__all__ = ["LISTS", "TOP", "functional_call", "space_of", "torch_call"]
 
-# What a function is in TorchScript, with its parameters.
-_TEXTS = {
-    "alpha_dropout": "torch.alpha_dropout({input}, {p}, {training})",
-    "batch_norm":
-        "torch.batch_norm({input}, {weight}, {bias}, {running_mean}, {running_var}, {training}, {momentum}, {eps}, False)",
-    "binary_cross_entropy": "torch.binary_cross_entropy({input}, {target}, {weight}, {reduction})",
-    "binary_cross_entropy_with_logits":
-        "torch.binary_cross_entropy_with_logits({input}, {target}, {weight}, {pos_weight}, {reduction})",
-    "celu": "torch.celu({input}, {alpha})",
-    "channel_shuffle": "torch.channel_shuffle({input}, {groups})",
-    "cosine_embedding_loss": "torch.cosine_embedding_loss({input1}, {input2}, {target}, {margin}, {reduction})",
-    "cosine_similarity": "torch.cosine_similarity({x1}, {x2}, {dim}, {eps})",
-    "cross_entropy": "torch.cross_entropy_loss({input}, {target}, {weight}, {reduction}, {ignore_index}, {label_smoothing})",
-    "dropout": "torch.dropout({input}, {p}, {training})",
-    **dict.fromkeys(("dropout1d", "dropout2d", "dropout3d"), "torch.feature_dropout({input}, {p}, {training})"),
-    "elu": "torch.elu({input}, {alpha})",
-    "embedding": "torch.embedding({weight}, {input}, {padding_idx})",
-    "feature_alpha_dropout": "torch.feature_alpha_dropout({input}, {p}, {training})",
-    "fold": "torch.col2im({input}, {output_size}, {kernel_size}, {dilation}, {padding}, {stride})",
-    "gelu": "torch.gelu({input}, approximate={approximate})",
-    "glu": "torch.glu({input}, {dim})",
-    "group_norm": "torch.group_norm({input}, {num_groups}, {weight}, {bias}, {eps})",
-    "grid_sample": "torch.grid_sampler({input}, {grid}, {mode}, {padding_mode}, {align_corners})",
-    "hardshrink": "torch.hardshrink({input}, {lambd})",
-    "hardtanh": "torch.hardtanh({input}, {min_val}, {max_val})",
-    "hinge_embedding_loss": "torch.hinge_embedding_loss({input}, {target}, {margin}, {reduction})",
-    "huber_loss": "torch.huber_loss({input}, {target}, {reduction}, {delta})",
-    "instance_norm": "torch.instance_norm({input}, {weight}, {bias}, {running_mean}, {running_var}, {use_input_stats}, "
-                     "{momentum}, {eps}, False)",
-    "kl_div": "torch.kl_div({input}, {target}, {reduction}, log_target={log_target})",
-    "l1_loss": "torch.l1_loss({input}, {target}, {reduction})",
-    "layer_norm": "torch.layer_norm({input}, {normalized_shape}, {weight}, {bias}, {eps})",
-    "leaky_relu": "torch.leaky_relu({input}, {negative_slope})",
-    "linear": "torch.linear({input}, {weight}, {bias})",
-    "logsigmoid": "torch.log_sigmoid({input})",
-    "margin_ranking_loss": "torch.margin_ranking_loss({input1}, {input2}, {target}, {margin}, {reduction})",
-    "mse_loss": "torch.mse_loss({input}, {target}, {reduction})",
-    "nll_loss": "torch.nll_loss_nd({input}, {target}, {weight}, {reduction}, {ignore_index})",
-    "one_hot": "torch.one_hot({input}, {num_classes})",
-    "pad": "torch.pad({input}, {pad}, mode={mode}, value={value})",
-    "pairwise_distance": "torch.pairwise_distance({x1}, {x2}, {p}, {eps}, {keepdim})",
-    "poisson_nll_loss": "torch.poisson_nll_loss({input}, {target}, {log_input}, {full}, {eps}, {reduction})",
-    "pixel_unshuffle": "torch.pixel_unshuffle({input}, {downscale_factor})",
-    "pixel_shuffle": "torch.pixel_shuffle({input}, {upscale_factor})",
-    "prelu": "torch.prelu({input}, {weight})",
-    "rms_norm": "torch.rms_norm({input}, {normalized_shape}, {weight}, {eps})",
-    "rrelu": "torch.rrelu({input}, {lower}, {upper}, {training})",
-    "scaled_dot_product_attention":
-        "torch.scaled_dot_product_attention({query}, {key}, {value}, {attn_mask}, {dropout_p}, {is_causal}, scale={scale})",
-    "smooth_l1_loss": "torch.smooth_l1_loss({input}, {target}, {reduction}, {beta})",
-    "soft_margin_loss": "torch.soft_margin_loss({input}, {target}, {reduction})",
-    "softmin": "torch.softmax(-({input}), {dim})",
-    "softplus": "torch.softplus({input}, {beta}, {threshold})",
-    "softshrink": "torch.softshrink({input}, {lambd})",
-    "threshold": "torch.threshold({input}, {threshold}, {value})",
-    "triplet_margin_loss": "torch.triplet_margin_loss({anchor}, {positive}, {negative}, {margin}, {p}, {eps}, {swap}, "
-                           "{reduction})",
-    "unfold": "torch.im2col({input}, {kernel_size}, {dilation}, {padding}, {stride})",
-    **{name: f"torch.{name}({{input}})" for name in ("hardsigmoid", "hardswish", "mish", "relu", "relu6", "selu", "sigmoid",
-                                                     "silu", "tanh")},
-    **{name: f"torch.{name}({{input}}, {{dim}})" for name in ("log_softmax", "softmax")},
-    **{f"conv{dims}d": f"torch.conv{dims}d({{input}}, {{weight}}, {{bias}}, {{stride}}, {{padding}}, {{dilation}}, {{groups}})"
-       for dims in (1, 2, 3)},
-    **{f"conv_transpose{dims}d": f"torch.conv_transpose{dims}d({{input}}, {{weight}}, {{bias}}, {{stride}}, {{padding}}, "
-       "{output_padding}, {groups}, {dilation})" for dims in (1, 2, 3)},
-    **{f"max_pool{dims}d": f"torch.max_pool{dims}d({{input}}, {{kernel_size}}, {{stride}}, {{padding}}, {{dilation}}, "
-       "{ceil_mode})"
-       for dims in (1, 2, 3)},
-    "avg_pool1d": "torch.avg_pool1d({input}, {kernel_size}, {stride}, {padding}, {ceil_mode}, {count_include_pad})",
-    **{f"avg_pool{dims}d": f"torch.avg_pool{dims}d({{input}}, {{kernel_size}}, {{stride}}, {{padding}}, {{ceil_mode}}, "
-       "{count_include_pad}, {divisor_override})" for dims in (2, 3)},
-    **{f"adaptive_{kind}_pool{dims}d": f"torch.adaptive_{kind}_pool{dims}d({{input}}, {{output_size}}){'[0]' * (kind == 'max')}"
-       for kind in ("avg", "max") for dims in (1, 2, 3)},
-}  # fmt: skip
 # Options of grid_sample that its operator knows by numbers.
 _NUMBERED: dict[str, dict[str, Any]] = {
     "mode": {"'bilinear'": 0, "'nearest'": 1, "'bicubic'": 2},
     "padding_mode": {"'zeros'": 0, "'border'": 1, "'reflection'": 2},
     "align_corners": {"None": False, "False": False, "True": True},
 }
-# Parameters that operators have as floats only; sizes of which fold's operators have two.
-_FLOATS = ("alpha", "beta", "delta", "eps", "label_smoothing", "lower", "margin", "momentum", "p", "upper")
-_PAIRS = ("output_size", "kernel_size", "dilation", "padding", "stride")
+_OF_PAIRS = ("aten::col2im", "aten::im2col")  # which take lists of two sizes only
 # Operators and methods with another name, and those that take a list where functions also take several numbers.
 TOP = {"concat": "cat", "true_divide": "div", "absolute": "abs"}
 LISTS = frozenset({"view", "reshape", "permute", "expand", "repeat", "flip", "new_zeros", "new_ones", "new_empty", "tile",
@@ -116,40 +42,69 @@ def functional_call(name: str, args: list[str], kwargs: dict[str, str]) -> str |
     Raises:
         TypeError: they do not fit its parameters.
     """
-    if name not in _TEXTS:
-        return None
-    signature = inspect.signature(getattr(F, name))
-    bound = signature.bind(*args, **kwargs).arguments
-    parameters = signature.parameters
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()):
-        given = {"input": args[0], **dict(zip(["dim", "kernel_size"], args[1:], strict=False)), **kwargs}
-    else:
-        given = {
-            name: bound.get(name, repr(parameter.default)) for name, parameter in parameters.items() if name in bound
-            or parameter.default is not parameter.empty
-        }  # fmt: skip
-    text = _TEXTS[name]
-    if given.get("inplace") == "True":
-        text = text.replace("(", "_(", 1)
-    if given.get("return_indices", "False") != "False":
-        text = text.removesuffix("[0]") if name.startswith("adaptive") else text.replace("d(", "d_with_indices(", 1)
-    if given.get("stride") == "None":
-        given["stride"] = "annotate(List[int], [])"
-    if "reduction" in given:
-        reductions = ["'none'", "'mean'", "'sum'"]
-        if given["reduction"] not in reductions:
-            return None
-        given["reduction"] = str(reductions.index(given["reduction"]))
-    given.update({option: f"{given[option]}.0" for option in _FLOATS if given.get(option, "").isdigit()})
-    if given.get("padding_idx") == "None":
-        given["padding_idx"] = "-1"
+    if name == "softmin":
+        text = functional_call("softmax", args, kwargs)
+        return text and text.replace("softmax(", "softmax(-", 1)
     if name == "grid_sample":
-        if any(given[option] not in numbers for option, numbers in _NUMBERED.items()):
-            return None
-        given.update({option: str(numbers[given[option]]) for option, numbers in _NUMBERED.items()})
-    if name in ("fold", "unfold"):
-        given.update({option: _pair(given[option]) for option in _PAIRS if option in given})
-    return text.format_map(_Given(given))
+        return _grid_sample(args, kwargs)
+    operator, function = operator_name(name), getattr(F, name)
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
+    values = [_Code(value) for value in args], {key: _Code(value) for key, value in kwargs.items()}
+    for schema in schemas(operator) if namespace_of(operator) == "aten" else ():
+        named = named_arguments(schema, function, *values, missing=_Code("False"))
+        texts = None if named is None else _texts(schema, named)
+        if texts is not None:
+            break
+    else:
+        return None
+    operator += "_" * (given.get("inplace") == "True")
+    with_indices = given.get("return_indices", "False") != "False"
+    operator += "_with_indices" * (with_indices and operator.startswith("max_pool"))
+    first = "[0]" * (operator.startswith("adaptive_max_pool") and not with_indices)
+    return f"torch.{operator}({', '.join(texts)}){first}"
+
+
+class _Code(str):
+    """The code of an argument; other strings are values."""
+
+    __slots__ = ()
+
+
+def _texts(schema: FunctionSchema, named: dict[str, Any]) -> list[str] | None:
+    """The code of an operator's arguments, or None: the number of a reduction is not known."""
+    texts, last = [], 0
+    for each in schema.arguments:
+        if each.name in ("generator", "return_indices"):
+            continue
+        value = named.get(each.name, each.default)
+        if value == "None" and isinstance(value, _Code) and not each.type.endswith("?"):
+            value = each.default
+        text = str(value) if isinstance(value, _Code) else "annotate(List[int], [])" if value == [] else repr(value)
+        if each.name == "reduction":
+            number = {"'none'": "0", "'mean'": "1", "'sum'": "2"}.get(text, text)
+            if not number.isdigit():
+                return None
+            text = number
+        elif each.type == "float" and text.isdigit():
+            text += ".0"
+        elif schema.name in _OF_PAIRS and each.type == "int[2]":
+            text = _pair(text)
+        if not each.kwarg_only:
+            texts.append(text)
+            last = len(texts) if each.name in named else last
+        elif each.name in named:
+            texts, last = [*texts[:last], f"{each.name}={text}"], last + 1
+    return texts[:last]
+
+
+def _grid_sample(args: list[str], kwargs: dict[str, str]) -> str | None:
+    signature = inspect.signature(F.grid_sample)
+    given = {name: repr(parameter.default) for name, parameter in signature.parameters.items()}
+    given |= signature.bind(*args, **kwargs).arguments
+    if any(given[option] not in numbers for option, numbers in _NUMBERED.items()):
+        return None
+    given |= {option: str(numbers[given[option]]) for option, numbers in _NUMBERED.items()}
+    return f"torch.grid_sampler({', '.join(given[name] for name in ('input', 'grid', *_NUMBERED))})"
 
 
 def _pair(code: str) -> str:
@@ -159,12 +114,12 @@ def _pair(code: str) -> str:
     return f"[{code[1:-1]}]" if code.startswith("(") else code
 
 
-class _Given(dict[str, Any]):
-    def __missing__(self, name: str) -> str:
-        return "None"
-
-
 # --- calls --------------------------------------------------------------------------------------------------------
+
+
+def space_of(name: str) -> str:
+    """The namespace in which code calls an operator: `torch`, or `ops.flambeau` for operations that PyTorch lacks."""
+    return "torch" if namespace_of(name) == "aten" or facts_of(name) is None else "ops.flambeau"
 
 
 def torch_call(compiler: Expressions, name: str, target: Any, node: ast.Call) -> ast.expr:
@@ -197,7 +152,7 @@ def torch_call(compiler: Expressions, name: str, target: Any, node: ast.Call) ->
     if name in LISTS and len(args) > 1 and name not in ("view", "reshape", "permute", "flip", "tile"):
         args = [f"[{', '.join(args)}]"]
     words = [f"{word}={value}" for word, value in kwargs.items()]
-    return compiler.parse(f"torch.{TOP.get(name, name)}({', '.join([*args, *words])})")
+    return compiler.parse(f"{space_of(name)}.{TOP.get(name, name)}({', '.join([*args, *words])})")
 
 
 def _einsum(compiler: Expressions, node: ast.Call) -> str | None:

@@ -296,6 +296,8 @@ def _operator(path: str) -> Callable[..., Any]:
         space, _, name = name.partition(".")
     if space == "prim" and name in _PRIMITIVE:
         return _PRIMITIVE[name]
+    if space == "flambeau" and _computes(name, space):
+        return _computed(name)
     if space in ("torch", "aten"):
         if name in _PLAIN:
             return _PLAIN[name]
@@ -332,13 +334,13 @@ def _of_strings(name: str, path: str) -> Callable[..., Any]:
     return compute
 
 
-def _computes(name: str) -> bool:
+def _computes(name: str, namespace: str = "aten") -> bool:
     """Whether an operator does nothing but compute: functions that do more declare no facts."""
     plain = name.removesuffix("_")
     if not name.isidentifier():
         return False
     known = facts_of(name) is not None or facts_of(plain) is not None or name in ATEN or plain in ATEN
-    return (known and namespace_of(name) == "aten" and function_of(name) is not None) or _of_python(name) is not None
+    return (known and namespace_of(name) == namespace and function_of(name) is not None) or _of_python(name) is not None
 
 
 _NOT_OPERATORS = frozenset({

@@ -208,7 +208,14 @@ def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
-@declare(kind=Kind.NORMALIZATION, order=Order.IMAGE)
+@declare(
+    kind=Kind.NORMALIZATION,
+    order=Order.IMAGE,
+    schema=(
+        "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
+        "float momentum, float eps, bool cudnn_enabled) -> Tensor"
+    ),
+)
 def batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -264,7 +271,13 @@ def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: T
         running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
 
 
-@declare(kind=Kind.NORMALIZATION)
+@declare(
+    kind=Kind.NORMALIZATION,
+    schema=(
+        "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+        "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"
+    ),
+)
 def instance_norm(
     input: Tensor,
     weight: Tensor | None,

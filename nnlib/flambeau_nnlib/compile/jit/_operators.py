@@ -7,6 +7,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 import flambeau as torch
@@ -96,6 +97,11 @@ def _read(
     first = schema.arguments[0]
     values = _scalar_first(values, first.name) if first.type == "Tensor" and len(schema.arguments) > 1 else values
     return [values[name] for name in positional], keywords
+
+
+def _with_indices(name: str) -> Callable[..., Any]:
+    pool = getattr(F, name)
+    return lambda *args: pool(*args, return_indices=True)
 
 
 def _sort(values: Any, *args: Any, **kwargs: Any) -> Any:
@@ -238,6 +244,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "_convolution": _convolution,
     "to": _to,
     "slice": _slice,
+    **{f"adaptive_max_pool{dims}d": _with_indices(f"adaptive_max_pool{dims}d") for dims in (1, 2, 3)},
     "index_put_": _index_put_,
 }  # fmt: skip
 
@@ -335,10 +342,12 @@ def _of_strings(name: str, path: str) -> Callable[..., Any]:
 
 
 def _computes(name: str, namespace: str = "aten") -> bool:
-    """Whether an operator does nothing but compute: functions that do more declare no facts."""
+    """Whether an operator does nothing but compute: functions of Python that do more declare no facts."""
     plain = name.removesuffix("_")
     if not name.isidentifier():
         return False
+    if isinstance(getattr(torch, name, None), MethodType):  # as the functions are that PyTorch compiles
+        return namespace_of(name) == namespace
     known = facts_of(name) is not None or facts_of(plain) is not None or name in ATEN or plain in ATEN
     return (known and namespace_of(name) == namespace and function_of(name) is not None) or _of_python(name) is not None
 

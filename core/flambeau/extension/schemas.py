@@ -34,9 +34,7 @@ _OPERATOR_NAMES = {function: operator for operator, function in FUNCTIONAL_NAMES
     f"dropout{dims}d": "feature_dropout" for dims in (1, 2, 3)
 }
 _EMPTY = inspect.Parameter.empty
-_ELSEWHERE = frozenset(
-    {"out", "generator", "names", "inplace", "legacy", "requires_grad", "return_indices"}
-)  # not among a graph's arguments
+_ELSEWHERE = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # not among a graph's arguments
 
 
 # --- operators by name ----------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def _read(
 
 
 def _with_indices(name: str) -> Callable[..., Any]:
-    pool = getattr(F, name)
+    pool = getattr(torch.nn.functional, name)
     return lambda *args: pool(*args, return_indices=True)
 
 

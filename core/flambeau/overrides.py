@@ -104,7 +104,7 @@ def resolve_name(f: Any) -> str | None:
 _NO_TENSORS = frozenset({Kind.FACTORY, Kind.RANDOM})  # the kinds of functions of sizes and numbers
 _IGNORED = """
     as_strided device dtype enable_grad fill finfo iinfo inference_mode is_grad_enabled is_inference_mode_enabled layout load
-    memory_format no_grad promote_types qscheme result_type save set_grad_enabled vander vmap
+    memory_format no_grad promote_types qscheme save set_grad_enabled vander vmap
     Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.reinforce Tensor.stride
     Tensor.unflatten
     nn.functional.grouped_mm nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
@@ -138,6 +138,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     public: set[Any] = {f for name, f in vars(torch).items() if _is_function(f) and not name.startswith("_")}
     named: set[Any] = {functools.reduce(getattr, path.split("."), torch) for path in _IGNORED}
     factories: set[Any] = {getattr(torch, name) for name in names(kind=_NO_TENSORS) & PUBLIC.keys()}
+    factories |= {getattr(torch, name) for name in (names(kind=Kind.QUERY) & PUBLIC.keys()) - vars(Tensor).keys()}
     factories |= {getattr(torch.fft, name) for name in torch.fft.__all__ if name.endswith("freq")}
     removed = {name for name, home in declared("home").items() if home == "torch._linalg_utils"}
     methods: set[Any] = {

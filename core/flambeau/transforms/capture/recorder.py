@@ -24,7 +24,7 @@ __all__ = [
     "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
-COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed
+COMPUTE = "computation"  # gives results, and may write to arguments: done where those are needed
 EFFECT = "effect"  # done always, and in order: a draw of random numbers
 _CONSTANT_BYTES = 1 << 14  # of what is computed once rather than in each replay, at most
 _WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # of arrays
@@ -121,7 +121,7 @@ class Recorder:
         return found
 
     def group(self, reference: Reference) -> int:
-        """A number that values in the same memory have in common."""
+        """Return the group of a value: values of one group may share memory."""
         index = reference.index
         while (parent := self.group_of[index]) != index:
             index = parent
@@ -307,7 +307,7 @@ class Recorder:
     # --- numbers ---
 
     def number(self, value: Any, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """A number that a call computes from recorded values."""
+        """Return a `RecordedNumber` with this value, or the value itself if nothing is being recorded."""
         if type(value) not in (int, float) or not self.active:
             return value
         _, template = self.taken_apart(args, [])

@@ -247,7 +247,7 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
         aten = "t"
     form = "out" if "out" in kwargs else overload(aten, args, kwargs)
-    known = as_operator(aten)
+    known: Any = as_operator(aten)
     namespace = namespace_of(aten)
     if known is None or (function is not None and aten == name and function is not known and not _takes_alike(function, known)):
         packet = OpOverloadPacket(namespace, aten)

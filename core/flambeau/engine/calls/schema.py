@@ -229,7 +229,8 @@ def derive(name: str, function: Callable[..., Any], namespace: str = "aten") -> 
     """
     record = OPS.get(name) or OPS.get(inspect.unwrap(function).__name__)
     signature = inspect.signature(function)
-    positional, keywords = [], []
+    positional: list[str] = []
+    keywords: list[str] = []
     is_factory = {"layout", "pin_memory"} <= signature.parameters.keys()
     for parameter in signature.parameters.values():
         if parameter.name in _NOT_IN_SCHEMAS or parameter.name.startswith("_") or parameter.kind is parameter.VAR_KEYWORD:

@@ -85,9 +85,9 @@ def call_of(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     found = None if special is None else special(space, *args, **kwargs)
     if found is not None:
         return found
-    func = func.__wrapped__ if type(func).__name__ == "ForOuterModes" else func
+    func = getattr(func, "__wrapped__", func) if type(func).__name__ == "ForOuterModes" else func
     if space == "torchvision":
-        call = operator_call(short, func, args, kwargs, [derive(short, func, "torchvision")])
+        call: Any = operator_call(short, func, args, kwargs, [derive(short, func, "torchvision")])
         return Call(getattr(torch.ops.torchvision, short).default, call.args, call.kwargs)
     if isinstance(getattr(torch, short, None), torch.dtype):  # as `x.float()`
         return aten("to", [args[0], getattr(torch, short)], None, "dtype")

@@ -54,7 +54,8 @@ def _scalar_first(values: dict[str, Any], first: str) -> dict[str, Any]:
 
 def _computed(name: str) -> Callable[..., Any]:
     """The operator of a name: on numbers, strings and lists, that of Python; on tensors, by its schema."""
-    function, declared, of_python = as_operator(name), schemas(name), _of_python(name)
+    function: Any = as_operator(name)
+    declared, of_python = schemas(name), _of_python(name)
     takes_lists = bool(declared) and declared[0].arguments[0].type.endswith("]")
 
     def compute(*args: Any, **kwargs: Any) -> Any:

@@ -136,7 +136,8 @@ class _Printer:
 
     def call(self, node: Node) -> None:
         target: Any = node.target
-        if isinstance(target, torch._ops.OpOverload):
+        ops: Any = torch._ops
+        if isinstance(target, ops.OpOverload):
             expression = self.operator(node, target)
         elif target in _NUMBERS:
             expression = _NUMBERS[target].format(*map(self.text, node.args))

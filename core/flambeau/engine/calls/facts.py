@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 __all__ = [
     "COMPILED", "FACTORY_OPTIONS", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "check_options",
-    "declare", "declared", "facts_of", "is_inplace", "names", "operation_name", "register",
+    "declare", "declared", "facts_of", "is_inplace", "names", "operation_name", "register", "unaliased",
 ]  # fmt: skip
 
 FACTORY_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -256,6 +256,15 @@ def is_inplace(name: str) -> bool:
     if name.startswith("__"):
         return name.startswith("__i") and name != "__invert__"
     return name.endswith("_")
+
+
+def unaliased(name: str) -> str:
+    """The name of the operation that takes the same arguments as the function of this name; the name itself if there is none.
+
+    In-place forms and reflected operators (`__rsub__`) keep their names.
+    """
+    facts = None if is_inplace(name) or name.startswith("__r") else facts_of(name)
+    return name if facts is None else facts.name
 
 
 def facts_of(name: str) -> Facts | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import flambeau as torch
 
-from ...engine.calls.facts import Kind, facts_of, is_inplace
+from ...engine.calls.facts import Kind, facts_of, unaliased
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.tape.node import Output
 from ...engine.tensors.tensor import Tensor
@@ -583,7 +583,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 return func(*args, **kwargs)
     cls = next(type(value) for value in _flat([*args, *kwargs.values()]) if isinstance(value, Nested))
     facts = facts_of(name)
-    operation = name if name in cls.implementations or facts is None or is_inplace(name) else facts.name  # no alias
+    operation = name if name in cls.implementations else unaliased(name)
     if operation in cls.implementations:
         return cls.implementations[operation](*args, **kwargs)
     if facts is not None and facts.kind in Nested.kinds:

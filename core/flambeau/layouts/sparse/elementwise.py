@@ -224,7 +224,7 @@ def _picked(input: Tensor, places: SparseArray) -> Tensor:
     return gather(input.expand(places.shape), places)
 
 
-@implements("__imul__", grad_fn="MulBackward0")
+@implements("__rmul__", "__imul__", grad_fn="MulBackward0")
 def mul(input: Any, other: Any) -> Any:
     if not isinstance(input, SparseTensor):
         input, other = other, input

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import flambeau as torch
 
 from ...autograd.function import Function
-from ...engine.calls.facts import Kind, facts_of, is_inplace, names
+from ...engine.calls.facts import Kind, facts_of, is_inplace, names, unaliased
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.calls.tables import PUBLIC
@@ -181,8 +181,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name not in IMPLEMENTATIONS:
             with DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
-    facts = facts_of(name)
-    operation = name if name in IMPLEMENTATIONS or facts is None or is_inplace(name) else facts.name  # no alias
+    operation = name if name in IMPLEMENTATIONS else unaliased(name)
     if operation in IMPLEMENTATIONS:
         return IMPLEMENTATIONS[operation](*args, **kwargs)
     if name in _NEED_NO_ELEMENTS:  # as a function

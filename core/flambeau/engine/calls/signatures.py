@@ -53,7 +53,10 @@ def with_numpy_names(declared: Sequence[str], function: str, name: str) -> Numpy
     renamed = {meant for alias, meant in NUMPY_NAMES.items() if alias not in names}
     if renamed.isdisjoint(names):
         return None
-    parts, required, positional, keywords = [], [], [], []
+    parts: list[str] = []
+    required: list[str] = []
+    positional: list[str] = []
+    keywords: list[str] = []
     options = "numpy_names"
     for parameter, text in zip(names, declared, strict=True):
         if text.startswith("**"):

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from ..tensors.tensor import Tensor
 from ..values import dtypes
-from .signatures import REQUIRED, signature_of
+from .signatures import REQUIRED, missing, signature_of
 
 __all__ = [
     "Dims",
@@ -184,11 +184,14 @@ def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any])
     """Refuse arguments that are not of the types that their parameters are annotated with.
 
     Raises:
-        TypeError: names the function, the argument and its position, the expected type and the actual one.
+        TypeError: a required argument is missing; or names the function, the argument, its position, the expected type and
+            the actual one.
     """
     for position, (name, value) in enumerate(arguments.items(), 1):
+        if value is REQUIRED:
+            raise missing(function, name)
         annotation = types.get(name)
-        if annotation is None or value is REQUIRED or _has_torch_function(value):
+        if annotation is None or _has_torch_function(value):
             continue
         if isinstance(value, (tuple, list)) and any(map(_has_torch_function, value)):
             continue

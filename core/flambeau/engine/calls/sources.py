@@ -207,7 +207,7 @@ def record_source(record: Operation) -> str:
     wrap = [
         "result = new(Tensor)",
         "result._array = array; result._key = result_key",
-        "result._requires_grad = False; result._node = result._grad = result._storage = result._view = None",
+        "result._requires_grad = False; result._node = None; result._grad = None; result._storage = None; result._view = None",
     ]
     return fill(
         RECORD_SEVERAL if record.results or record.returns_list else RECORD,

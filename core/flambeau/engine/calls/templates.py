@@ -52,7 +52,7 @@ def {function}({parameters}):
         {record}
         result = new(Tensor)
         result._array = array; result._key = result_key
-        result._requires_grad = False; result._node = result._grad = result._storage = result._view = None
+        result._requires_grad = False; result._node = None; result._grad = None; result._storage = None; result._view = None
         return result
     {originals}
     {exceptions}
@@ -94,7 +94,7 @@ def {function}({parameters}):
                 array = result_key.backend.wrap(array)
             result = new(Tensor)
             result._array = array; result._key = result_key
-            result._requires_grad = False; result._node = result._grad = result._storage = result._view = None
+            result._requires_grad = False; result._node = None; result._grad = None; result._storage = None; result._view = None
             results.append(result)
         return make_tuple(results_{name}, results)
     {originals}
@@ -140,7 +140,7 @@ def {name}_at_once({parameters}):
         return record_{name}(array, result_key, tensors, {params})
     result = new(Tensor)
     result._array = array; result._key = result_key
-    result._requires_grad = False; result._node = result._grad = result._storage = result._view = None
+    result._requires_grad = False; result._node = None; result._grad = None; result._storage = None; result._view = None
     return result
 """
 
@@ -202,7 +202,6 @@ def {name}({parameters}):
 METHOD = """\
 def {name}({parameters}):
     {exceptions}
-    {prepare}
     try:
         {compute}
     except Exception:

@@ -187,13 +187,13 @@ def _method_source(name: str, body: Callable[..., Any], key: str, has_out: bool)
     is_method = hasattr(Tensor, name) and inspect.unwrap(getattr(Tensor, name)) is inspect.unwrap(body)
     offer = [f"if may_override({parts.arguments}):", f"    return offer_method({name!r}, {parts.packed})"] if is_method else []
     conditions = " and ".join([*direct_conditions(body, parts.required[1:]), *exact_type_conditions(body)])
-    checks = [*offer, parts.check, *number_lines(body)]
+    tests = ["numpy_names"] * parts.catches_names + [f"not ({conditions})"] * bool(conditions)
+    exceptions = [*parts.numpy_name_lines, *([*offer, parts.check, *number_lines(body)] if conditions else [])]
     return fill(
         METHOD,
         name=name,
         parameters=", ".join(parts.declared),
-        exceptions=parts.numpy_name_lines,
-        prepare=[f"if not ({conditions}):", *(f"    {line}" for line in checks)] if conditions else [],
+        exceptions=[f"if {' or '.join(tests)}:", *(f"    {line}" for line in exceptions)] if tests else exceptions,
         compute=_lines_with_out(body, key, parts) if has_out else [f"return {parts.call}"],
         offer=offer,
         check=parts.check,

@@ -11,7 +11,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..engine.calls.facts import register
+from ..engine.calls.facts import Kind, register
 from ..engine.tensors.tensor import Tensor
 
 __all__ = ["ATEN", "FUNCTIONAL_NAMES", "REDUCTIONS"]
@@ -34,13 +34,15 @@ register("nll_loss_nd", {"schema": (
 )})  # fmt: skip
 
 
-def _operator(*schemas: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _operator(*schemas: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: add an operator, whose schemas are those of the function's signature or the given ones."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         ATEN[function.__name__] = function
         if schemas:
-            register(function.__name__, {"schema": schemas})
+            facts["schema"] = schemas
+        if facts:
+            register(function.__name__, facts)
         return function
 
     return add
@@ -49,7 +51,9 @@ def _operator(*schemas: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 # --- parts and sizes ---
 
 
-@_operator("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)")
+@_operator(
+    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", kind=Kind.VIEW
+)
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """Part of one dimension, a view."""
     dim %= input.dim()
@@ -108,13 +112,13 @@ def _assert_scalar(condition: Any, message: str) -> None:
         raise RuntimeError(message)
 
 
-@_operator()
+@_operator(kind=Kind.VIEW)
 def numpy_T(input: Tensor) -> Tensor:
     """The dimensions in reverse order."""
     return input.permute(tuple(reversed(range(input.dim()))))
 
 
-@_operator()
+@_operator(kind=Kind.VIEW)
 def alias(input: Tensor) -> Tensor:
     """The same elements, a view."""
     return input.view_as(input)

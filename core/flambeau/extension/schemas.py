@@ -210,13 +210,7 @@ class OperatorCall(NamedTuple):
     kwargs: dict[str, Any]
 
 
-def operator_call(
-    name: str,
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    declared: Sequence[FunctionSchema] = (),
-) -> OperatorCall | None:
+def operator_call(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> OperatorCall | None:
     """Translate a call of a public function to a call of an operator.
 
     Arguments come in the order of the schema, without defaults at the end; those that can only be given by name are in `kwargs`.
@@ -225,7 +219,6 @@ def operator_call(
         name: the operator's name.
         function: the function, whose signature has the names of the arguments.
         args, kwargs: the arguments of the function's call.
-        declared: the operator's schemas, by default those of `schemas`.
 
     Returns:
         The call, or None if no schema accepts the arguments.
@@ -234,7 +227,7 @@ def operator_call(
     >>> operator_call("huber_loss", F.huber_loss, ["x", "y"], {"delta": 0.5}).args
     ['x', 'y', 1, 0.5]
     """
-    declared = declared or schemas(name)
+    declared = schemas(name)
     candidates = [(schema, named_arguments(schema, function, args, kwargs)) for schema in declared]
     candidates += [(schema, bound_arguments(schema, args, kwargs)) for schema in declared]
     fallback = None

@@ -12,47 +12,16 @@ from operator import getitem
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import Kind, facts_of
 from flambeau.extension.schemas import namespace_of
 
 from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
 
-__all__ = ["functionalized", "operator_name"]
+__all__ = ["functionalized", "is_view", "operator_name"]
 
-VIEWS = frozenset(
-    [
-        "alias",
-        "chunk",
-        "detach",
-        "expand",
-        "expand_as",
-        "mT",
-        "movedim",
-        "narrow",
-        "numpy_T",
-        "permute",
-        "select",
-        "slice",
-        "split",
-        "split_with_sizes",
-        "squeeze",
-        "swapaxes",
-        "swapdims",
-        "t",
-        "transpose",
-        "unbind",
-        "unflatten",
-        "unsqueeze",
-        "view",
-        "view_as",
-        "adjoint",
-        "diagonal",
-        "getitem",
-        "tensor_split",
-        "moveaxis",
-    ]
-)
-_SOMETIMES_VIEWS = frozenset(["contiguous", "flatten", "reshape", "reshape_as", "to", "ravel", "type_as", "expand_copy"])
+# Views of which the operator makes a copy where it has to.
+_SOMETIMES_VIEWS = frozenset(["flatten", "reshape", "reshape_as", "ravel"])
 _WITHOUT_EFFECT = frozenset(["detach_", "requires_grad_"])
 
 
@@ -98,6 +67,13 @@ def functionalized(graph: Graph) -> tuple[Graph, list[tuple[Node, Node]]]:
     return rewriter.graph, written
 
 
+def is_view(node: Node, name: str) -> bool:
+    """Whether the result of a node shares the memory of its first argument."""
+    facts = facts_of(name)
+    always = facts is not None and facts.kind is Kind.VIEW and name not in _SOMETIMES_VIEWS
+    return always or name in ("getitem", "mT") or bool(node.meta.get("is_view"))
+
+
 class _Rewriter:
     def __init__(self) -> None:
         self.graph = Graph()
@@ -113,7 +89,7 @@ class _Rewriter:
             self._write(node, name, first)
         elif name == "batch_norm" and len(node.args) > 5 and node.args[5] and isinstance(node.args[3], Node):
             self._train_batch_norm(node)
-        elif first is not None and (name in VIEWS or (name in _SOMETIMES_VIEWS and node.meta.get("is_view"))):
+        elif first is not None and is_view(node, name):
             value = self.values[first]
             self.values[node] = _Value(value.base, [*value.steps, node], self._copy(node))
         else:
@@ -194,10 +170,10 @@ class _Rewriter:
         if name == "permute":
             dims = [dim % len(step.args[1]) for dim in step.args[1]]
             return self._call("permute", (part, sorted(range(len(dims)), key=dims.__getitem__)), like)
-        if name in ("view", "view_as", "unsqueeze", "squeeze", "unflatten", *_SOMETIMES_VIEWS):
-            return self._call("view_as", (part, whole), like)
-        if name in ("split", "split_with_sizes", "chunk", "unbind", "tensor_split"):
+        if isinstance(step.meta.get("val"), tuple):
             return part  # which `_put_back_piece` has put together
+        if name != "diagonal" and step.meta["val"].shape.numel() == like.meta["val"].shape.numel():
+            return self._call("view_as", (part, whole), like)
         raise RuntimeError(f"functionalization: a write to the result of {step.target} cannot be put back into its whole")
 
     def _put_back_piece(self, pieces: Node, place: Any, whole: Node, part: Node) -> Node:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import facts_of
-from flambeau.extension.schemas import derive, namespace_of, operator_call, operator_name, overload
+from flambeau.extension.schemas import derive, named_arguments, namespace_of, operator_call, operator_name, ordered, overload
 
 from ..fx._names import public_module
 
-__all__ = ["COMPOSITES", "Call", "aten", "call_of", "name_of"]
+__all__ = ["COMPOSITES", "PROPERTIES", "Call", "aten", "call_of", "name_of"]
 
 
 class Call(NamedTuple):
@@ -45,7 +45,7 @@ _METHODS = {
     "unfold_windows": "im2col",
 }
 _COMMUTATIVE = frozenset({"__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"})
-_PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "adjoint", "mH": "adjoint", "real": "real", "imag": "imag", "data": "detach"}
+PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "adjoint", "mH": "adjoint", "real": "real", "imag": "imag", "data": "detach"}
 
 
 def name_of(func: Any) -> str:
@@ -85,14 +85,16 @@ def call_of(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     found = None if special is None else special(space, *args, **kwargs)
     if found is not None:
         return found
-    func = getattr(func, "__wrapped__", func) if type(func).__name__ == "ForOuterModes" else func
+    func = _unwrapped(func)
     if space == "torchvision":
-        call: Any = operator_call(short, func, args, kwargs, [derive(short, func, "torchvision")])
-        return Call(getattr(torch.ops.torchvision, short).default, call.args, call.kwargs)
+        schema = derive(short, func, "torchvision")
+        return Call(
+            getattr(torch.ops.torchvision, short).default, *ordered(schema, named_arguments(schema, func, args, kwargs) or {})
+        )
     if isinstance(getattr(torch, short, None), torch.dtype):  # as `x.float()`
         return aten("to", [args[0], getattr(torch, short)], None, "dtype")
-    if short in _PROPERTIES and not kwargs and len(args) == 1:
-        return aten(_PROPERTIES[short], list(args))
+    if short in PROPERTIES and not kwargs and len(args) == 1:
+        return aten(PROPERTIES[short], list(args))
     operator, is_swapped = _operator_named(space, short)
     if is_swapped:
         return aten(operator, [args[1], args[0]])
@@ -121,6 +123,10 @@ def _operator_named(space: str, short: str) -> tuple[str, bool]:
     if plain != short and namespace_of(f"r{operator}") == "aten":
         return f"r{operator}", False
     return operator, plain != short and short not in _COMMUTATIVE
+
+
+def _unwrapped(func: Any) -> Callable[..., Any]:
+    return func.__wrapped__ if type(func).__name__ == "ForOuterModes" else func  # type: ignore[no-any-return]  # a function
 
 
 def _options(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

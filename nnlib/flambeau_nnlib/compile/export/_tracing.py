@@ -18,6 +18,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import SymBool, SymFloat, SymInt, Tensor, nn
+from flambeau.extension import Kind, facts_of
 from flambeau.overrides import TorchFunctionMode
 from flambeau.utils import pytree
 
@@ -27,7 +28,7 @@ from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from ..higher_order import cond, while_loop
 from ._errors import GuardOnDataDependentSymNode, UserError
-from ._operators import COMPOSITES, Call, aten, call_of, name_of
+from ._operators import COMPOSITES, PROPERTIES, Call, aten, call_of, name_of
 from ._sizes import Form, Known, SizeGuards, is_symbolic, plain, sizes_after
 
 __all__ = ["Recording", "TensorSpec", "user_frames"]
@@ -67,69 +68,6 @@ class TensorSpec:
         return f"TensorSpec(shape={list(self.shape)}, dtype={self.dtype})"
 
 
-# Questions about a tensor that any value of it answers alike: they leave no trace.
-_ASK_NOTHING = frozenset(
-    [
-        "dim",
-        "ndim",
-        "ndimension",
-        "dtype",
-        "device",
-        "layout",
-        "requires_grad",
-        "is_leaf",
-        "grad_fn",
-        "is_cuda",
-        "is_cpu",
-        "is_sparse",
-        "is_floating_point",
-        "is_complex",
-        "is_contiguous",
-        "is_inference",
-        "is_quantized",
-        "is_nested",
-        "is_meta",
-        "is_mps",
-        "is_xpu",
-        "is_same_size",
-        "is_set_to",
-        "itemsize",
-        "element_size",
-        "stride",
-        "storage_offset",
-        "get_device",
-        "is_tensor",
-        "is_pinned",
-        "is_shared",
-        "names",
-        "output_nr",
-        "_version",
-        "_base",
-        "grad",
-        "retains_grad",
-        "is_conj",
-        "is_neg",
-        "is_signed",
-        "result_type",
-        "can_cast",
-        "promote_types",
-        "is_storage",
-        "has_names",
-        "nbytes",
-        "__dir__",
-        "__repr__",
-        "__format__",
-        "__hash__",
-        "untyped_storage",
-        "storage",
-        "data_ptr",
-        "is_distributed",
-        "requires_grad_",
-        "register_hook",
-        "retain_grad",
-        "is_nonzero_dim",
-    ]
-)
 _LOOK = frozenset(
     ["__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__", "is_nonzero", "equal", "allclose"]
 )
@@ -344,7 +282,8 @@ class Recording(TorchFunctionMode):
             return own(*args, **kwargs)
         if name == "nn.functional.kl_div":
             return self._kl_div(func, *args, **kwargs)
-        if short in _ASK_NOTHING or name in _WRITTEN_ATTRIBUTES:
+        is_attribute = getattr(func, "__name__", "") == "__get__" and short not in PROPERTIES
+        if is_attribute or short == "requires_grad_" or name in _WRITTEN_ATTRIBUTES:
             return func(*args, **kwargs)
         if short in _LOOK:
             return self._look(func, short, args, kwargs)
@@ -360,6 +299,11 @@ class Recording(TorchFunctionMode):
         if name in COMPOSITES or _is_of_python(name, func):
             with self:
                 return inspect.unwrap(func)(*args, **kwargs)
+        is_sized = any(is_symbolic(leaf) for leaf in pytree.tree_leaves((args, kwargs)))
+        if not is_sized and _may_be_question(name):
+            result = func(*args, **kwargs)
+            if not any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
+                return result
         if not any(isinstance(leaf, Tensor) or is_symbolic(leaf) for leaf in pytree.tree_leaves((args, kwargs))):
             return self._create_tensor(name, func, args, kwargs)
         return self.emit(call_of(name, func, args, kwargs))
@@ -591,6 +535,13 @@ _OWN = frozenset(
     ]
 )
 _WRITTEN_ATTRIBUTES = frozenset({"Tensor.requires_grad.__set__", "Tensor.grad.__set__"})
+
+
+def _may_be_question(name: str) -> bool:
+    """Whether a function may return something about a tensor that leaves no trace: it is one, or declares nothing."""
+    short = name.rpartition(".")[2]
+    facts = facts_of(short)
+    return not short.endswith("_") and (facts is None or facts.kind is Kind.QUERY) and not name.startswith("torchvision.")
 
 
 def plain_length(size: Any) -> int:

@@ -18,22 +18,20 @@ import flambeau as torch
 from ._async import fork
 from ._operators import operator_named
 
-__all__ = ["compile_function"]
+__all__ = ["SYMBOLS", "compile_function"]
 
 Resolve = Callable[[str], Any]
 
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.If, ast.While, ast.For, ast.Return, ast.Pass, ast.Break, ast.Continue,
                ast.AugAssign, ast.Assert, ast.Raise, ast.FunctionDef, ast.With)  # fmt: skip
-_BUILTINS: dict[str, Any] = {
-    "range": range, "int": int, "float": float, "bool": bool, "str": str, "len": len, "complex": complex, "enumerate": enumerate,
-    "zip": zip, "list": list, "dict": dict, "min": min, "max": max, "abs": abs, "round": round, "sorted": sorted, "sum": sum,
-    "print": print, "tuple": tuple, "any": any, "all": all, "ord": ord, "chr": chr, "reversed": reversed, "divmod": divmod,
-    "pow": pow, "hex": hex, "oct": oct, "bin": bin,
-}  # fmt: skip
+_BUILTINS: dict[str, Any] = {each.__name__: each for each in (
+    range, int, float, bool, str, len, complex, enumerate, zip, list, dict, min, max, abs, round, sorted, sum, print, tuple, any, all,
+    ord, chr, reversed, divmod, pow, hex, oct, bin,
+)}  # fmt: skip
 _RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
     AssertionError, Exception, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError)}  # fmt: skip
 # Operators that stand for those of a list.
-_SYMBOLS: dict[type, str] = {
+SYMBOLS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
     ast.Pow: "pow", ast.LShift: "__lshift__", ast.RShift: "__rshift__",
     ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
@@ -202,9 +200,9 @@ class _Translator:
         return ast.UnaryOp(node.op, self.expression(node.operand))
 
     def expression_BinOp(self, node: ast.BinOp) -> ast.expr:
-        if type(node.op) not in _SYMBOLS:
+        if type(node.op) not in SYMBOLS:
             self.refuse(node, f"the operator {type(node.op).__name__}")
-        function = self.constant(operator_named(f"torch.{_SYMBOLS[type(node.op)]}"))
+        function = self.constant(operator_named(f"torch.{SYMBOLS[type(node.op)]}"))
         return ast.Call(function, [self.expression(node.left), self.expression(node.right)], [])
 
     def expression_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -216,9 +214,9 @@ class _Translator:
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         if isinstance(node.ops[0], ast.In):
             return ast.Call(self.constant(operator_named("torch.__contains__")), [right, left], [])
-        if type(node.ops[0]) not in _SYMBOLS:
+        if type(node.ops[0]) not in SYMBOLS:
             self.refuse(node, f"the operator {type(node.ops[0]).__name__}")
-        return ast.Call(self.constant(operator_named(f"torch.{_SYMBOLS[type(node.ops[0])]}")), [left, right], [])
+        return ast.Call(self.constant(operator_named(f"torch.{SYMBOLS[type(node.ops[0])]}")), [left, right], [])
 
     def expression_Slice(self, node: ast.Slice) -> ast.expr:
         return ast.Slice(*(None if limit is None else self.expression(limit) for limit in (node.lower, node.upper, node.step)))

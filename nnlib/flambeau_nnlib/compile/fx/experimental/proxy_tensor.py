@@ -115,11 +115,11 @@ def _hold_constants(root: nn.Module, graph: Graph, constants: dict[str, Tensor],
 
 def _copy_views(graph: Graph) -> None:
     """Views are copied where they are made."""
-    from ...export._functionalizing import VIEWS
+    from ...export._functionalizing import is_view
 
     for node in list(graph.nodes):
         name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-        if name in VIEWS or node.meta.get("is_view"):
+        if is_view(node, name):
             with graph.inserting_after(node):
                 copied = graph.call_function(torch.ops.aten.clone.default, (node,))
             node.replace_all_uses_with(copied, delete_user_cb=lambda user, copied=copied: user is not copied)  # type: ignore[misc]  # as a default

@@ -25,8 +25,8 @@ Resolve = Callable[[str], Any]
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.If, ast.While, ast.For, ast.Return, ast.Pass, ast.Break, ast.Continue,
                ast.AugAssign, ast.Assert, ast.Raise, ast.FunctionDef, ast.With)  # fmt: skip
 _BUILTINS: dict[str, Any] = {each.__name__: each for each in (
-    range, int, float, bool, str, len, complex, enumerate, zip, list, dict, min, max, abs, round, sorted, sum, print, tuple, any, all,
-    ord, chr, reversed, divmod, pow, hex, oct, bin,
+    range, int, float, bool, str, len, complex, enumerate, zip, list, dict, min, max, abs, round, sorted, sum, print, tuple, any,
+    all, ord, chr, reversed, divmod, pow, hex, oct, bin,
 )}  # fmt: skip
 _RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
     AssertionError, Exception, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError)}  # fmt: skip

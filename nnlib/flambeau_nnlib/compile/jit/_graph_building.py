@@ -12,7 +12,9 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.extension.schemas import namespace_of, schemas
 
+from ._dialect import SYMBOLS
 from ._graph import Block, Graph, Node, Note, Type, Value
 from ._types import Described
 
@@ -54,19 +56,23 @@ _RESULTS = {
     **dict.fromkeys(("Bool", "is_floating_point", "__not__", "__is__", "__isnot__", "__contains__", "is_grad_enabled", "is_cuda",
                      "requires_grad", "isinstance", "is_scripting"), "bool"),
     **dict.fromkeys(("str", "format", "lower", "upper", "replace", "join"), "str"),
-    **dict.fromkeys(("split", "split_with_sizes", "chunk", "unbind", "meshgrid", "broadcast_tensors", "tensor_split"),
-                    "Tensor[]"),
     "item": "Scalar", "device": "Device", "set_grad_enabled": "NoneType", "RaiseException": "NoneType", "keys": "str[]",
 }  # fmt: skip
-_ARITHMETIC = {"add", "sub", "mul", "div", "floordiv", "remainder", "pow", "neg", "abs", "max", "min", "floor", "ceil", "round"}
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
-_SYMBOLS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
-    ast.Pow: "pow", ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
-    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__", ast.In: "__contains__",
-    ast.Not: "__not__", ast.USub: "neg", ast.MatMult: "matmul",
+_SYMBOLS = {
+    **SYMBOLS, ast.In: "__contains__", ast.Not: "__not__", ast.USub: "neg", ast.MatMult: "matmul",
 }  # fmt: skip
+_ARITHMETIC = {SYMBOLS[kind] for kind in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)} | {
+    "neg", "abs", "max", "min", "floor", "ceil", "round",
+}  # fmt: skip
+_COMPARISONS = {SYMBOLS[kind] for kind in (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)}
 _CONVERSIONS = {"int": "Int", "float": "Float", "bool": "Bool", "str": "str", "len": "len", "ord": "ord", "list": "list"}
+
+
+def _declared_result(operator: str) -> str:
+    """The type of an operator's result by its schema: a list of tensors, or a tensor."""
+    declared = schemas(operator) if namespace_of(operator) == "aten" else ()
+    is_list = bool(declared) and [each.type for each in declared[0].returns] == ["Tensor[]"]
+    return "Tensor[]" if is_list else "Tensor"
 
 
 class Scope:
@@ -461,7 +467,7 @@ class _Builder:
         of_tensors = any(value.type().text == "Tensor" for value in inputs)
         if operator in ("add", "sub") and len(inputs) == 2 and of_tensors:
             inputs = [*inputs, self.constant(1, "int")]  # the factor of the second term
-        text = _RESULTS.get(operator, "Tensor")
+        text = _RESULTS.get(operator) or _declared_result(operator)
         if operator == "size" and len(inputs) > 1:
             text = "int"
         elif operator in _COMPARISONS:

@@ -90,6 +90,10 @@ SAMPLES = [
     Sample("scatter", lambda torch, x, i: torch.scatter(x, 0, i, 5), [real(3, 4), _PLACES],
            _written(lambda np, x, i: np.put_along_axis(x, i, 5, 0)), NUMBERS),
     *(sample for name in _REDUCTIONS for sample in _reduce(name)),
+    *(torch_function("segment_reduce", lambda f, x, n, how=how, start=start: f(x, how, lengths=n, initial=start),
+          _segments(combine, start), distinct(5, 2), fixed([2, 0, 3], "int64")) for how, start, combine in (
+        ("sum", 0.0, lambda np, x: x.sum(0)), ("prod", 1.0, lambda np, x: x.prod(0)), ("max", -9.0, lambda np, x: x.max(0)),
+        ("min", 9.0, lambda np, x: x.min(0)), ("mean", 0.0, lambda np, x: x.mean(0)))),
     *(sample for name in ("sum", "mean", "max", "min", "prod") for sample in _segment_reduce(name)),
     Sample("index_add", lambda torch, x, i, y: torch.index_add(x, 0, i, y, alpha=2), [real(3, 2), _TIES, real(3, 2)],
            _written(lambda np, x, i, y: np.add.at(x, i, 2 * y)), NUMBERS),
@@ -119,10 +123,6 @@ SAMPLES = [
            _written(lambda np, x, y: x.__setitem__((np.arange(3), np.arange(1, 4)), y)), NUMBERS),
     Sample("as_strided_scatter", lambda torch, x, y: torch.as_strided_scatter(x, y, (2,), (4,), 1), [real(3, 4), real(2)],
            _written(lambda np, x, y: x.__setitem__((slice(0, 2), 1), y)), NUMBERS, layouts=False),
-    *(torch_function("segment_reduce", lambda f, x, n, how=how, start=start: f(x, how, lengths=n, initial=start),
-          _segments(combine, start), distinct(5, 2), fixed([2, 0, 3], "int64")) for how, start, combine in (
-        ("sum", 0.0, lambda np, x: x.sum(0)), ("prod", 1.0, lambda np, x: x.prod(0)), ("max", -9.0, lambda np, x: x.max(0)),
-        ("min", 9.0, lambda np, x: x.min(0)), ("mean", 0.0, lambda np, x: x.mean(0)))),
 ]  # fmt: skip
 
 

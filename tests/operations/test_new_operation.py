@@ -17,18 +17,28 @@ from flambeau.distributed.tensor import Shard, distribute_tensor
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.engine.calls import facts
 from flambeau.engine.calls.op import op
+from flambeau.engine.calls.tables import OPS, PUBLIC
 from flambeau.extension import Autocast, Kind
 from flambeau.extension.schemas import schemas
 
 
 @pytest.fixture(scope="module", autouse=True)
 def gudermannian():
-    return op(
+    """The operation, which the tables of operations have while the tests of this file run."""
+    yield op(
         "gudermannian", lambda xp, input: 2 * xp.atan(xp.tanh(input / 2)),
         kind=Kind.POINTWISE, keeps_zero=True, autocast=Autocast.FLOAT32, promote="float", inplace=True,
         input=lambda F, g, input: g / F.cosh(input),
     )  # fmt: skip
+    for table in (OPS, PUBLIC, facts._declared, facts._spellings):
+        for name in ("gudermannian", "gudermannian_", "shifted_by_one"):
+            table.pop(name, None)
+    facts._facts.clear()
+    facts._queries.clear()
+    for name in ("gudermannian", "gudermannian_"):
+        delattr(torch.Tensor, name)
 
 
 def expected(x):

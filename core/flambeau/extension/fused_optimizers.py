@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Any
 
 from ..backend import Backend
-from ..engine.devices.interceptor import read_number, real_backend, wrapped_kernel
+from ..engine.devices.interceptor import intercepts, read_number, real_backend, wrapped_kernel
 from ..engine.tape.fast_path import FAST
 from ..engine.tape.grad_mode import is_grad_enabled
 from ..engine.tensors.tensor import Tensor
@@ -77,7 +77,8 @@ def step_count(step: Tensor) -> float:
     >>> step_count(torch.tensor(3.0))
     3.0
     """
-    count: float = read_number(step._key.backend, step._array)
+    backend = step._key.backend
+    count: float = read_number(backend, step._array) if intercepts(backend) else step.item()
     return count
 
 

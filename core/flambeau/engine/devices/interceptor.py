@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from ...backend import Backend
 from .devices import DispatchKey, cached_keys, kernels_of
 
-__all__ = ["Interceptor", "read_number", "real_backend", "wrapped_kernel"]
+__all__ = ["Interceptor", "intercepts", "read_number", "real_backend", "wrapped_kernel"]
 
 
 class Interceptor:
@@ -151,7 +151,13 @@ def wrapped_kernel(name: str, kernel: Callable[..., Any], backend: Backend) -> C
     return kernel if active is None or backend not in active.real_backends else active.wrap_kernel(name, kernel)
 
 
-def read_number(backend: Backend, array: Any) -> Any:
-    """The one element of an array, as a number whose use is intercepted if `backend` is a stand-in."""
+def intercepts(backend: Backend) -> bool:
+    """Whether `backend` is the stand-in that the active interceptor has put in the place of another."""
     active = Interceptor.active
-    return backend.item(array) if active is None or backend not in active.real_backends else active.read_number(backend, array)
+    return active is not None and backend in active.real_backends
+
+
+def read_number(backend: Backend, array: Any) -> Any:
+    """The one element of an array of a stand-in, as a number whose use is intercepted."""
+    assert Interceptor.active is not None
+    return Interceptor.active.read_number(backend, array)

@@ -5,8 +5,9 @@ Everything else is internal and may change in any version.
 - Checks of arguments, with PyTorch's exceptions: `require_flags`, `require_dtype`, `require_constant`, `whole_numbers`, `as_int`,
   `as_float`; the types `Number` and `Dims` for annotations.
 - `warn`: `warnings.warn` of the program's line, however many functions of flambeau stand between.
-- Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
-  renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
+- Composites in the graph: `with_grad_fn` makes the operations of a function look like the single one that PyTorch has there,
+  `merge_nodes` does so for one result, and `rename_node` renames its node.
+- `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
 - Facts about operations: `declare(kind=Kind.POINTWISE)` for a function of a layer, `facts_of(name)`, and `names(...)` of all
   functions that have some in common; with `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `Order`, `operation_name` and
   `is_inplace`.
@@ -40,12 +41,12 @@ from ..engine.calls.facts import (
     names,
     operation_name,
 )
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import source
 from ..engine.calls.wrappers import open_to_overrides
 from ..engine.devices.aliases import private_names
 from ..engine.devices.warning import warn
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..layouts.subclasses.parameter import Buffer, Parameter
 from ..operations.memory import relocate
 from . import functions
@@ -75,23 +76,24 @@ __all__ = [
     "forward_of",
     "functions",
     "fused_step",
-    "gathered",
     "has_data",
     "has_step",
     "is_inplace",
     "is_mutable",
     "kernel_of",
+    "merge_nodes",
     "names",
     "open_to_overrides",
     "operation_name",
     "private_names",
     "relocate",
+    "rename_node",
     "require_constant",
     "require_dtype",
     "require_flags",
-    "shown_as",
     "source",
     "step_count",
     "warn",
     "whole_numbers",
+    "with_grad_fn",
 ]

@@ -11,7 +11,7 @@ from ..engine.calls.arguments import as_float, as_number
 from ..engine.calls.dispatch import refusing, require_dtype, require_flags
 from ..engine.calls.facts import Autocast, Kind, declare
 from ..engine.calls.inplace import in_place
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
@@ -213,6 +213,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 @declare(kind=Kind.POINTWISE, keeps_zero=True)
+@with_grad_fn("RreluWithNoiseBackward0")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
     """A leaky ReLU; while training, with a slope drawn from U(lower, upper) for each element.
 
@@ -239,7 +240,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
     require_dtype("rrelu_with_noise_out_cpu", input, "floating")
     if not training:
-        return gathered(leaky_relu(input, (lower + upper) / 2), "RreluWithNoiseBackward0", (input,))
+        return leaky_relu(input, (lower + upper) / 2)
     drawn = input.detach().new_ones(input.shape)
     negative = input.detach() <= 0
     count = int(negative.sum())
@@ -706,7 +707,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
     _needs_floats("glu_cpu", input)
     value, gate = input.chunk(2, dim)
-    return gathered(in_format_of(value * sigmoid(gate), input), "GluBackward0", (input,))
+    return merge_nodes(in_format_of(value * sigmoid(gate), input), "GluBackward0", (input,))
 
 
 # --- in place -----------------------------------------------------------------------------------------------------

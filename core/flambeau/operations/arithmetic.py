@@ -8,14 +8,14 @@ from typing import Any
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_dtype, require_factor, require_tensors, result_dtype
 from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import composite, no_slope, op
 from ..engine.calls.operands import can_operate
 from ..engine.calls.overriding import may_override, offer_operator
 from ..engine.calls.record import Out
 from ..engine.calls.wrappers import checked
 from ..engine.devices.warning import warn_of_old
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 
@@ -55,7 +55,7 @@ _sub = op(
     "sub", lambda xp, input, other: xp.subtract(input, other),
     kind=Kind.POINTWISE, linearity=Linearity.JOINT, narrow=Narrow.COMPLEX32, rounds_once=True,
     promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
-    check=_refuse_bool_sub, grad_fn_reflected="RsubBackward1",
+    check=_refuse_bool_sub, grad_fn=("SubBackward0", "RsubBackward1"),
     input=lambda F, g: g,
     other=lambda F, g: -g,
     schema=(
@@ -87,7 +87,7 @@ def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any,
     if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return result
     common = result_dtype((input, other))
-    return result if result.dtype is common else gathered(result.to(common), f"{name.capitalize()}Backward0", (input, other))
+    return result if result.dtype is common else result.to(common)
 
 
 @composite(inplace=True, out=True)
@@ -309,7 +309,7 @@ def __pow__(input: Any, exponent: Any) -> Tensor:
         return _pow_scalar(input, exponent)
     if not can_operate(exponent):
         return NotImplemented
-    return shown_as(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
+    return rename_node(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
 
 
 @composite(inplace=True, out=True, operators=("__pow__", "__rpow__", "__ipow__"))
@@ -341,7 +341,7 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
     if may_override((other,)):
         return offer_operator("__rpow__", (self, other), {})  # type: ignore[no-any-return]  # an override may return anything
     try:
-        return shown_as(_pow(other, self), "PowBackward2")
+        return rename_node(_pow(other, self), "PowBackward2")
     except TypeError:
         return NotImplemented
 
@@ -419,7 +419,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
     result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
     require_dtype("addcmul_cpu_out", result, "numbers")
-    return gathered(result, "AddcmulBackward0", (input, tensor1, tensor2))
+    return merge_nodes(result, "AddcmulBackward0", (input, tensor1, tensor2))
 
 
 @composite(
@@ -445,7 +445,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     terms = _wide(input, tensor1, tensor2)
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
     result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
-    return gathered(result, "AddcdivBackward0", (input, tensor1, tensor2))
+    return merge_nodes(result, "AddcdivBackward0", (input, tensor1, tensor2))
 
 
 _lerp = op(

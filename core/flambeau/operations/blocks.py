@@ -10,7 +10,7 @@ from typing import Any
 from ..engine.calls.arguments import Dims, as_int, as_python
 from ..engine.calls.dispatch import require_dtype, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order, declare, register
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import with_grad_fn
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
@@ -310,6 +310,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return output
 
 
+@with_grad_fn("DiagonalBackward0_copy")
+def _diagonal_copy(input: Tensor, offset: int) -> Tensor:
+    return input.diagonal(offset).clone()
+
+
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.MOVEMENT)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector as its diagonal; or the diagonal of a matrix."""
@@ -317,7 +322,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return gathered(input.diagonal(diagonal).clone(), "DiagonalBackward0_copy", (input,))
+    return _diagonal_copy(input, diagonal)
 
 
 @composite(kind=Kind.MOVEMENT)

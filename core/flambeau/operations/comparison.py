@@ -13,7 +13,7 @@ from ..engine.calls.record import Out
 from ..engine.calls.wrappers import as_method
 from ..engine.devices.devices import DispatchKey
 from ..engine.devices.warning import warn_once
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from ..engine.values.scalars import LARGEST_SINGLE, converted
@@ -269,7 +269,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least `min`."""
     require_operands("clamp_min", min=min)
-    return shown_as(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
+    return rename_node(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
 @composite(
@@ -281,7 +281,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most `max`."""
     require_operands("clamp_max", max=max)
-    return shown_as(clamp(input, max=max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
+    return rename_node(clamp(input, max=max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
 
 
 # --- logic and bits -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from ..engine.calls import overriding
 from ..engine.calls.dispatch import require_flags, require_tensors
 from ..engine.calls.facts import Kind, declare, register
 from ..engine.calls.inplace import assign, check_writable, is_plain, snapshot
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import op
 from ..engine.calls.tables import OPS
 from ..engine.calls.transform_hooks import hooks
@@ -19,7 +19,7 @@ from ..engine.devices.devices import DispatchKey, device, dispatch_key
 from ..engine.devices.state import state
 from ..engine.devices.warning import warn_once
 from ..engine.tape.fast_path import FAST
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.memory_format import channels_last, channels_last_3d, memory_format, preserve_format
 from ..engine.tensors.tensor import Tensor, attach, wrap
 from ..engine.values import dtypes
@@ -58,7 +58,7 @@ def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bo
         if type(source) is not DispatchKey or type(key) is not DispatchKey:  # whether the tensor is batched stays
             key = source.to(key.dtype)
     if source is key:
-        return shown_as(input.clone(), "ToCopyBackward0") if copy else input
+        return rename_node(input.clone(), "ToCopyBackward0") if copy else input
     if state.forward_levels and key.dtype.category >= dtypes.FLOATING and hooks.forward.has_tangent([input]):
         return hooks.forward.along(lambda x: to_key(x, key, non_blocking=non_blocking), input)
     return _in_key(input, key, non_blocking)
@@ -161,7 +161,7 @@ def _to_method(
     result = to_key(self, key, copy, non_blocking)
     if memory_format is None or memory_format is preserve_format:
         return result
-    return gathered(result.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
+    return merge_nodes(result.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
 
 
 _device = device
@@ -314,7 +314,7 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
     value = to_key(value, self._key, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)
-    return assign(self, shown_as(_copied(snapshot(self), value), name))
+    return assign(self, rename_node(_copied(snapshot(self), value), name))
 
 
 _copied = op(

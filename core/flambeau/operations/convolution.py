@@ -16,7 +16,7 @@ from typing import Any
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import c_name, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Order, declare
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import with_grad_fn
 from ..engine.calls.op import composite, op
 from ..engine.calls.tables import PUBLIC
 from ..engine.devices.warning import warn_once
@@ -667,6 +667,7 @@ def convolution(
 
 
 @declare(kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
+@with_grad_fn("ConvTbcBackward0")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution over time that comes first, before batch and channels, with `pad` zeros at both ends.
 
@@ -683,7 +684,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     if bias.shape[0] != weight.shape[2]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
     output = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
-    return gathered(output.contiguous(), "ConvTbcBackward0", (input, weight, bias))
+    return output.contiguous()
 
 
 PUBLIC.update(convolution=convolution, conv_tbc=conv_tbc)

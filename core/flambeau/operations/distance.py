@@ -7,7 +7,6 @@ from typing import Any
 from ..engine.calls.dispatch import common_shape, require_tensors
 from ..engine.calls.facts import Autocast, Kind
 from ..engine.calls.op import composite, op
-from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .creation.ranges import arange
@@ -18,7 +17,7 @@ from .reductions import unchecked_vector_norm
 __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]
 
 
-@composite(method=False, kind=Kind.PRODUCT, home="torch")
+@composite(method=False, kind=Kind.PRODUCT, home="torch", grad_fn="NormBackward1")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
 
@@ -34,7 +33,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
     """
-    return shown_as(unchecked_vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
+    return unchecked_vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim)
 
 
 @composite(method=False, kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32}, home="torch")

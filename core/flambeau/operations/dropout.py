@@ -11,7 +11,7 @@ from ..engine.calls.op import op
 from ..engine.calls.tables import FUSED, PUBLIC
 from ..engine.devices.devices import DispatchKey
 from ..engine.tape.grad_mode import no_grad
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
 from ..random import raw_generator
 from .creation.from_shape import empty_like
@@ -62,7 +62,7 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     rounds_twice = key.dtype.itemsize == 2 and key.device.type == "cpu"  # PyTorch rounds noise and product
     if "fused_dropout" in key.backend.all_kernels and type(key) is DispatchKey and not (whole_channels or rounds_twice):
         result: Tensor = _fused(input, 1 - p, raw_generator(None, key.device))[0]
-        return shown_as(result, "MulBackward0") if key.device.type == "cpu" else result
+        return rename_node(result, "MulBackward0") if key.device.type == "cpu" else result
     with no_grad():
         noise = _mask(input, p, whole_channels).div_(1 - p)
     return input * noise

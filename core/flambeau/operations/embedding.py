@@ -7,7 +7,7 @@ from typing import Any
 from ..engine.calls.arguments import as_float, as_int
 from ..engine.calls.dispatch import require_flags
 from ..engine.calls.facts import Autocast, Kind, declare
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import op
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import hooks, one_by_one
@@ -156,7 +156,7 @@ def embedding_of_bags(
     _check_indices("embedding_bag", indices)
     _check_table(weight, per_sample_weights)
     output = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
-    return gathered(output, "EmbeddingBagBackward0", (weight, per_sample_weights))
+    return merge_nodes(output, "EmbeddingBagBackward0", (weight, per_sample_weights))
 
 
 def _check_table(weight: Tensor, per_sample_weights: Tensor | None) -> None:

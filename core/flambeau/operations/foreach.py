@@ -15,7 +15,7 @@ operations on one tensor, whose derivatives, dtypes and errors they therefore ha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from ..engine.calls.facts import Kind, facts_of, names
 from ..engine.calls.inplace import in_place
 from ..engine.calls.overriding import handle_torch_function, relevant, wanted
 from ..engine.calls.tables import PUBLIC
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .creation.from_data import tensor
@@ -112,10 +112,11 @@ _TABLE = {
 # --- what the functions are made of -------------------------------------------------------------------------------
 
 
-def _node_name(name: str, ending: str) -> str:
-    """What PyTorch calls the node: as `ForeachAddBackward0List`."""
+def _named(name: str, ending: str, results: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The results, with nodes called as in PyTorch, such as `ForeachAddBackward0List`."""
     camel = "".join(part.capitalize() for part in name.split("_"))
-    return f"Foreach{camel.replace('1p', '1P')}Backward{ending}"
+    node = f"Foreach{camel.replace('1p', '1P')}Backward{ending}"
+    return tuple(rename_node(result, node) for result in results)
 
 
 def _register(name: str, function: Callable[..., Any], doc: str) -> None:
@@ -186,12 +187,11 @@ def _is_unary(name: str) -> bool:
 
 def _add_unary(name: str) -> None:
     compute, write = PUBLIC[name], getattr(Tensor, f"{name}_")
-    node = _node_name(name, "0")
 
     def function(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
         _check_list(f"_foreach_{name}", "self", 0, self)
         _check_first(self)
-        return tuple(shown_as(compute(t), node) for t in self)
+        return _named(name, "0", map(compute, self))
 
     def function_(self: Any) -> Any:
         _check_list(f"_foreach_{name}_", "self", 0, self)
@@ -216,10 +216,10 @@ def _add_from_row(name: str, row: _Row) -> None:
             exponents: Any = args[1] if len(args) > 1 else kwargs.get("exponent")
             _check_list("_foreach_pow", "exponent", 1, exponents)
             _check_first(exponents)
-            return tuple(shown_as(_pow(args[0], exponent), _node_name(name, "2")) for exponent in exponents)
+            return _named(name, "2", (_pow(args[0], exponent) for exponent in exponents))
         form, tensors, operands, options = _bound(f"_foreach_{name}", row, args, kwargs)
-        node = _node_name(name, row.forms[form][1])
-        return tuple(shown_as(row.compute(*each, **options), node) for each in zip(tensors, *operands, strict=True))
+        results = (row.compute(*each, **options) for each in zip(tensors, *operands, strict=True))
+        return _named(name, row.forms[form][1], results)
 
     def function_(*args: Any, **kwargs: Any) -> Any:
         _, tensors, operands, options = _bound(f"_foreach_{name}_", row, args, kwargs)
@@ -336,7 +336,7 @@ def _clone(self: Sequence[Tensor], *, memory_format: Any = None) -> tuple[Tensor
     _check_list("_foreach_clone", "self", 0, self)
     _check_first(self)
     copies = (t.clone() if memory_format is None else t.clone(memory_format=memory_format) for t in self)
-    return tuple(shown_as(copy, _node_name("clone", "0")) for copy in copies)
+    return _named("clone", "0", copies)
 
 
 def _copy_(self: Any, src: Sequence[Tensor], non_blocking: bool = False) -> Any:
@@ -361,7 +361,7 @@ def _max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
     _check_first(self)
     if not all(t.numel() for t in self):
         raise RuntimeError("_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined.")
-    return tuple(shown_as(t.max(), _node_name("max", "1")) for t in self)
+    return _named("max", "1", (t.max() for t in self))
 
 
 def _mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -378,7 +378,7 @@ def _norm(self: Sequence[Tensor], ord: Any = 2, dtype: dtypes.dtype | None = Non
         raise RuntimeError(
             "_foreach_norm cannot compute the infinity norm on an empty tensor because the operation does not have an identity"
         )
-    return tuple(shown_as(vector_norm(t, ord, dtype=dtype), _node_name("norm", "0")) for t in self)
+    return _named("norm", "0", (vector_norm(t, ord, dtype=dtype) for t in self))
 
 
 def _powsum(self: Sequence[Tensor], ord: Any = 2, dtype: dtypes.dtype | None = None) -> tuple[Tensor, ...]:

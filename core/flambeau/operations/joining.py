@@ -8,7 +8,7 @@ from typing import Any
 from ..engine.calls.arguments import Dims
 from ..engine.calls.dispatch import result_dtype, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Narrow, Order, declare
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import at_once, composite, op
 from ..engine.calls.record import Out
 from ..engine.calls.transform_hooks import one_by_one
@@ -142,7 +142,7 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     tall = self.reshape([length for size in shape for length in (1, size)])
     wide = tall.expand(spread).clone(memory_format=contiguous_format)
     result = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # `wide` is a copy already
-    return gathered(result, "RepeatBackward0", (self,))
+    return merge_nodes(result, "RepeatBackward0", (self,))
 
 
 attach(repeat=_repeat_method)
@@ -174,11 +174,12 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     return _flip_method(input, dims)
 
 
+@with_grad_fn("FlipBackward0")
 def _flip_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     axes = tuple(wrap_dim(d, self.ndim) for d in sizes_given(dims, rest))
     if len(set(axes)) != len(axes):
         raise RuntimeError(f"dim {axes[0]} appears multiple times in the list of dims")
-    return gathered(_flip(self, axes).clone() if axes and self.ndim else self.clone(), "FlipBackward0", (self,))
+    return _flip(self, axes).clone() if axes and self.ndim else self.clone()
 
 
 attach(flip=_flip_method)

@@ -13,7 +13,7 @@ from ..engine.calls.outputs import check
 from ..engine.calls.record import Out
 from ..engine.calls.wrappers import write_result
 from ..engine.tape.engine import key_of_edge, shape_of
-from ..engine.tape.node import Node, shown_as
+from ..engine.tape.node import Node, rename_node
 from ..engine.tensors.tensor import Tensor
 from .matrix import matmul
 from .views.views import t
@@ -113,7 +113,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     if not input._key is weight._key is bias._key:
         _check_dtypes(input, weight, bias)
     output = _linear(bias, input, weight)
-    return output if input._array.ndim == 2 else shown_as(output, "ViewBackward0")
+    return output if input._array.ndim == 2 else rename_node(output, "ViewBackward0")
 
 
 def _explain_shapes(input: Tensor, weight: Tensor) -> None:

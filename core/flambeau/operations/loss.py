@@ -9,12 +9,12 @@ from typing import Any
 from ..engine.calls.arguments import as_float, as_int
 from ..engine.calls.dispatch import common_shape, require_constant
 from ..engine.calls.facts import Autocast, Kind, Order, declare
-from ..engine.calls.node_names import become, gathered, step
+from ..engine.calls.node_names import become, merge_nodes, step
 from ..engine.calls.op import formula, op
 from ..engine.calls.overriding import wanted
 from ..engine.calls.tables import PUBLIC
 from ..engine.tape.engine import key_of_edge, shape_of
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor, alias
 from ..engine.values import dtypes
 from .indexing.standard import extremes, has_data
@@ -160,7 +160,7 @@ _soft_margin = op(
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """`log(1 + exp(-target * input))`, the target being 1 or -1."""
     require_constant("soft_margin_loss", target=target)
-    return gathered(reduced(_soft_margin(input, target.to(input.dtype)), reduction), "SoftMarginLossBackward0", (input,))
+    return merge_nodes(reduced(_soft_margin(input, target.to(input.dtype)), reduction), "SoftMarginLossBackward0", (input,))
 
 
 # --- binary cross entropy -----------------------------------------------------------------------------------------
@@ -451,9 +451,9 @@ def _batched_classes(
         target = target.long()
     if input._array.ndim > 1:
         result = loss(input, target, weight, reduction, ignore_index)
-        return result if input._array.ndim == 2 else shown_as(result, "NllLoss2DBackward0")
+        return result if input._array.ndim == 2 else rename_node(result, "NllLoss2DBackward0")
     result = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
-    return shown_as(result.reshape(target.shape), "NllLossBackward0") if reduction == "none" else result
+    return rename_node(result.reshape(target.shape), "NllLossBackward0") if reduction == "none" else result
 
 
 def nll_loss(
@@ -517,7 +517,7 @@ def _cross_entropy_of_probabilities(
     if reduction == "sum":
         return loss
     count = prod(length for d, length in enumerate(input.shape) if d != dim)
-    return shown_as(loss / count, "DivBackward1")
+    return rename_node(loss / count, "DivBackward1")
 
 
 def _smoothed_cross_entropy(

@@ -15,7 +15,7 @@ from ..engine.calls.overriding import DIRECT, may_override, offer_operand
 from ..engine.calls.record import Out
 from ..engine.calls.wrappers import checked
 from ..engine.devices.warning import warn_of_old
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tape.tensor_class import RECORDED
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
@@ -187,9 +187,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return dot(input, other)
     if n == 1:
         product = matmul(input.unsqueeze(0), other).squeeze(-2)
-        return shown_as(product, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
+        return rename_node(product, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
     if m == 1:
-        return mv(input, other) if n == 2 else shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "UnsafeViewBackward0")
+        return mv(input, other) if n == 2 else matmul(input, other.unsqueeze(1)).squeeze(-1)
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
@@ -206,7 +206,7 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
         input = input.expand(*batch, *input._array.shape[-2:])
     if other._array.shape[:-2] != batch:
         other = other.expand(*batch, *other._array.shape[-2:])
-    return shown_as(unchecked_bmm(input, other), "UnsafeViewBackward0")
+    return rename_node(unchecked_bmm(input, other), "UnsafeViewBackward0")
 
 
 _without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the operator has no `out=`

@@ -13,14 +13,14 @@ from typing import Any
 from ..engine.calls.arguments import as_float
 from ..engine.calls.dispatch import require_constant, require_dtype
 from ..engine.calls.facts import Autocast, Kind, Order, declare
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import formula, op
 from ..engine.calls.overriding import wanted
 from ..engine.calls.tables import PUBLIC
 from ..engine.devices.devices import DispatchKey
 from ..engine.tape.fast_path import FAST
 from ..engine.tape.grad_mode import grad_flag
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor, alias, wrap
 from ..engine.values import dtypes
 from .conversion import in_format_of
@@ -258,7 +258,7 @@ def _with_original_parameters(result: Tensor, input: Tensor, weight: Tensor | No
     """The result, with a node whose edges lead to the original parameters instead of the reshaped ones."""
     if input._array.ndim == 2 or (weight is None and bias is None):
         return result
-    return gathered(result, "NativeBatchNormBackward0", (input, weight, bias))
+    return merge_nodes(result, "NativeBatchNormBackward0", (input, weight, bias))
 
 
 def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
@@ -305,7 +305,7 @@ def instance_norm(
     shape = (-1, *(1,) * len(dims))
     weight, bias = (None if parameter is None else parameter.reshape(shape) for parameter in (weight, bias))
     output = _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return shown_as(output, "ViewBackward0")
+    return rename_node(output, "ViewBackward0")
 
 
 # --- layers and groups --------------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def group_norm(
     weight, bias = (None if parameter is None else parameter.reshape(shape) for parameter in (weight, bias))
     dims = tuple(range(-1 - len(space), 0))
     output = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return gathered(in_format_of(output.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
+    return merge_nodes(in_format_of(output.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
 
 
 @declare(kind=Kind.NORMALIZATION)

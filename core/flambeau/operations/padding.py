@@ -8,10 +8,10 @@ from typing import Any
 from ..engine.calls.arguments import as_float, as_python
 from ..engine.calls.dispatch import require_dtype, require_operands, whole_numbers
 from ..engine.calls.facts import Kind, Narrow, Order, declare, register
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import op
 from ..engine.calls.tables import PUBLIC
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
 from ..engine.values.scalars import converted
 from .views.views import with_tied_gradient
@@ -165,9 +165,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     padded = _pad_with_own_elements(inside, pad, mode)
     padded = padded.clone() if padded is inside else padded
     if mode == "circular":
-        return shown_as(padded, "CopySlices")
+        return rename_node(padded, "CopySlices")
     name = "ReflectionPad" if mode == "reflect" else "ReplicationPad"
-    return gathered(padded, f"{name}{len(pad) // 2}DBackward0", (input,))
+    return merge_nodes(padded, f"{name}{len(pad) // 2}DBackward0", (input,))
 
 
 def _pad_with_own_elements(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:

@@ -10,7 +10,7 @@ from ..engine.calls import overriding
 from ..engine.calls.dispatch import refusing, require_dtype, require_tensors
 from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow
 from ..engine.calls.named_results import make
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import with_grad_fn
 from ..engine.calls.op import composite, no_slope, op
 from ..engine.calls.record import Out
 from ..engine.tensors.tensor import Tensor, attach
@@ -400,11 +400,16 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     if not decimals:
         return _round(input)
     require_dtype("round_cpu", input, "floating")
+    return _round_to_decimals(input, decimals)
+
+
+@with_grad_fn("RoundBackward1")
+def _round_to_decimals(input: Tensor, decimals: int) -> Tensor:
     if decimals > 0:
-        rounded = _round(input * 10**decimals) / 10**decimals
+        rounded: Tensor = _round(input * 10**decimals) / 10**decimals
     else:
         rounded = _round(input / 10**-decimals) * 10**-decimals
-    return gathered(rounded, "RoundBackward1", (input,))
+    return rounded
 
 
 frac = op(

@@ -11,14 +11,12 @@ from typing import Any
 from ..engine.calls.arguments import Dims
 from ..engine.calls.dispatch import require_dtype, require_flags, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Linearity, Order, declare
-from ..engine.calls.node_names import become, gathered, step
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.wrappers import with_out
-from ..engine.tape.engine import key_of_edge, shape_of
 from ..engine.tape.grad_mode import no_grad
-from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor
 from .comparison import where
 from .conversion import in_format_of
@@ -128,41 +126,9 @@ def max_pool_backward(
     return unpooled(F, g, F.max_pool_indices(input, kernel, stride, padding, dilation, size), tuple(input.shape))
 
 
-def _decompose_1d(name: str) -> Callable[[Any], None]:
-    """What decomposes the node of a 1-d pooling into those of PyTorch: unsqueeze, a 2-d pooling called `name`, and squeeze."""
-
-    def unfold(node: Any) -> None:
-        (input,) = node.edges
-        key, input_shape, pooled_shape, pool = key_of_edge(input), tuple(shape_of(input)), tuple(node.shape), type(node).apply
-
-        def pooled(self: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
-            (gradient,) = pool(self, F, F.reshape(g, pooled_shape), unpack)
-            return (F.reshape(gradient, (*input_shape[:-1], 1, input_shape[-1])),)
-
-        image = step(
-            node,
-            "UnsqueezeBackward0",
-            2,
-            (input,),
-            key,
-            (*input_shape[:-1], 1, input_shape[-1]),
-            lambda self, F, g, unpack: (F.reshape(g, input_shape),),
-        )
-        maxima = step(node, name, 1, (image,), key, (*pooled_shape[:-1], 1, pooled_shape[-1]), pooled, takes_saved=True)
-        become(
-            node,
-            "SqueezeBackward1",
-            (maxima,),
-            lambda self, F, g, unpack: (F.reshape(g, (*pooled_shape[:-1], 1, pooled_shape[-1])),),
-        )
-
-    return unfold
-
-
-def _grad_fn_of(name: str, n: int) -> dict[str, Any]:
-    if n > 1:
-        return {"grad_fn": name.format(n)}
-    return {"grad_fn": "SqueezeBackward1", "decompose": _decompose_1d(name.format(2))}
+def _grad_fn_of(name: str, n: int) -> str:
+    """The name of the node: PyTorch computes a 1-d pooling as a 2-d one, and squeezes the result."""
+    return "SqueezeBackward1" if n == 1 else name.format(n)
 
 
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
@@ -174,7 +140,7 @@ def _max_pool_record(n: int) -> Callable[..., Tensor]:
         public=False,
         method=False,
         out=False,
-        **_grad_fn_of("MaxPool{}DWithIndicesBackward0", n),
+        grad_fn=_grad_fn_of("MaxPool{}DWithIndicesBackward0", n),
         input=lambda F, g, input, window_size, stride, padding, dilation, size: F.tied(
             max_pool_backward(F, g, input, window_size, stride, padding, dilation, size), input
         ),
@@ -282,7 +248,7 @@ def max_pool(
     geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
     output = _max_pool[n](input, *geometry)
     if not batched:
-        output = output.squeeze(0) if n == 1 else gathered(output.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
+        output = output.squeeze(0) if n == 1 else merge_nodes(output.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
     if not return_indices:
         return output
     indices = _max_pool_indices(input, *geometry)
@@ -379,7 +345,7 @@ def _avg_pool_record(n: int) -> Callable[..., Tensor]:
         public=False,
         method=False,
         out=False,
-        **_grad_fn_of("AvgPool{}DBackward0", n),
+        grad_fn=_grad_fn_of("AvgPool{}DBackward0", n),
         input=lambda F, g, input, window_size, stride, padding, size, count_padding, divisor: F.tied(
             F.avg_pool_backward(g, tuple(input.shape[2:]), window_size, stride, padding, size, count_padding, divisor), input
         ),
@@ -620,10 +586,10 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     space = input.shape[-n:]
     if sizes == (1,) * n:
         output = input.mean(tuple(range(-n, 0)), keepdim=True)
-        return output if n > 1 else shown_as(output, "SqueezeBackward1")
+        return output if n > 1 else merge_nodes(output, "SqueezeBackward1", (input,))
     kernel = _equal_window_size(space, sizes)
     output = _AVG_POOLS[n](input, tuple(kernel)) if kernel and input.numel() else _averages(n, input, sizes)
-    return gathered(output, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else shown_as(output, "SqueezeBackward1")
+    return merge_nodes(output, "SqueezeBackward1" if n == 1 else f"AdaptiveAvgPool{n}DBackward0", (input,))
 
 
 def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -672,10 +638,7 @@ def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: b
     kernel = _equal_window_size(input.shape[-n:], sizes)
     result = max_pool(n, input, tuple(kernel), return_indices=return_indices) if kernel else _maxima(n, input, sizes)
     output = result[0] if isinstance(result, tuple) else result
-    if n > 1:
-        gathered(output, f"AdaptiveMaxPool{n}DBackward0", (input,))
-    else:
-        shown_as(output, "SqueezeBackward1")
+    merge_nodes(output, "SqueezeBackward1" if n == 1 else f"AdaptiveMaxPool{n}DBackward0", (input,))
     return result if return_indices else output
 
 

@@ -14,7 +14,7 @@ from ..engine.calls.record import Out
 from ..engine.calls.results import result_type
 from ..engine.calls.tables import OPS
 from ..engine.devices.warning import warn
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .indexing.standard import getitem
@@ -56,7 +56,7 @@ def axis_of(dim: Any, input: Any) -> Any:
 sum = op(
     "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, linearity=Linearity.JOINT, autocast={"cuda": Autocast.FLOAT32},
-    out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", grad_fn_along="SumBackward1",
+    out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", grad_fn=("SumBackward0", "SumBackward1"),
     doc="""The sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
     >>> import flambeau as torch
@@ -75,7 +75,7 @@ _mean = op(
     "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, linearity=Linearity.JOINT,
-    promote="accumulate", public=False, method=False, grad_fn_along="MeanBackward1",
+    promote="accumulate", public=False, method=False, grad_fn=("MeanBackward0", "MeanBackward1"),
     input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
     schema=(
         "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -122,7 +122,7 @@ _prod = op(
     "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.prod(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, autocast=Autocast.FLOAT32,
-    promote="sum", public=False, method=False, grad_fn_along="ProdBackward1",
+    promote="sum", public=False, method=False, grad_fn=("ProdBackward0", "ProdBackward1"),
     input=lambda F, g, input, out, input_shape, dim, keepdim: prod_backward(F, g, input, out, input_shape, dim, keepdim),
     schema=(
         "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -280,7 +280,7 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
         if dim is None:
             _refuse_empty(name, input, None)
             result = one_of(input, of_all(input.detach(), ())) if input._requires_grad else of_all(input, ())
-            return shown_as(result, f"{name.capitalize()}Backward1")
+            return rename_node(result, f"{name.capitalize()}Backward1")
         _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
         if not input.ndim:
             wrap_dim(dim, 0)

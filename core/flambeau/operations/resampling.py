@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine.calls.facts import Kind, Order, declare
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import op
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
@@ -281,7 +281,7 @@ def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None]
         taps = METHODS[method](input.shape[dim], size, scale, align_corners)
         resized = (_copy_nearest if exact else _resample)(resized, dim, taps)
     name = _NAMES[method.split()[0]][len(sizes)] + ("Aa" if method.endswith("antialias") else "")
-    return gathered(resized, f"Upsample{name}Backward0", (input,))
+    return merge_nodes(resized, f"Upsample{name}Backward0", (input,))
 
 
 _NAMES = {  # of the methods, by the number of dimensions

@@ -10,7 +10,7 @@ from typing import Any
 from ..engine.calls.arguments import Number, as_float, as_int, as_python, check, types_of
 from ..engine.calls.dispatch import require_dtype
 from ..engine.calls.facts import FACTORY_OPTIONS, Kind, declare, register
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import composite, op
 from ..engine.calls.overriding import handle_torch_function, may_override, relevant
 from ..engine.calls.record import Out
@@ -299,7 +299,7 @@ def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     """A sample, recorded as if it depended on the parameters of its distribution: with PyTorch's derivatives, which are zeros."""
     for parameter in parameters:
         sample = tied(sample, parameter)
-    return gathered(sample, name, parameters)
+    return merge_nodes(sample, name, parameters)
 
 
 @composite(

@@ -9,13 +9,11 @@ from typing import Any
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_dtype
 from ..engine.calls.facts import Autocast, Kind, Narrow
-from ..engine.calls.node_names import gathered
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
 from ..engine.calls.wrappers import as_method
 from ..engine.devices.warning import warn_once
-from ..engine.tape.node import shown_as
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from .comparison import where
@@ -97,7 +95,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
     if reduce is None:
-        return shown_as(_scatter(input, src, index, dim), f"ScatterBackward{int(of_number)}")
+        return _scatter(input, src, index, dim)
     if not of_number:
         warn_once(
             "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
@@ -260,7 +258,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     raise IndexError("index out of range in self")
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, grad_fn="IndexAddBackward0")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """`input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
     if index.ndim < 2 and source.ndim != input.ndim:
@@ -272,8 +270,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if not input.ndim:
         return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # `alpha` is Any
     scaled = source if alpha == 1 else (source * alpha).to(source.dtype)
-    result = _add_slices(input, dim, index.reshape(-1), scaled)
-    return gathered(result, "IndexAddBackward0", (input, source))
+    return _add_slices(input, dim, index.reshape(-1), scaled)
 
 
 def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
@@ -288,18 +285,25 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     return added
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cpu": Autocast.WIDEST})
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
+    kind=Kind.SCATTER,
+    autocast={"cpu": Autocast.WIDEST},
+    grad_fn="IndexCopyBackward0",
+)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """`input` with the slices of `source` at the positions `index` of `dim`."""
     dim = _check_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return source.reshape(()).clone()
-    return gathered(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0", (input, source))
+    return input.index_put(_along(dim, index.reshape(-1)), source)
 
 
 @composite(
     inplace=True,
     kind=Kind.SCATTER,
+    grad_fn="IndexFillBackward0",
     schema=(
         "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
         "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
@@ -318,13 +322,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     if not input.ndim:
-        return shown_as(index_fill(input.reshape(1), 0, index, value).reshape(()), "IndexFillBackward0")
+        return index_fill(input.reshape(1), 0, index, value).reshape(())
     if value.requires_grad:
         index = index.unique()  # its gradient counts a repeated index once
-    return shown_as(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
+    return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))
 
 
-@composite(inplace=True, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
+@composite(inplace=True, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST}, grad_fn="IndexPutBackward0")
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """`input` with `values` at `input[indices]`; with `accumulate`, added to what is there."""
     from .indexing.subscripts import NeedsLevels, raw_index
@@ -345,7 +349,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)
     from ..engine.calls.tables import OPS
 
-    return shown_as(OPS["setitem"].function(input, values, raw), "IndexPutBackward0")
+    result: Tensor = OPS["setitem"].function(input, values, raw)
+    return result
 
 
 def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine.calls.facts import Autocast, Kind, Order
-from ..engine.calls.node_names import gathered
+from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
 from ..engine.tensors.tensor import Tensor
@@ -86,4 +86,4 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
 
 
 def _of_a_number(function: Callable[..., Tensor], input: Tensor, name: str) -> Tensor:
-    return gathered(function(input.reshape(1), 0).reshape(()), name, (input,))
+    return merge_nodes(function(input.reshape(1), 0).reshape(()), name, (input,))

@@ -11,7 +11,7 @@ from ..engine.calls.op import composite, op
 from ..engine.calls.record import Out
 from ..engine.calls.results import result_type
 from ..engine.calls.tables import OPS
-from ..engine.tape.node import shown_as
+from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .padding import constant_pad
@@ -111,7 +111,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if not 0 <= k <= (shape[dim] if shape else 1):
         raise RuntimeError("selected index k out of range")
     if not shape:
-        return _named("topk", shown_as(input.clone(), "TopkBackward0"), input.new_zeros((), dtype=dtypes.int64))
+        return _named("topk", rename_node(input.clone(), "TopkBackward0"), input.new_zeros((), dtype=dtypes.int64))
     return _topk(input, k, dim, largest)
 
 
@@ -211,10 +211,10 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     if dim is None:
         if not input.numel():
             return input.new_full((), float("nan"))
-        return shown_as(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), f"{shown}0")
+        return rename_node(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), f"{shown}0")
     if not input.ndim:
         wrap_dim(dim, 0)
-        return _named(name, shown_as(input.clone(), f"{shown}1"), input.new_zeros((), dtype=dtypes.int64))
+        return _named(name, rename_node(input.clone(), f"{shown}1"), input.new_zeros((), dtype=dtypes.int64))
     dim = wrap_dim(dim, input.ndim)
     if not input.shape[dim]:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import Autocast, Kind, as_float, as_int, declare, open_to_overrides, require_flags, shown_as
+from flambeau.extension import Autocast, Kind, as_float, as_int, declare, open_to_overrides, rename_node, require_flags
 from flambeau.extension.functions import elman_layer, gru_layer, lstm_layer
 
 from . import functional as F
@@ -197,7 +197,7 @@ def rnn_step(mode: str, input: Tensor, state: State, weights: LayerWeights) -> S
     if mode == "LSTM" and in_mixed_precision(gates, state):
         return mixed_lstm_step(input, state, weights)
     _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
-    return tuple(shown_as(part, name) for part, name in zip(state, _NODES[mode], strict=True))
+    return tuple(rename_node(part, name) for part, name in zip(state, _NODES[mode], strict=True))
 
 
 def check_step(input: Tensor, state: State, input_size: int, hidden_size: int) -> None:

@@ -7,6 +7,7 @@ and all other views of the base are recorded again, as views of the base with it
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -106,7 +107,7 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
 def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
     """A function that calls the backend's in-place kernel on plain tensors without history, and returns whether it could."""
     record = OPS.get(name)
-    max_args = len(record.tensor_names) - 1 if record else getattr(function, "__without_out__", function).__code__.co_argcount - 1
+    max_args = len(record.tensor_names) - 1 if record else inspect.unwrap(function).__code__.co_argcount - 1
 
     def keeps_key(key: DispatchKey) -> bool:
         """Whether the result has the tensor's dtype and device.  Where there is no kernel, the general path raises."""

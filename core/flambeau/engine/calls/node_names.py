@@ -1,25 +1,26 @@
-"""Changing the graph to the nodes that PyTorch would have recorded, when a user inspects it.
+"""Names of graph nodes, and changing the graph to the nodes that PyTorch would have recorded, when a user inspects it.
 
-Flambeau and PyTorch do not always divide a computation into the same operations.  `linear` and `cross_entropy` record one node
-where PyTorch records several: the node is *decomposed* into those.  Other functions, such as `glu`, record several nodes where
-PyTorch records one: the last node *gathers* the others.  This is done, and costs time, only when `next_functions` is read or a
-hook is registered on the node.
+`op(grad_fn=...)`, `composite(grad_fn=...)` and `with_grad_fn` name the node of a result.  Flambeau and PyTorch do not always
+divide a computation into the same operations.  `linear` and `cross_entropy` record one node where PyTorch records several: the
+node is *decomposed* into those.  Other functions, such as `glu`, record several nodes where PyTorch records one: the last node
+*merges* the others.  This is done, and costs time, only when `next_functions` is read or a hook is registered on the node.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..devices.state import state
-from ..tape.node import Node, Output, shown_as
+from ..tape.node import Node, Output, rename_node
 from ..tensors.tensor import Tensor, wrap
+from ..values.dtypes import FLOATING
 
 if TYPE_CHECKING:
     from ..devices.devices import DispatchKey
 
-__all__ = ["become", "gathered", "step", "with_grad_fn"]
+__all__ = ["become", "merge_nodes", "step", "with_grad_fn"]
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -97,41 +98,37 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
         result._view = result._storage = None
 
 
-def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tensor:
-    """The result of several operations on `inputs`, shown as that of one operation, whose node is called `name`."""
+def merge_nodes(result: Tensor, name: str, inputs: Sequence[Tensor | None]) -> Tensor:
+    """Return the result of several operations on `inputs`, shown as that of one operation, whose node is called `name`."""
     node, view = getattr(result, "_node", None), getattr(result, "_view", None)  # an override may have returned something else
     if node is None and view is None:
         return result
-    inputs = tuple(inputs)
     if view is not None:
         forget_view(result, inputs)
     node = node.node if type(node) is Output else node
     if not isinstance(node, Node):
         return result
-    edges = tuple((x._node or x) if x is not None and x._requires_grad else None for x in inputs)
+    edges = tuple([(x._node or x) if x is not None and x._requires_grad else None for x in inputs if x is None or _can_record(x)])
     if not any(edge is node for edge in edges):
-        node.__class__ = _gathering(type(node), name)  # type: ignore[arg-type]  # classes are hashable
+        node.__class__ = _merging(type(node), name)  # type: ignore[arg-type]  # classes are hashable
         if node.outputs is None:
             node.__dict__["inputs"] = edges
     return result
 
 
-def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
-    """The tensors among arguments that could have a gradient."""
+def _can_record(tensor: Tensor) -> bool:
+    return tensor._key.dtype.category >= FLOATING
+
+
+def _tensors_in(values: Iterable[Any]) -> list[Tensor]:
+    """The tensors among arguments, also inside lists and tuples."""
+    found: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            if value._key.dtype.is_floating_point or value._key.dtype.is_complex:
-                yield value
+            found.append(value)
         elif isinstance(value, (list, tuple)):
-            yield from _tensors_in(value)
-
-
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _flat(value)
-        else:
-            yield value
+            found += _tensors_in(value)
+    return found
 
 
 def with_grad_fn(name: str) -> Callable[[C], C]:
@@ -143,16 +140,18 @@ def with_grad_fn(name: str) -> Callable[[C], C]:
             result = function(*args, **kwargs)
             if type(result) is Tensor and result._node is None and result._view is None:
                 return result
-            several = isinstance(result, tuple)
-            for output in result if several else (result,):
+            inputs = _tensors_in((*args, *kwargs.values()) if kwargs else args)
+            if not isinstance(result, tuple):
+                return result if args and result is args[0] else merge_nodes(result, name, inputs)
+            for output in result:
                 if getattr(output, "_view", None) is not None:  # the result of an override has none
-                    forget_view(output, _flat((*args, *kwargs.values())))
-            recorded = [output for output in result if getattr(output, "_node", None) is not None] if several else [result]
-            if len(recorded) > 1:  # they may share nodes
-                for output in recorded:
-                    shown_as(output, name)
-            elif recorded and not (args and recorded[0] is args[0]):
-                gathered(recorded[0], name, _tensors_in((*args, *kwargs.values())))
+                    forget_view(output, inputs)
+            recorded = [output for output in result if getattr(output, "_node", None) is not None]
+            for output in recorded:
+                if len(recorded) > 1:  # they may share nodes
+                    rename_node(output, name)
+                elif not (args and output is args[0]):
+                    merge_nodes(output, name, inputs)
             return result
 
         return call  # type: ignore[return-value]  # it has the signature of `function`
@@ -161,12 +160,12 @@ def with_grad_fn(name: str) -> Callable[[C], C]:
 
 
 @functools.cache
-def _gathering(cls: type[Node], name: str) -> type[Node]:
-    members = {"__slots__": (), "__module__": cls.__module__, "along": None, "decompose": _gather}
+def _merging(cls: type[Node], name: str) -> type[Node]:
+    members = {"__slots__": (), "__module__": cls.__module__, "along": None, "decompose": _merge}
     return type(name, (cls,), members)
 
 
-def _gather(last: Node) -> None:
+def _merge(last: Node) -> None:
     """Turn the last of several nodes into one whose backward runs them all."""
     edges = last.__dict__.pop("inputs", None)
     if edges is None:
@@ -193,7 +192,7 @@ def _end(edge: Any) -> Tensor:
 
 
 def _cut(inner: Node, ends: dict[Any, Tensor]) -> None:
-    """End the graph that begins at `inner` with the leaves `ends`, which replace the edges of the gathering node."""
+    """End the graph that begins at `inner` with the leaves `ends`, which replace the edges of the merging node."""
     stack, seen = [inner], {inner}
     while stack:
         node = stack.pop()

@@ -77,8 +77,7 @@ def make_node_class(record: Operation) -> type[Node]:
         members["release"] = scope["release"]
     if record.decompose is not None:
         members["decompose"] = record.decompose
-    if record.grad_fn_along:
-        members["along"] = record.grad_fn_along
+    members["along"] = record.overload_node_name
     for name in fields:
         members |= saved_members(name, name in tensors)
     return type(record.node_name, (Node,), members)

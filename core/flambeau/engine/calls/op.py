@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, overload
 from ..devices.state import state
 from ..tape.fast_path import FAST
 from ..tape.grad_mode import grad_flag
-from ..tape.node import next_seq, shown_as
+from ..tape.node import next_seq, rename_node
 from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, new, wrap
@@ -225,7 +225,7 @@ def _augmented(record: Operation, name: str) -> Callable[..., Any]:
 
 
 def _reflected(record: Operation, name: str) -> Callable[..., Any]:
-    node_name = record.grad_fn_reflected
+    node_name = record.overload_node_name
 
     def operator(self: Tensor, other: Any) -> Any:
         if type(other) is bool and record.check is not None:
@@ -233,7 +233,7 @@ def _reflected(record: Operation, name: str) -> Callable[..., Any]:
         operand = as_operand(other, self)
         if type(operand) in FAST:
             result = record.function(operand, self)
-            return result if result._node is None or node_name is None else shown_as(result, node_name)
+            return result if result._node is None or node_name is None else rename_node(result, node_name)
         if not isinstance(self, Tensor) or not can_operate(other):
             return NotImplemented
         if overriding.may_override((other,)):

@@ -97,12 +97,9 @@ class Operation:
 
     # --- the node, as PyTorch shows it ---
 
-    grad_fn: str = ""
-    """The name of the node's class; by default from the name of the operation, as in `MulBackward0`."""
-    grad_fn_reflected: str | None = None
-    """The name for a reflected operator, as in `number - tensor`."""
-    grad_fn_along: str | None = None
-    """The name for a call with `dim`."""
+    grad_fn: str | tuple[str, str] = ""
+    """The name of the node's class; by default from the name of the operation, as in `MulBackward0`.  Or two names, of which the
+    second is that of PyTorch's other overload: for a call with `dim`, or for a reflected operator, as in `number - tensor`."""
     decompose: Callable[[Node], None] | None = None
     """Replaces the node by the several that PyTorch records, when a user inspects the graph."""
 
@@ -210,7 +207,13 @@ class Operation:
     @cached_property
     def node_name(self) -> str:
         """The name of the node's class.  PyTorch's `log1p` has a `Log1PBackward0`."""
-        return self.grad_fn or self.name.title().replace("_", "") + "Backward0"
+        name = self.grad_fn if isinstance(self.grad_fn, str) else self.grad_fn[0]
+        return name or self.name.title().replace("_", "") + "Backward0"
+
+    @property
+    def overload_node_name(self) -> str | None:
+        """The name of the node of PyTorch's other overload, if the record has one."""
+        return None if isinstance(self.grad_fn, str) else self.grad_fn[1]
 
     @property
     def _positional_params(self) -> tuple[str, ...]:

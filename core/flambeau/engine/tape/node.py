@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
     from .engine import Task
 
-__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "shown_as"]
+__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "rename_node"]
 
 next_seq = itertools.count().__next__
 
@@ -235,7 +235,7 @@ def remember_trace(node: Node) -> None:
     node.parent = running.get()
 
 
-def shown_as(result: Tensor, name: str) -> Tensor:
+def rename_node(result: Tensor, name: str) -> Tensor:
     """The result, with its node renamed: the last of several operations gets the name that PyTorch has for all of them."""
     node = getattr(result, "_node", None)  # an override may have returned something else
     node = node.node if type(node) is Output else node

@@ -9,7 +9,7 @@ import flambeau as torch
 
 from ...autograd.function import Function
 from ...engine.calls.facts import Linearity, facts_of
-from ...engine.calls.node_names import gathered, with_grad_fn
+from ...engine.calls.node_names import merge_nodes, with_grad_fn
 from ...engine.devices.sparse_arrays import SparseArray
 from ...engine.tensors.tensor import Tensor, alias
 from ...engine.values.scalars import is_library_scalar
@@ -49,7 +49,7 @@ def of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
     if values is given:
         return source
     result = like(source._array, values)
-    return gathered(result, values.grad_fn.name(), (input,)) if values.requires_grad else result
+    return merge_nodes(result, values.grad_fn.name(), (input,)) if values.requires_grad else result
 
 
 @implements("conj_physical", grad_fn="ConjBackward0")

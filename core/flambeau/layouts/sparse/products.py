@@ -15,7 +15,7 @@ from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.tables import FUSED
 from ...engine.calls.wrappers import open_to_overrides
 from ...engine.devices.devices import DispatchKey
-from ...engine.tape.node import shown_as
+from ...engine.tape.node import rename_node
 from ...engine.tensors.tensor import Tensor, wrap
 from .layouts import coalesced, convert, indices_of, merged, to_coo
 from .tensors import SparseTensor, batch_of, build, coordinates, gather, implements, like, values_of
@@ -172,7 +172,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     if isinstance(mat2, SparseTensor):
         return _sparse_product(mat1, mat2)
     shown = "SparseAddmmBackward0" if reduce is None else "SparseMmReduceImplBackward0"
-    return shown_as(_times(mat1, mat2, masked=True), shown)
+    return rename_node(_times(mat1, mat2, masked=True), shown)
 
 
 @with_grad_fn("SparseSparseMatmulBackward0")
@@ -200,7 +200,7 @@ def _mm(input: Any, mat2: Any, *, reduce: str | None = None) -> Any:
         return mm(input, mat2, reduce)
     _check("mm", input, mat2)
     product = _times(input, mat2, masked=False) if isinstance(input, SparseTensor) else _TimesSparse.apply(input, mat2)
-    return shown_as(product, "MmBackward0")
+    return rename_node(product, "MmBackward0")
 
 
 @implements(grad_fn="MvBackward0")

@@ -20,7 +20,6 @@ from ...engine.calls.wrappers import as_method
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.mapping import map_file
 from ...engine.tape.fast_path import FAST
-from ...engine.tape.node import shown_as
 from ...engine.tensors.memory_format import memory_order, strided
 from ...engine.tensors.tensor import Tensor, attach, wrap
 from ...engine.values import dtypes
@@ -471,8 +470,7 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
 )
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
-    result = input.clone().fill_(value)
-    return shown_as(result, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
+    return input.clone().fill_(value)
 
 
 @declare("zero_", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)

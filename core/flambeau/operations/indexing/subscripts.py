@@ -19,7 +19,7 @@ from ...engine.devices.state import state
 from ...engine.devices.warning import warn_once
 from ...engine.tape.fast_path import FAST
 from ...engine.tape.grad_mode import is_grad_enabled
-from ...engine.tape.node import shown_as
+from ...engine.tape.node import rename_node
 from ...engine.tape.tensor_class import RECORDED
 from ...engine.tape.transforming import VMAP_WRITES_TO_ALL
 from ...engine.tensors.tensor import Tensor, attach, wrap
@@ -383,7 +383,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, key.materialized, before, value, raw)
-        give_history(self, shown_as(recorded, node_name), storage)
+        give_history(self, rename_node(recorded, node_name), storage)
 
 
 def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:

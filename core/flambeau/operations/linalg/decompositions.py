@@ -11,7 +11,7 @@ from typing import Any
 from ...engine.calls.dispatch import require_dtype
 from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.named_results import make
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.op import op
 from ...engine.calls.record import Out
 from ...engine.calls.wrappers import with_out
@@ -279,6 +279,7 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
 
 
 @with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
+@with_grad_fn("LinalgHouseholderProductBackward0")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.
 
@@ -289,7 +290,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     check_floating("linalg.householder_product", input, "orgqr_cpu")
     rows, columns = input.shape[-2:]
     start = input.new_ones(columns, rows).tril().triu().mT.expand(input.shape)
-    return gathered(reflect(input, tau, start), "LinalgHouseholderProductBackward0", (input, tau))
+    return reflect(input, tau, start)
 
 
 # --- singular values ----------------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ from typing import Any
 
 from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.named_results import make
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.op import op
 from ...engine.calls.record import ONLY_KERNELS, Out
 from ...engine.calls.wrappers import with_out
-from ...engine.tape.node import shown_as
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from .checks import (
@@ -319,14 +318,16 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
+@with_grad_fn("LinalgLuBackward0")
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """The factors of `A = P L U`: a permutation, a unit lower triangular and an upper triangular matrix."""
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
     P, L, U = unpacked(LU, pivots)
-    return _LU((P, shown_as(L, "LinalgLuBackward0"), shown_as(U, "LinalgLuBackward0")))
+    return _LU((P, L, U))
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast=Autocast.WHOLE)
+@with_grad_fn("LinalgLuSolveBackward0")
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """The solution of `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `A^H` for `A` if `adjoint`."""
     name = "linalg.lu_solve"
@@ -344,8 +345,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     _check_solvable(name, LU, B, left)
     # X A = B is A^H X^H = B^H
-    solution = _lu_solution(LU, pivots, B, adjoint) if left else _lu_solution(LU, pivots, B.mH, not adjoint).mH
-    return gathered(solution, "LinalgLuSolveBackward0", (LU, B))
+    return _lu_solution(LU, pivots, B, adjoint) if left else _lu_solution(LU, pivots, B.mH, not adjoint).mH
 
 
 def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:

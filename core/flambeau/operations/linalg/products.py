@@ -9,7 +9,7 @@ from typing import Any
 
 from ...engine.calls.dispatch import require_dtype
 from ...engine.calls.facts import Autocast, Kind, Linearity, declare
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.op import op
 from ...engine.calls.record import Out
 from ...engine.calls.tables import PUBLIC
@@ -43,6 +43,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 @with_out(Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH)
+@with_grad_fn("LinalgCrossBackward0")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
 
@@ -60,7 +61,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {other.dtype.legacy_name}")
     require_dtype("cross", input, "numbers")
     product = input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)
-    return gathered(product, "LinalgCrossBackward0", (input, other))
+    return product
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)

@@ -9,7 +9,7 @@ from typing import Any
 from ...engine.calls.dispatch import require_constant
 from ...engine.calls.facts import Autocast, Kind
 from ...engine.calls.named_results import make
-from ...engine.calls.node_names import gathered
+from ...engine.calls.node_names import merge_nodes
 from ...engine.calls.op import composite, op
 from ...engine.calls.record import Out
 from ...engine.calls.wrappers import with_out
@@ -107,7 +107,7 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     A, B = broadcast_matrices(A, B)
     result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
     if is_vector or not left:
-        result = gathered(_laid_out(result.squeeze(-1)) if is_vector else result.mT, "LinalgSolveExBackward0", operands)
+        result = merge_nodes(_laid_out(result.squeeze(-1)) if is_vector else result.mT, "LinalgSolveExBackward0", operands)
     return result, info
 
 

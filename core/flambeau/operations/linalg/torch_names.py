@@ -13,7 +13,6 @@ from ...engine.calls.arguments import Dims, Number
 from ...engine.calls.dispatch import require_dtype, require_tensors
 from ...engine.calls.facts import Autocast, Kind, Linearity, declare
 from ...engine.calls.named_results import make
-from ...engine.calls.node_names import gathered
 from ...engine.calls.op import composite
 from ...engine.calls.record import Out
 from ...engine.calls.tables import PUBLIC
@@ -758,11 +757,11 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
             [10.]])
     """
     if dim == -1:
-        return gathered(norm(v, pow), "NormBackward0", (v,))
+        return norm(v, pow)
     if not 0 <= dim < v.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-v.ndim}, {v.ndim - 1}], but got {dim})")
     dims = [d for d in range(v.ndim) if d != dim]
-    return gathered(norm(v, pow, dims, True), "ViewBackward0", (v,))
+    return norm(v, pow, dims, True)
 
 
 PUBLIC.update(norm_except_dim=norm_except_dim, nuclear_norm=nuclear_norm)

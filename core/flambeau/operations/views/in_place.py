@@ -17,7 +17,7 @@ from ...engine.calls.wrappers import as_method
 from ...engine.devices.state import state
 from ...engine.devices.warning import warn_once
 from ...engine.tape.grad_mode import is_grad_enabled
-from ...engine.tape.node import Error, shown_as
+from ...engine.tape.node import Error
 from ...engine.tensors.tensor import Tensor, alias, attach
 from ..memory import Place, as_strided, relocate, resized
 from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
@@ -79,18 +79,9 @@ def _become_view(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
     return self
 
 
-_IN_PLACE_NODES = {  # the names that PyTorch's nodes have in in-place forms
-    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
-    "AsStridedBackward0": "AsStridedBackward1", "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
-    "SqueezeBackward2": "SqueezeBackward5",
-}  # fmt: skip
-
-
 def _in_place(name: str, view: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        result = _become_view(self, lambda before: view(before, *args, **kwargs))
-        node = type(result._node).__name__
-        return shown_as(result, _IN_PLACE_NODES[node]) if node in _IN_PLACE_NODES else result
+        return _become_view(self, lambda before: view(before, *args, **kwargs))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.rstrip('_')}`: the tensor itself becomes that view."

@@ -16,7 +16,7 @@ from ...engine.calls.transform_hooks import hooks
 from ...engine.devices.devices import DispatchKey
 from ...engine.devices.warning import warn_once
 from ...engine.tape.fast_path import FAST
-from ...engine.tape.node import shown_as
+from ...engine.tape.node import rename_node
 from ...engine.tensors.tensor import Tensor, attach
 from ...engine.values import dtypes
 from ..indexing.standard import getitem
@@ -331,7 +331,7 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
         if dims.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     new_shape = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
-    return shown_as(
+    return rename_node(
         _squeezed(input, new_shape), f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}"
     )
 
@@ -626,7 +626,7 @@ def split(
             )
         parts: tuple[Tensor, ...] = _split(tensor, sizes, dim)
         if parts:
-            shown_as(parts[0], "SplitWithSizesBackward0")  # all parts have one node
+            rename_node(parts[0], "SplitWithSizesBackward0")  # all parts have one node
         return parts
     step = whole(sections)
     if step < 0 or (step == 0 and length):

@@ -6,7 +6,7 @@ import math
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import Autocast, Kind, as_float, declare, gathered, require_flags, warn
+from flambeau.extension import Autocast, Kind, as_float, declare, merge_nodes, require_flags, warn
 from flambeau.extension.functions import attends_at_once, attention, fused_attention, has_fused_attention, linear
 
 from .activation import softmax
@@ -93,7 +93,7 @@ def scaled_dot_product_attention(
         output = _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
     if not one_operation or (at_once and output.dtype is dtype):
         return output.to(dtype)
-    return gathered(output.to(dtype), "ScaledDotProductFlashAttentionForCpuBackward0", inputs)
+    return merge_nodes(output.to(dtype), "ScaledDotProductFlashAttentionForCpuBackward0", inputs)
 
 
 def _attend_step_by_step(

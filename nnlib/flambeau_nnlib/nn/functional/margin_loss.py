@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import Autocast, Kind, as_float, declare, gathered, require_constant, require_dtype, require_flags
+from flambeau.extension import Autocast, Kind, as_float, declare, require_constant, require_dtype, require_flags, with_grad_fn
 from flambeau.extension import functions as ops
 from flambeau.extension.functions import check_reduction, reduced
 
@@ -351,6 +351,7 @@ def multilabel_soft_margin_loss(
         "Tensor",
     ),
 )
+@with_grad_fn("MultiMarginLossBackward0")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -400,8 +401,7 @@ def multi_margin_loss(
     if weight is not None:
         excess = excess * weight[classes].unsqueeze(1)
     losses = excess.scatter(1, target_index, 0.0).sum(1) / scores.shape[1]
-    loss = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
-    return gathered(loss, "MultiMarginLossBackward0", (input,))
+    return reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
 
 
 @declare(
@@ -409,6 +409,7 @@ def multi_margin_loss(
     autocast=Autocast.FLOAT32,
     schema="multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
 )
+@with_grad_fn("MultilabelMarginLossBackward0")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -440,5 +441,4 @@ def multilabel_margin_loss(
     margins = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
     counted = is_listed.unsqueeze(2) & ~is_target.unsqueeze(1)
     losses = torch.where(counted, margins, torch.zeros_like(margins)).sum((1, 2)) / scores.shape[1]
-    loss = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
-    return gathered(loss, "MultilabelMarginLossBackward0", (input,))
+    return reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)

@@ -10,7 +10,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, adaptive_avg_pool1d, avg_pool1d
-from flambeau.extension import Autocast, Kind, Linearity, declare, gathered, require_dtype
+from flambeau.extension import Autocast, Kind, Linearity, declare, merge_nodes, require_dtype
 from flambeau.extension import functions as adaptive_pooling
 from flambeau.extension import functions as ops
 from flambeau.extension.functions import avg_pool2d, avg_pool3d, in_format_of
@@ -263,7 +263,7 @@ def _fractional_max_pool(
     maxima, indices = adaptive_pooling.max_of_windows(batched, positions)
     if batched is not input:
         maxima, indices = maxima.squeeze(0), indices.squeeze(0)
-    return gathered(maxima, f"FractionalMaxPool{n}DBackward0", (input,)), indices
+    return merge_nodes(maxima, f"FractionalMaxPool{n}DBackward0", (input,)), indices
 
 
 def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
@@ -513,7 +513,7 @@ def _unpool(
     batch_shape = input.shape[:-n]
     output = input.new_zeros(*batch_shape, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
     name = "SqueezeBackward1" if n == 1 else f"MaxUnpool{n}DBackward0"
-    return gathered(in_format_of(output.reshape(*batch_shape, *size), input), name, (input,))
+    return merge_nodes(in_format_of(output.reshape(*batch_shape, *size), input), name, (input,))
 
 
 @declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})

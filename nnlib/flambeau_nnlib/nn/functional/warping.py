@@ -8,7 +8,7 @@ from math import prod
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import Autocast, Kind, declare, gathered, require_dtype, require_flags, warn
+from flambeau.extension import Autocast, Kind, declare, merge_nodes, require_dtype, require_flags, warn, with_grad_fn
 from flambeau.extension.functions import tied, weighted_pixels, with_tied_gradient
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -67,13 +67,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return points_of(theta, size, bool(align_corners))
 
 
+@with_grad_fn("AffineGridGeneratorBackward0")
 def points_of(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """The points that affine maps give to the pixels of images of `size`."""
     n, space = len(size) - 2, list(size[2:])
     axes = [_axis(length, align_corners, theta) for length in space]
     columns = [axis.reshape([-1 if i == dim else 1 for i in range(n)]).expand(space) for dim, axis in enumerate(axes)]
     points = torch.stack([*reversed(columns), torch.ones_like(columns[0])], -1).reshape(-1, n + 1)
-    return gathered((points @ theta.transpose(1, 2)).reshape(size[0], *space, n), "AffineGridGeneratorBackward0", (theta,))
+    return (points @ theta.transpose(1, 2)).reshape(size[0], *space, n)
 
 
 def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
@@ -135,7 +136,7 @@ def sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_cor
     _check_grid(input, grid, mode)
     require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
     output = _sample(input, grid, mode, padding_mode, align_corners)
-    return gathered(output, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
+    return merge_nodes(output, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
 
 
 # Along one dimension, a neighbour of every point: its integral coordinates, and its weights.

@@ -87,7 +87,7 @@ def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any,
     if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return result
     common = result_dtype((input, other))
-    return result if result.dtype is common else result.to(common)
+    return result if result.dtype is common else merge_nodes(result.to(common), f"{name.capitalize()}Backward0", (input, other))
 
 
 @composite(inplace=True, out=True)

@@ -189,7 +189,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         product = matmul(input.unsqueeze(0), other).squeeze(-2)
         return rename_node(product, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
     if m == 1:
-        return mv(input, other) if n == 2 else matmul(input, other.unsqueeze(1)).squeeze(-1)
+        return mv(input, other) if n == 2 else rename_node(matmul(input, other.unsqueeze(1)).squeeze(-1), "UnsafeViewBackward0")
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..engine.tape.grad_mode import no_grad
 from ..engine.tensors.tensor import Tensor
 
-__all__ = ["Volatile"]
+__all__ = ["reinforce", "volatile"]
 
 
-class Volatile(Tensor):
-    """A volatile tensor: results of operations that involve it are volatile and do not require grad."""
+@functools.cache
+def _volatile_type() -> type[Tensor]:
+    """The class of volatile tensors, made when it is first needed: a subclass of Tensor takes 1 % of the import time."""
 
-    __slots__ = ()
+    class Volatile(Tensor):
+        """A volatile tensor: results of operations that involve it are volatile and do not require grad."""
 
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        with no_grad():
-            return super().__torch_function__(func, types, args, kwargs)
+        __slots__ = ()
 
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            with no_grad():
+                return super().__torch_function__(func, types, args, kwargs)
 
-Volatile.__name__ = Volatile.__qualname__ = "Tensor"
-Volatile.__module__ = "flambeau"
+    Volatile.__name__ = Volatile.__qualname__ = "Tensor"
+    Volatile.__module__ = "flambeau"
+    return Volatile
 
 
 def _is_volatile(self: Tensor) -> bool:
     """Whether results of operations on the tensor never require gradients; PyTorch 0.2's form of `no_grad`."""
-    return isinstance(self, Volatile)
+    return type(self) is not Tensor and isinstance(self, _volatile_type())
 
 
 def _set_volatile(self: Tensor, value: bool) -> None:
-    if value != isinstance(self, Volatile):
-        self.__class__ = Volatile if value else Tensor
+    if value != _is_volatile(self):
+        self.__class__ = _volatile_type() if value else Tensor
 
 
 volatile = property(_is_volatile, _set_volatile)

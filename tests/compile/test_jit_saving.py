@@ -262,10 +262,12 @@ def test_functions_are_saved_as_a_module():
     nn.TransformerEncoderLayer(3, 1, 4, 0.0, batch_first=True), nn.Upsample(scale_factor=2.0),
     nn.InstanceNorm1d(5, affine=True), nn.BatchNorm1d(5, momentum=None), nn.MaxPool1d(2, return_indices=True), nn.PReLU(),
     nn.ConvTranspose1d(5, 2, 2, stride=2), nn.Bilinear(3, 3, 2), nn.LSTMCell(3, 4), nn.MSELoss(reduction="sum"),
+    nn.SmoothL1Loss(beta=0.25), nn.Hardtanh(-1, 2), nn.TransformerEncoderLayer(3, 1, 4, 0.0, nn.GELU("tanh"), batch_first=True),
+    nn.TransformerEncoderLayer(3, 1, 4, 0.0, torch.tanh, batch_first=True), nn.AdaptiveMaxPool1d(2), nn.GroupNorm(5, 5),
 ], ids=lambda layer: type(layer).__name__)  # fmt: skip
 def test_layers_are_scripted(layer):
     x = torch.randn(2, 5, 3) if not isinstance(layer, nn.LSTMCell) else torch.randn(5, 3)
-    inputs = (x, x.flip(0)) if isinstance(layer, (nn.Bilinear, nn.MSELoss)) else (x,)
+    inputs = (x, x.flip(0)) if isinstance(layer, (nn.Bilinear, nn.MSELoss, nn.SmoothL1Loss)) else (x,)
     loaded = saved(torch.jit.script(layer))
     torch.testing.assert_close(loaded(*inputs), layer(*inputs))
 

@@ -23,6 +23,7 @@ from flambeau.utils import pytree
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
+from ..python_operators import ARITHMETIC, COMPARISONS
 from ._files import write_whole
 from ._sizes import Form, is_symbolic
 from ._tracing import TensorSpec
@@ -45,29 +46,8 @@ __all__ = ["load", "save"]
 
 FORMAT = 1
 _FUNCTIONS = {
-    f"operator.{name}": getattr(operator, name)
-    for name in [
-        "getitem",
-        "add",
-        "sub",
-        "mul",
-        "floordiv",
-        "mod",
-        "truediv",
-        "pow",
-        "neg",
-        "pos",
-        "abs",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "eq",
-        "ne",
-        "and_",
-        "or_",
-        "not_",
-    ]
+    f"operator.{function.__name__}": function
+    for function in (*ARITHMETIC, *COMPARISONS, operator.getitem, operator.neg, operator.pos, operator.abs, operator.not_)
 }
 _FUNCTIONS |= {f"math.{name}": getattr(math, name) for name in ["ceil", "floor", "trunc"]}
 _FUNCTIONS |= {

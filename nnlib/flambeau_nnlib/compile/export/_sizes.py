@@ -9,6 +9,7 @@ from typing import Any
 
 import flambeau as torch
 
+from ..python_operators import ARITHMETIC, COMPARISONS
 from ._errors import UserError
 from .dynamic_shapes import Constraint, Dim
 
@@ -89,11 +90,7 @@ class Form:
 
 
 Known = tuple[int, Form]
-_SYMBOLS = {
-    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.mod: "%", operator.truediv: "/",
-    operator.pow: "**", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
-    operator.ne: "!=", operator.and_: "&", operator.or_: "|",
-}  # fmt: skip
+_SYMBOLS = ARITHMETIC | COMPARISONS
 _MIRRORED = {operator.lt: operator.gt, operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le}
 
 

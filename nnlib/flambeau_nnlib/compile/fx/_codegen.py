@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import flambeau as torch
 from flambeau.utils import pytree
 
+from ..python_operators import ARITHMETIC, COMPARISONS
 from ._names import CUSTOM_BUILTINS, Namespace, qualified_name, torch_path, type_repr
 from ._wrapping import wrap
 from .node import Node, dtype_abbrs
@@ -23,48 +24,15 @@ __all__ = ["CodeGen", "PythonCode"]
 TransformCodeFunc = Callable[[list[str]], list[str]]
 
 reflectable_magic_methods = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "floordiv": "{} // {}",
-    "truediv": "{} / {}",
-    "div": "{} / {}",
-    "mod": "{} % {}",
-    "pow": "{} ** {}",
-    "lshift": "{} << {}",
-    "rshift": "{} >> {}",
-    "and_": "{} & {}",
-    "or_": "{} | {}",
-    "xor": "{} ^ {}",
-    "getitem": "{}[{}]",
-    "matmul": "{} @ {}",
-}
+    **{function.__name__: f"{{}} {symbol} {{}}" for function, symbol in ARITHMETIC.items()},
+    "div": "{} / {}", "getitem": "{}[{}]",
+}  # fmt: skip
 magic_methods = {
-    "eq": "{} == {}",
-    "ne": "{} != {}",
-    "lt": "{} < {}",
-    "gt": "{} > {}",
-    "le": "{} <= {}",
-    "ge": "{} >= {}",
-    "pos": "+{}",
-    "neg": "-{}",
-    "invert": "~{}",
-    **reflectable_magic_methods,
-}
+    **{function.__name__: f"{{}} {symbol} {{}}" for function, symbol in COMPARISONS.items()},
+    "pos": "+{}", "neg": "-{}", "invert": "~{}", **reflectable_magic_methods,
+}  # fmt: skip
 inplace_methods = {
-    "iadd": "{} += {}",
-    "iand": "{} &= {}",
-    "ifloordiv": "{} //= {}",
-    "ilshift": "{} <<= {}",
-    "imod": "{} %= {}",
-    "imul": "{} *= {}",
-    "imatmul": "{} @= {}",
-    "ior": "{} |= {}",
-    "ipow": "{} **= {}",
-    "irshift": "{} >>= {}",
-    "isub": "{} -= {}",
-    "itruediv": "{} /= {}",
-    "ixor": "{} ^= {}",
+    **{f"i{function.__name__.strip('_')}": f"{{}} {symbol}= {{}}" for function, symbol in ARITHMETIC.items()},
     "setitem": "{}[{}] = {}",
 }
 _COLORS = {"red": "\033[31m", "blue": "\033[34m", "dim": "\033[2m", "dim_blue": "\033[2m\033[34m", "dim_green": "\033[2m\033[32m"}

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import flambeau as torch
 
+from ..python_operators import ARITHMETIC, FUNCTIONS
 from ._async import fork
 from ._operators import operator_named
 
@@ -31,11 +32,9 @@ _BUILTINS: dict[str, Any] = {each.__name__: each for each in (
 _RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
     AssertionError, Exception, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError)}  # fmt: skip
 # Operators that stand for those of a list.
-SYMBOLS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
-    ast.Pow: "pow", ast.LShift: "__lshift__", ast.RShift: "__rshift__",
-    ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
-    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__",
+SYMBOLS: dict[type, str] = {kind: function.__name__ for kind, function in FUNCTIONS.items() if kind is not ast.MatMult} | {
+    ast.Div: "div", ast.Mod: "remainder", ast.LShift: "__lshift__", ast.RShift: "__rshift__", ast.BitAnd: "__and__",
+    ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Is: "__is__", ast.IsNot: "__isnot__",
 }  # fmt: skip
 _ROOTS = {"torch", "ops", "__torch__"}
 # The methods of Python's own names that classes of an archive may have, and that its code may call.
@@ -43,8 +42,7 @@ CALLED_METHODS = frozenset({
     "__init__", "__call__", "__len__", "__contains__", "__getitem__", "__setitem__", "__delitem__", "__enter__", "__exit__",
     "__str__", "__repr__", "__hash__", "__bool__", "__int__", "__float__", "__neg__", "__abs__", "__invert__",
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
-    *(f"__{kind}{name}__" for kind in ("", "r", "i") for name in (
-        "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")),
+    *(f"__{kind}{function.__name__.strip('_')}__" for kind in ("", "r", "i") for function in ARITHMETIC),
 })  # fmt: skip
 
 

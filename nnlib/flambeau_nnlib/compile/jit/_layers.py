@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
+import flambeau as torch
+from flambeau.extension import Kind, names
+from flambeau.extension.schemas import operator_name, schemas
+
+from ...nn import functional as F
+from ...nn.modules.module import Module
 from ._types import OF_TORCH, literal
 
 __all__ = ["layer_method"]
@@ -33,16 +40,42 @@ def _is_constant(value: Any) -> bool:
         map(_is_constant, value)))  # fmt: skip
 
 
-def _activation(name: str, *arguments: str) -> Callable[[Any], _Method]:
-    def text(layer: Any) -> str:
-        inplace = "_" if getattr(layer, "inplace", False) else ""
-        return f"torch.{name}{inplace}({', '.join(['input', *(f'{{{argument}}}' for argument in arguments)])})"
+def _operator(layer: Any) -> _Method:
+    """A `forward` that calls the operator that the layer is named after, with those attributes that are its arguments."""
+    inputs = [*inspect.signature(type(layer).forward).parameters][1:]
+    operator, arguments = _operator_of(layer), [*inputs]
+    for argument in schemas(operator)[0].arguments[len(inputs) :]:
+        if argument.name == "train":
+            text = "self.training"
+        elif not hasattr(layer, argument.name):
+            break
+        elif argument.is_tensor:
+            text = f"self.{argument.name}"
+        elif argument.name == "reduction":
+            text = str(("none", "mean", "sum").index(layer.reduction))
+        else:
+            value = getattr(layer, argument.name)
+            text = literal(float(value) if argument.type == "float" else list(value) if isinstance(value, tuple) else value)
+        arguments.append(f"{argument.name}={text}" if argument.kwarg_only else text)
+    parameters, inplace = ", ".join(f"{name}: Tensor" for name in inputs), "_" if getattr(layer, "inplace", False) else ""
+    return [
+        f"def forward({{self}}, {parameters}) -> Tensor:", f"  return torch.{operator}{inplace}({', '.join(arguments)})"
+    ]  # fmt: skip
 
-    return _one(text)
+
+def _operator_of(layer: Any) -> str:
+    """The operator that a layer is named after, or a class that it is derived from."""
+    operators, kinds = _operators_of_layers(), [cls.__name__.lower() for cls in type(layer).__mro__]
+    return next(operators[kind] for kind in kinds if kind in operators)
 
 
-def _dropout(name: str) -> Callable[[Any], _Method]:
-    return _one(lambda layer: f"torch.{name}{'_' * layer.inplace}(input, {layer.p!r}, self.training)")
+@functools.cache
+def _operators_of_layers() -> dict[str, str]:
+    """The operators of the functions of `torch.nn.functional`, by the names of their layers in lower case."""
+    functions = [name for name in dir(F) if not name.endswith("_")]
+    return {spelling.replace("_", ""): operator_name(name) for name in functions for spelling in (name, operator_name(name))} | {
+        "bceloss": "binary_cross_entropy", "bcewithlogitsloss": "binary_cross_entropy_with_logits"
+    }  # fmt: skip
 
 
 def _convolution(layer: Any) -> str:
@@ -93,30 +126,29 @@ def _instance_norm(layer: Any) -> str:
     )
 
 
-def _pool(name: str, dims: int, *rest: str) -> Callable[[Any], _Method]:
-    def text(layer: Any) -> str:
+def _pool(dims: int, *rest: str) -> Callable[[Any], _Method]:
+    def method(layer: Any) -> _Method:
         stride = layer.kernel_size if layer.stride is None else layer.stride
         windows = [layer.kernel_size, stride, layer.padding] + ([layer.dilation] if "dilation" in rest else [])
         listed = [_listed(value, dims) for value in windows]
         others = [literal(getattr(layer, name)) for name in rest if name != "dilation"]
-        return f"torch.{name}{dims}d({', '.join(['input', *listed, *others])})"
-
-    def method(layer: Any) -> _Method:
-        if getattr(layer, "return_indices", False):
-            lines = _one(lambda layer: text(layer).replace("d(", "d_with_indices(", 1))(layer)
-            return [lines[0].replace("-> Tensor", "-> Tuple[Tensor, Tensor]"), *lines[1:]]
-        return _one(text)(layer)
+        both = getattr(layer, "return_indices", False)
+        name = _operator_of(layer) + "_with_indices" * both
+        result = "Tuple[Tensor, Tensor]" if both else "Tensor"
+        call = f"torch.{name}({', '.join(['input', *listed, *others])})"
+        return [f"def forward({{self}}, input: Tensor) -> {result}:", f"  return {call}"]
 
     return method
 
 
-def _adaptive(name: str, dims: int) -> Callable[[Any], _Method]:
+def _adaptive(dims: int) -> Callable[[Any], _Method]:
     def method(layer: Any) -> _Method:
+        name = _operator_of(layer)
         size = layer.output_size if isinstance(layer.output_size, (tuple, list)) else [layer.output_size] * dims
         sizes = ", ".join(f"torch.size(input, {place - dims})" if each is None else str(each) for place, each in enumerate(size))
         both = getattr(layer, "return_indices", False)
         index, kind = ("[0]" if "max" in name and not both else ""), "Tuple[Tensor, Tensor]" if both else "Tensor"
-        return [f"def forward({{self}}, input: Tensor) -> {kind}:", f"  return torch.{name}{dims}d(input, [{sizes}]){index}"]
+        return [f"def forward({{self}}, input: Tensor) -> {kind}:", f"  return torch.{name}(input, [{sizes}]){index}"]
 
     return method
 
@@ -362,10 +394,13 @@ def _transformer(layer: Any) -> _Method:
 
 
 def _activation_text(activation: Any) -> str:
-    name = getattr(activation, "__name__", type(activation).__name__.lower())
-    if name not in ("relu", "gelu"):
+    if isinstance(activation, Module):
+        return "(self.activation).forward({})"
+    name = getattr(activation, "__name__", type(activation).__name__)
+    is_ours = activation in (getattr(F, name, None), getattr(torch, name, None))
+    if not is_ours or name not in names(kind=Kind.POINTWISE):
         raise RuntimeError(f"torch.jit.save: the activation {name} of a scripted transformer layer cannot be written")
-    return f"torch.{name}({{}})"
+    return f"torch.{operator_name(name)}({{}})"
 
 
 def _encoder(layer: Any) -> _Method:
@@ -378,71 +413,36 @@ def _encoder(layer: Any) -> _Method:
     return [*lines, "  return output"]
 
 
-_LOSSES = {"MSELoss": "mse_loss", "L1Loss": "l1_loss", "BCELoss": "binary_cross_entropy", "SmoothL1Loss": "smooth_l1_loss",
-           "BCEWithLogitsLoss": "binary_cross_entropy_with_logits", "CrossEntropyLoss": "cross_entropy_loss"}  # fmt: skip
-
-
-def _loss(layer: Any) -> _Method:
-    name = next(cls.__name__ for cls in type(layer).__mro__ if cls.__name__ in _LOSSES)
-    number = ("none", "mean", "sum").index(layer.reduction)
-    weights = {"CrossEntropyLoss": f", self.weight, {number}, {getattr(layer, 'ignore_index', 0)}, "
-               f"{float(getattr(layer, 'label_smoothing', 0.0))!r}",
-               "BCELoss": f", self.weight, {number}",
-               "BCEWithLogitsLoss": f", self.weight, self.pos_weight, {number}"}  # fmt: skip
-    return _one(f"torch.{_LOSSES[name]}(input, target{weights.get(name, f', {number}')})", "input: Tensor, target: Tensor")(layer)
-
-
 _LAYERS: dict[str, Callable[[Any], _Method]] = {
     "Identity": _one("input"),
-    "Linear": _one("torch.linear(input, self.weight, self.bias)"),
-    "NonDynamicallyQuantizableLinear": _one("torch.linear(input, self.weight, self.bias)"),
-    "Bilinear": _one("torch.bilinear(input1, input2, self.weight, self.bias)", "input1: Tensor, input2: Tensor"),
+    **dict.fromkeys((
+        "Linear", "Bilinear", "LayerNorm", "RMSNorm", "GroupNorm", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
+        "AlphaDropout", "FeatureAlphaDropout", "ReLU", "Sigmoid", "Tanh", "SiLU", "Mish", "SELU", "CELU", "ELU", "LeakyReLU",
+        "ReLU6", "Hardtanh", "Hardswish", "Hardsigmoid", "Threshold", "GELU", "GLU", "PReLU", "LogSigmoid", "Softplus",
+        "Softshrink", "Hardshrink", "PixelShuffle", "PixelUnshuffle", "CosineSimilarity", "MSELoss", "L1Loss", "SmoothL1Loss",
+        "CrossEntropyLoss", "BCELoss", "BCEWithLogitsLoss"), _operator),
     "Embedding": _one(
         lambda layer: f"torch.embedding(self.weight, input, {-1 if layer.padding_idx is None else layer.padding_idx})"),
-    "LayerNorm": _one(
-        lambda layer: f"torch.layer_norm(input, {_listed(layer.normalized_shape, 1)}, self.weight, self.bias, {layer.eps!r})"),
-    "RMSNorm": _one(lambda layer: f"torch.rms_norm(input, {_listed(layer.normalized_shape, 1)}, self.weight, {layer.eps!r})"),
-    "GroupNorm": _one("torch.group_norm(input, {num_groups}, self.weight, self.bias, {eps})"),
     **{f"{kind}{dims}d": make for dims in (1, 2, 3) for kind, make in (
         ("Conv", _one(_convolution)), ("ConvTranspose", _one(_transposed)), ("BatchNorm", _batch_norm),
-        ("InstanceNorm", _one(_instance_norm)), ("MaxPool", _pool("max_pool", dims, "dilation", "ceil_mode")),
-        ("AdaptiveAvgPool", _adaptive("adaptive_avg_pool", dims)), ("AdaptiveMaxPool", _adaptive("adaptive_max_pool", dims)),
+        ("InstanceNorm", _one(_instance_norm)), ("MaxPool", _pool(dims, "dilation", "ceil_mode")),
+        ("AdaptiveAvgPool", _adaptive(dims)), ("AdaptiveMaxPool", _adaptive(dims)),
         ("ReflectionPad", _pad("reflect")), ("ReplicationPad", _pad("replicate")), ("ConstantPad", _pad("constant")),
         ("ZeroPad", _pad("constant")), ("CircularPad", _pad("circular")))},
-    "AvgPool1d": _pool("avg_pool", 1, "ceil_mode", "count_include_pad"),
-    "AvgPool2d": _pool("avg_pool", 2, "ceil_mode", "count_include_pad", "divisor_override"),
-    "AvgPool3d": _pool("avg_pool", 3, "ceil_mode", "count_include_pad", "divisor_override"),
-    **{name: _dropout(op) for name, op in (
-        ("Dropout", "dropout"), ("Dropout1d", "feature_dropout"), ("Dropout2d", "feature_dropout"),
-        ("Dropout3d", "feature_dropout"),
-        ("AlphaDropout", "alpha_dropout"), ("FeatureAlphaDropout", "feature_alpha_dropout"))},
-    **{name: _activation(op, *arguments) for name, op, *arguments in (
-        ("ReLU", "relu"), ("Sigmoid", "sigmoid"), ("Tanh", "tanh"), ("SiLU", "silu"), ("Mish", "mish"), ("SELU", "selu"),
-        ("CELU", "celu", "alpha"), ("ELU", "elu", "alpha"), ("LeakyReLU", "leaky_relu", "negative_slope"), ("ReLU6", "relu6"),
-        ("Hardtanh", "hardtanh", "min_val", "max_val"), ("Hardswish", "hardswish"), ("Hardsigmoid", "hardsigmoid"),
-        ("Threshold", "threshold", "threshold", "value"))},
-    "GELU": _one("torch.gelu(input, approximate={approximate})"),
-    "GLU": _one("torch.glu(input, {dim})"),
-    "PReLU": _one("torch.prelu(input, self.weight)"),
-    "LogSigmoid": _one("torch.log_sigmoid(input)"),
-    "Softplus": _one("torch.softplus(input, {beta}, {threshold})"),
-    "Softshrink": _one("torch.softshrink(input, {lambd})"),
-    "Hardshrink": _one("torch.hardshrink(input, {lambd})"),
+    "AvgPool1d": _pool(1, "ceil_mode", "count_include_pad"),
+    "AvgPool2d": _pool(2, "ceil_mode", "count_include_pad", "divisor_override"),
+    "AvgPool3d": _pool(3, "ceil_mode", "count_include_pad", "divisor_override"),
     "Tanhshrink": _one("input - torch.tanh(input)"),
     "Softsign": _one("input / (torch.abs(input) + 1)"),
     "Softmax": _one(lambda layer: f"torch.softmax(input, {_dim(layer)})"),
     "LogSoftmax": _one(lambda layer: f"torch.log_softmax(input, {_dim(layer)})"),
     "Flatten": _one("torch.flatten(input, {start_dim}, {end_dim})"),
     "Unflatten": _one(lambda layer: f"torch.unflatten(input, {layer.dim}, {_listed(layer.unflattened_size, 1)})"),
-    "PixelShuffle": _one("torch.pixel_shuffle(input, {upscale_factor})"),
-    "PixelUnshuffle": _one("torch.pixel_unshuffle(input, {downscale_factor})"),
-    "CosineSimilarity": _one("torch.cosine_similarity(x1, x2, {dim}, {eps})", "x1: Tensor, x2: Tensor"),
     "Upsample": _upsample, "UpsamplingNearest2d": _upsample, "UpsamplingBilinear2d": _upsample,
     "LSTM": _recurrent, "GRU": _recurrent, "RNN": _recurrent,
     "LSTMCell": _cell("lstm_cell"), "GRUCell": _cell("gru_cell"), "RNNCell": _cell("rnn_cell"),
     "MultiheadAttention": _attention, "TransformerEncoderLayer": _encoder_layer, "TransformerEncoder": _encoder,
     "TransformerDecoderLayer": _decoder_layer, "TransformerDecoder": _decoder, "Transformer": _transformer,
-    **dict.fromkeys(_LOSSES, _loss),
 }  # fmt: skip
 
 

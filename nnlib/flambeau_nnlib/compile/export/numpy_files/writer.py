@@ -17,6 +17,7 @@ import flambeau as torch
 from flambeau.utils import pytree
 
 from ...fx.node import Node, map_arg
+from ...python_operators import ARITHMETIC, COMPARISONS
 from .._decomposing import without_writes
 from .._functionalizing import operator_name
 from .._tracing import TensorSpec
@@ -27,11 +28,7 @@ from .expressions import EXPRESSIONS, FUNCTIONS, Code, numpy_dtype, written
 
 __all__ = ["save_numpy", "source_of"]
 
-_INFIX = {
-    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.mod: "%", operator.truediv: "/",
-    operator.pow: "**", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
-    operator.ne: "!=", operator.and_: "and", operator.or_: "or",
-}  # fmt: skip
+_INFIX = ARITHMETIC | COMPARISONS | {operator.and_: "and", operator.or_: "or"}
 
 
 def save_numpy(program: ExportedProgram, folder: str | os.PathLike[str], name: str = "model") -> tuple[Path, Path]:

@@ -13,7 +13,7 @@ from curves import add_plot_option, draw
 
 
 def losses(torch, steps, seed):
-    """The loss of every step of training a small convolutional network on random digits-like images."""
+    """Train a small convolutional network on random images and return the loss of each step."""
     nn, F = torch.nn, torch.nn.functional
     torch.manual_seed(seed)
     images = torch.rand(512, 1, 16, 16)

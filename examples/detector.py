@@ -45,7 +45,7 @@ class Scenes(torch.utils.data.Dataset):
             left, top = torch.randint(0, SIDE - size, (2,), generator=random).tolist()
             box = torch.tensor([[left, top, left + size, top + size]])
             if boxes and box_iou(box.float(), torch.cat(boxes).float()).max() > 0:
-                continue  # shapes do not hide each other
+                continue  # shapes must not overlap
             column, row = x - left, y - top
             inside = (column >= 0) & (column < size) & (row >= 0) & (row < size)
             if label == 2:
@@ -65,7 +65,7 @@ class Scenes(torch.utils.data.Dataset):
 
 
 def as_lists(samples):
-    """A batch of a detector: pictures and targets, which may differ in size, as lists."""
+    """Collate samples into a list of pictures and a list of targets, since their sizes may differ."""
     pictures, targets = zip(*samples, strict=True)
     return list(pictures), list(targets)
 
@@ -94,7 +94,7 @@ def make_detector():
 
 
 def found(model, scenes):
-    """The share of the shapes that a box of the right name overlaps by half, and how many boxes there are for a shape."""
+    """Return the recall (right label and IoU >= 0.5) and the number of predicted boxes per shape."""
     model.eval()
     hits = boxes = shapes = 0
     for picture, target in scenes:

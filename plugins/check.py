@@ -14,7 +14,7 @@ USE = "import flambeau, sys; flambeau.ones(1, device=flambeau.backend.find(sys.a
 
 
 def main(folder: Path, arguments: list[str]) -> int:
-    """Run the checks; returns the exit code, which is 0 if they are skipped."""
+    """Install and test the plugin; return the exit code, 0 if skipped."""
     name = folder.name.removeprefix("flambeau-")
     installed = run("-m", "pip", "install", f"{folder}[test]")
     if installed.returncode and "No matching distribution found" in installed.stderr:

@@ -9,7 +9,7 @@ from .samples import calls
 
 
 def call_all() -> int:
-    """Call every kernel; returns how many there are."""
+    """Call every kernel once; return their number."""
     from flambeau_backends.numpy import NumpyBackend
 
     backend = NumpyBackend()

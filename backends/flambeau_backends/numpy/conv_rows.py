@@ -91,8 +91,7 @@ def _fold(target: Any, rows: Any, g: Geometry) -> None:
 
 
 def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
-    """Like `_fold`, window by window along the last dimension, where kernel elements and channels are contiguous in both
-    arrays.
+    """Like `_fold`, window by window along the last dimension: a line of kernel elements and channels is contiguous.
 
     There are more calls, but each adds a longer run, which is faster for few channels.
     """

@@ -26,9 +26,7 @@ _INFINITE = 0x7C00  # bits of infinity; NaNs are larger
 
 
 def _widen(out: Any, halves: Any) -> None:
-    """Shift float16 bits to their positions in float32 and multiply by 2**112, the ratio of the exponent biases, which is
-    exact.
-    """
+    """Shift float16 bits to their positions in float32, and multiply by 2**112 to correct the exponent bias (exact)."""
     bits, words = halves.view(np.int16), out.view(np.int32)
     words[...] = bits
     np.left_shift(words, 13, words)

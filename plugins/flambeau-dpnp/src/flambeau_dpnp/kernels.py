@@ -31,9 +31,7 @@ def _columns(image: Any, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Si
 
 
 def _padded(input: Any, before: Sizes, sizes: Sizes, steps: Sizes) -> Any:
-    """Copy the input into zeros of the given sizes, from index `before`, with elements `steps` apart; elements outside are
-    dropped.
-    """
+    """Copy the input into zeros of shape `sizes`, from index `before`, with elements `steps` apart; crop what is outside."""
     result = dpnp.zeros((*input.shape[:2], *sizes), dtype=input.dtype)
     here, there = [slice(None)] * 2, [slice(None)] * 2
     for length, start, size, step in zip(input.shape[2:], before, sizes, steps, strict=True):

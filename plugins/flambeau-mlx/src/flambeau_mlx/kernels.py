@@ -31,9 +31,7 @@ def _has_arrays(index: Any) -> bool:
 
 
 def _flat_places(shape: tuple[int, ...], index: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the positions of the indexed elements in the flattened array, and the result's shape.  Raises IndexError if out
-    of bounds.
-    """
+    """Return the flat positions of the indexed elements, and the result's shape.  Raises IndexError if out of bounds."""
     items = index if isinstance(index, tuple) else (index,)
     on_host = tuple([numpy.asarray(item) if _is_array(item) else item for item in items])
     if (

@@ -1,6 +1,6 @@
 """One process of the comparison, started by `compare.py`: reads requests (JSON lists), one per line, and prints results.
 
-    python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
+python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
 """
 
 from __future__ import annotations

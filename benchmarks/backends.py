@@ -1,7 +1,7 @@
 """Generate the table of backends in docs/backends.md; `tox -e backends` installs the backends first.
 
 For each installed backend, the table has its library, devices and dtypes, the result of the last conformance run (a quick run
-is started if there is none), and the training time of the digits example next to NumPy's, measured in turns. For a library
+is started if it is missing), and the training time of the digits example next to NumPy's, measured in turns. For a library
 that cannot share an environment, name another interpreter: `python benchmarks/backends.py NAME=PYTHON ...`.
 """
 

@@ -271,7 +271,7 @@ def thread_counts(text: str) -> list[int]:
 
 
 def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, threads: int, least: bool) -> tuple[Row, list[Row]]:
-    """Measure the workloads; return the machine and the rows, each of which is printed immediately."""
+    """Measure the workloads; return the machine and the rows. Each row is printed immediately."""
     rows: list[Row] = []
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(side, threads)) for side in sides]

@@ -1,10 +1,10 @@
-"""A detector finds squares, discs and triangles: Faster R-CNN (Ren et al., 2015) on a small network of its own.
+"""Detect squares, discs and triangles: Faster R-CNN (Ren et al., 2015) with a small custom backbone.
 
 python -m flambeau examples/detector.py --plot boxes.png
 python -m flambeau examples/detector.py --epochs 12 --save shapes.pt
 python -m flambeau examples/detector.py --start shapes.pt --epochs 2 --dark --plot boxes.png
 
-The last line fine-tunes what the second has saved, on pictures in which the light is nearly out.
+The last command fine-tunes the model saved by the second one on very dark pictures.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SIDE = 64
 
 
 class Scenes(torch.utils.data.Dataset):
-    """Pictures of a few shapes in random colours on noise, with their boxes: the same for the same index."""
+    """A dataset of shapes in random colours on noise, with their boxes; each index always gives the same picture."""
 
     def __init__(self, count, seed=0, dark=False, transform=None):
         self.count, self.seed, self.dark, self.transform = count, seed, dark, transform

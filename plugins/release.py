@@ -1,7 +1,7 @@
-"""The wheels of a release: flambeau, and one for each plugin, of one version, which ask for each other.
+"""Build the wheels of a release: flambeau and its plugins, all of the same version, each plugin requiring that flambeau.
 
-python plugins/release.py --check             compares the versions
-python plugins/release.py build/wheels        builds the wheels, and tries those that need no other library together
+python plugins/release.py --check             compare the versions
+python plugins/release.py build/wheels        build the wheels, and test those without other dependencies together
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
 class Memory:
-    """The memory shared by views of one array: `nbytes` bytes, of which only the first 16 are allocated."""
+    """The memory shared by views of one array: `nbytes` bytes. Only the first 16 are allocated."""
 
     __slots__ = ("nbytes", "place")
 

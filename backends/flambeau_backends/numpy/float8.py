@@ -1,4 +1,4 @@
-"""Conversions to the 8-bit floating-point dtypes of `ml_dtypes`, with PyTorch's rounding at the ends of their ranges."""
+"""Conversions to the 8-bit floating-point dtypes of `ml_dtypes`, with PyTorch's rounding of very large and small numbers."""
 
 from __future__ import annotations
 

@@ -312,7 +312,7 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
 
 
 _FEW = 1 << 10  # elements up to which `np.where` is faster than several passes
-_SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`, which has more overhead
+_SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`
 
 
 def clip(out: Any, x: Any, low: Any = None, high: Any = None) -> Any:

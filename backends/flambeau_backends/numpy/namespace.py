@@ -30,7 +30,7 @@ def finfo(dtype: Any) -> Any:
 
 
 class _Writable:
-    """Exposes the memory of an array as writable."""
+    """Expose the memory of an array as writable, through its `__array_interface__`."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array  # keeps the memory alive

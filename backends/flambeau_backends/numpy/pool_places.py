@@ -18,7 +18,7 @@ __all__ = ["MANY", "places_of_maxima"]
 
 
 MANY = 48  # window elements above which `argmax` is faster
-_SHORTER = 16  # how many times shorter than the elements of space the vectors are, about
+_SHORTER = 16  # approximate ratio of spatial elements to the elements of temporary vectors
 
 Windows = tuple[Any, Any]  # first and last position of each window along a dimension
 

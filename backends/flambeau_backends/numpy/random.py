@@ -1,12 +1,12 @@
 """PyTorch's CPU random stream on NumPy: the same seed gives the same values.
 
-One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), feeds every sampler with words of 32
-bits. How many words a value consumes, and how it is computed from them (normal values in `box_muller`), is part of the behaviour:
+One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), supplies 32-bit words to every sampler.
+To match PyTorch, samplers use the same number of words per value, and the same formulas (normal values in `box_muller`):
 
-- `uniform` and `integers` take one word for a value, two if it needs more bits;
-- `bernoulli`, `exponential`, `geometric` and `cauchy` transform a double, two words, for each value;
-- `normal` transforms blocks of 16 values, or pairs if there are fewer or the target is not contiguous;
-- `poisson`, `binomial` and `gamma` reject: each value decides where in the stream the next one starts.
+- `uniform` and `integers` use one word per value, two if it needs more bits;
+- `bernoulli`, `exponential`, `geometric` and `cauchy` transform a float64 (two words) for each value;
+- `normal` transforms blocks of 16 values, or pairs if there are fewer values or the target is not contiguous;
+- `poisson`, `binomial` and `gamma` use rejection: each value determines where in the stream the next one starts.
 
 Samplers take a shape and a NumPy dtype and return a new array. Bad parameters raise PyTorch's errors.
 """
@@ -411,7 +411,7 @@ class Generator:
         return values
 
     def _marsaglia_tsang(self, uniform: Uniform, d: float, boost: float) -> float:
-        """Marsaglia & Tsang (2000), "A simple method for generating gamma variables"."""
+        """Draw a gamma value: Marsaglia & Tsang (2000), "A simple method for generating gamma variables"."""
         scale = (1 - uniform()) ** boost * d if boost else d
         c = 1 / math.sqrt(9 * d)
         while True:

@@ -28,7 +28,7 @@ def test_selected_by_the_environment(monkeypatch):
 
 
 def test_complex_numbers_become_real_ones_and_truth_values():
-    """Cast complex numbers to real and bool, for both of which the standard's `astype` raises."""
+    """Cast complex numbers to real and bool; the standard's `astype` raises for both."""
     import flambeau
 
     x = flambeau.tensor([1 + 2j, 0, 3j], device="strict")

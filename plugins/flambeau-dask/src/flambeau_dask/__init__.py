@@ -1,7 +1,7 @@
 """flambeau on Dask: a device type `dask` whose tensors are lazy arrays in chunks.
 
-Nothing is computed before values are asked for (`print`, `item`, `cpu`, `compute`): then Dask computes chunk by chunk, in threads
-of this process, or on the workers of a `dask.distributed.Client` that is open, so that tensors may be larger than memory.
+Values are computed only when they are needed (`print`, `item`, `cpu`, `compute`). Dask then computes chunk by chunk, in threads
+of this process, or on the workers of an open `dask.distributed.Client`, so that tensors may be larger than memory.
 
 >>> import flambeau as torch
 >>> x = torch.ones(4, 4, device="dask")

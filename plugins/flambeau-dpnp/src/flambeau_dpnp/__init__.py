@@ -1,6 +1,6 @@
 """flambeau on dpnp, Intel's NumPy for SYCL devices: a device type `dpnp` whose arrays are mutable and whose views share memory.
 
-It is the worked example of a mutable library: `# --- memory` has the abstract methods of `MutableBackend`.
+This is the worked example of a mutable library: the section `# --- memory` implements the methods of `MutableBackend`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m flambeau_fast`: say which kernels this processor has, and call each of them once."""
+"""`python -m flambeau_fast`: print which kernel variant this processor uses, and call each kernel once."""
 
 from __future__ import annotations
 

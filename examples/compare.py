@@ -3,8 +3,8 @@
     python examples/compare.py
 
 From the seed alone, both draw the same initial weights, order of images and dropout masks. Their results differ in the last
-digit by rounding, which no layer here amplifies. Max pooling of almost equal numbers would amplify it, but then two runs of PyTorch
-differ as much if their initial weights differ in the seventh digit.
+digit by rounding, which no layer here amplifies. Max pooling of almost equal numbers would amplify it, but then two runs of
+PyTorch differ as much if their initial weights differ in the seventh digit.
 """
 
 import argparse

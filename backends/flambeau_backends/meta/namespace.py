@@ -61,7 +61,7 @@ def ordered_as(array: np.ndarray, dtype: Any) -> MetaArray:
     """Describe a real array, with its dimensions in the same memory order."""
     if array.flags.c_contiguous or not array.size:
         return described(array.shape, dtype)
-    return like(MetaArray(array, None), dtype)  # `like` does not use the memory
+    return like(MetaArray(array, None), dtype)  # type: ignore[arg-type]  # `like` does not use the memory
 
 
 def _shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ KERNELS = kernel = Kernels(CONVOLUTIONS)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function to be compiled by XLA (see `Compiled`)."""
     return functools.wraps(function)(Compiled(function.__name__, function))
 
 

@@ -23,7 +23,7 @@ def is_available() -> bool:
 
 
 class NcclCollectives(Collectives):
-    """All-reduce and broadcast among distinct devices by NCCL; everything else copies from device to device."""
+    """Sums and broadcasts among distinct devices by NCCL; everything else copies from device to device."""
 
     def __init__(self, device_type: str) -> None:
         super().__init__(device_type)

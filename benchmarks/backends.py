@@ -1,8 +1,8 @@
-"""The table of all backends in docs/backends.md: `python benchmarks/backends.py`, or `tox -e backends`, which installs them.
+"""Generate the table of backends in docs/backends.md; `tox -e backends` installs the backends first.
 
-For each backend that is installed: its library, devices and dtypes, how the conformance kit last ended on it (it is run, quickly,
-where it never was), and the time in which it trains the digits, beside NumPy's, in turns. Libraries that cannot share an
-environment can be named with an interpreter of their own: `python benchmarks/backends.py NAME=PYTHON ...`.
+For each installed backend, the table has its library, devices and dtypes, the result of the last conformance run (a quick run
+is started if it is missing), and the training time of the digits example next to NumPy's, measured in turns. For a library
+that cannot share an environment, name another interpreter: `python benchmarks/backends.py NAME=PYTHON ...`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def row(name: str, python: str, epochs: int, turns: int) -> str:
-    """The line of a backend."""
+    """Return the table row of a backend."""
     source, facts, runs = json.loads(run(python, "numpy", "-c", FACTS, name))
     package = re.search(r"\(([\w-]+) ", source)
     start = f"| `{name}` | {package[1] if package else 'flambeau'} | "
@@ -74,7 +74,7 @@ def row(name: str, python: str, epochs: int, turns: int) -> str:
         source, facts, runs = json.loads(run(python, "numpy", "-c", FACTS, name))
     on_host = [entry for entry in facts["on the CPU"].split(", ") if entry != "nothing"]
     own, numpy = [], []
-    for _ in range(turns):  # in turns, because machines have good and bad minutes
+    for _ in range(turns):  # in turns, because the machine's load varies
         own.append(digits(python, name, epochs))
         numpy.append(digits(python, "numpy", epochs))
     computed = ", ".join(on_host[:2]) + (f" and {len(on_host) - 2} more" if len(on_host) > 2 else "")
@@ -83,7 +83,7 @@ def row(name: str, python: str, epochs: int, turns: int) -> str:
 
 
 def conformance(runs: dict[str, Any]) -> str:
-    """How the last runs ended."""
+    """Describe the results of the last conformance runs."""
     said = []
     for kind in ("full", "quick"):
         last = runs.get(kind, {}).get("last")
@@ -97,14 +97,14 @@ def conformance(runs: dict[str, Any]) -> str:
 
 
 def digits(python: str, backend: str, epochs: int) -> float:
-    """The seconds in which a backend trains the digits."""
+    """Return the seconds in which a backend trains the digits example."""
     said = run(python, backend, "-m", "flambeau", str(ROOT / "examples" / "digits.py"), "--epochs", str(epochs))
     return float(re.search(r"trained in ([\d.]+) s", said)[1])
 
 
 def run(python: str, backend: str, *command: str, check: bool = True) -> str:
-    """What a Python program prints, with a backend selected."""
-    with tempfile.TemporaryDirectory() as elsewhere:  # so that `-c` does not import from the folder it is run in
+    """Run a Python program with a backend selected, and return what it prints."""
+    with tempfile.TemporaryDirectory() as elsewhere:  # so that `-c` does not import from the current folder
         done = subprocess.run(
             [python, *command], capture_output=True, text=True, check=False, cwd=elsewhere,
             env={**os.environ, "FLAMBEAU_BACKEND": backend},

@@ -1,11 +1,11 @@
-"""Collectives of flambeau's engines against PyTorch's gloo, on this machine: times as ratios, and the memory that they take.
+"""Compare collectives of flambeau's engines with PyTorch's gloo on this machine: ratios of times, and memory.
 
     python benchmarks/collectives.py                     2 and 4 ranks, every engine that is installed
     python benchmarks/collectives.py --ranks 2 --only all_reduce --rounds 5
     python benchmarks/collectives.py --hosts             the default engine as between hosts, over the loopback network
 
-The sides take turns, in processes of their own; what is printed are the least times of the rounds, and behind them the processor
-time of all ranks together, which says more where other programs use the processors too. A ratio below 1 is faster than gloo.
+The libraries take turns in separate processes. Each cell shows the minimum time over the rounds, then the processor time of
+all ranks together, which is more reliable when other programs use the processors. A ratio below 1 is faster than gloo.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OPERATIONS = ("all_reduce", "broadcast", "all_gather", "reduce_scatter")
 
 
 def operations(torch: Any, size: int, ranks: int) -> dict[str, Callable[[], Any]]:
-    """What is measured: each moves tensors of `size` bytes, or `size` bytes to or from all ranks together."""
+    """Return the measured calls: each moves tensors of `size` bytes, or `size` bytes in total to or from all ranks."""
     dist = torch.distributed
     whole, part = torch.ones(size // 4), torch.ones(size // 4 // ranks)
     parts = [torch.empty(size // 4 // ranks) for _ in range(ranks)]
@@ -43,7 +43,7 @@ def operations(torch: Any, size: int, ranks: int) -> dict[str, Callable[[], Any]
 
 
 def work(library: str, backend: str, only: str) -> None:
-    """In one of the processes: measure, and print what the first rank saw."""
+    """Run in each process: measure, and print the first rank's results."""
     torch = importlib.import_module(library)
     torch.set_num_threads(1)
     dist = torch.distributed
@@ -69,7 +69,7 @@ def work(library: str, backend: str, only: str) -> None:
 
 
 def times(dist: Any, call: Callable[[], Any], steps: int) -> tuple[float, float]:
-    """The seconds that a call takes, and those of the processor in this rank."""
+    """Return the wall-clock and processor time of a call in this rank, in seconds."""
     dist.barrier()
     start, processor = time.perf_counter(), time.process_time()
     for _ in range(steps):
@@ -80,7 +80,7 @@ def times(dist: Any, call: Callable[[], Any], steps: int) -> tuple[float, float]
 
 
 def data_parallel_step(torch: Any) -> tuple[float, float]:
-    """How much longer a training step takes with `DistributedDataParallel`, and how much more of the processor."""
+    """Return how much longer a training step takes with `DistributedDataParallel`, in wall-clock and processor time."""
     nn = torch.nn
     plain = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
     parallel = nn.parallel.DistributedDataParallel(plain)
@@ -96,7 +96,7 @@ def data_parallel_step(torch: Any) -> tuple[float, float]:
 
 
 def run(side: str, ranks: int, only: str) -> dict[str, float]:
-    """One round of a side."""
+    """Run one round of a library and engine."""
     library, backend, hosts = {
         "PyTorch gloo": ("torch", "gloo", False),
         "gloo": ("flambeau", "gloo", False),
@@ -148,7 +148,7 @@ def main() -> None:
 
 
 def show(ranks: int, rounds: dict[str, list[dict[str, float]]]) -> None:
-    """Print PyTorch's times, and those of the other sides relative to them."""
+    """Print PyTorch's times, and the other times relative to them."""
     base, *others = [{key: min(one[key] for one in found) for key in found[0]} for found in rounds.values()]
     print(f"\n{ranks} ranks".ljust(29) + "".join(f"{side:>20}" for side in rounds))
     for key, value in base.items():

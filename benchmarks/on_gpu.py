@@ -1,10 +1,10 @@
-"""Run the test suite, the conformance kit and the benchmarks against PyTorch on a GPU.
+"""Run the test suite, the conformance kit and the benchmarks on a GPU.
 
     python benchmarks/on_gpu.py                     all of it; the table goes to docs/cuda-benchmarks.md
     python benchmarks/on_gpu.py --only conformance  one of its parts: tests, conformance or benchmarks
 
-It needs CuPy, pytest and, for the benchmarks, a PyTorch for CUDA; flambeau itself need not be installed.  All parts are run even
-if one fails; the exit status is then 1.
+It requires CuPy, pytest and, for the benchmarks, PyTorch for CUDA; flambeau need not be installed. All parts are run even if
+one fails; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARTS = {
 
 
 def environment() -> dict[str, str]:
-    """The environment of each part: flambeau from this folder, on CuPy."""
+    """Return the environment of each part: flambeau from this source tree, with the backend `cupy`."""
     sources = [str(ROOT / folder) for folder in ("core", "backends", "nnlib", "vision")]
     path = os.pathsep.join(filter(None, [*sources, os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "cupy"}

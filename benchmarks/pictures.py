@@ -1,4 +1,4 @@
-"""Pictures of the ratios: a panel for each curve, and bars for all other workloads."""
+"""Plot the ratios: a panel for each curve, and bars for all other workloads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from workloads import CURVES
 __all__ = ["draw", "labels_of", "points_of"]
 
 Row = dict[str, Any]
-COLUMNS = 3  # panels beside each other
+COLUMNS = 3  # panels in a row of the figure
 
 
 def labels_of(rows: Sequence[Row]) -> list[str]:
-    """A name for each row's line or colour: its side and, where there are several numbers of threads, how many."""
+    """Return a legend label for each row: its backend and pack, and the number of threads if there are several."""
     several = len({row["threads"] for row in rows}) > 1
     return [f"{row['side']}, {row['threads']} threads" if several else str(row["side"]) for row in rows]
 
 
 def points_of(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]]]]:
-    """For each curve of which there are rows, and each label, the points `(what grows, ratio)`."""
+    """Return the points `(size, ratio)` by curve and label, for curves with at least one row."""
     labels = labels_of(rows)
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for curve, workloads in CURVES.items():
@@ -32,13 +32,13 @@ def points_of(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]
 
 
 def draw(rows: Sequence[Row], path: str) -> None:
-    """Draw the rows into a file, whose suffix says its format."""
+    """Draw the rows to a file; its suffix determines the format."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    matplotlib.rcParams["svg.hashsalt"] = "flambeau"  # the same picture for the same rows
+    matplotlib.rcParams["svg.hashsalt"] = "flambeau"  # reproducible files
     measured = [row for row in rows if "ratio" in row]
     curves = points_of(measured)
     on_curves = {workload.name for curve in curves for workload in CURVES[curve].values()}
@@ -74,7 +74,7 @@ def _draw_curves(figure: Any, curves: dict[str, dict[str, list[tuple[int, float]
 
 
 def _draw_bars(axes: Any, rows: Sequence[Row]) -> None:
-    """A bar for each row, and a mark at each aim."""
+    """Draw a bar for each row, and a mark at each target."""
     labels, names = labels_of(rows), list(dict.fromkeys(row["workload"] for row in rows))
     kinds = list(dict.fromkeys(labels))
     height = 0.8 / len(kinds)

@@ -1,11 +1,11 @@
-"""Latency and bandwidth of `all_reduce`, measured, and the efficiency of data-parallel training that they predict.
+"""Measure latency and bandwidth of `all_reduce`, and predict the efficiency of data-parallel training.
 
     python benchmarks/scaling.py                                        measure with 2 processes, then predict
-    python benchmarks/scaling.py --latency 5e-6 --bandwidth 12e9        predict for a network of which they are known
+    python benchmarks/scaling.py --latency 5e-6 --bandwidth 12e9        predict for a network with known values
 
-A ring moves each of `B` bytes `2 (n - 1) / n` times, in `2 (n - 1)` steps: `T(n) = 2 (n - 1) a + 2 (n - 1) / n * B / b` for a
-latency `a` and a bandwidth `b`. Of it, a backward hides what it has time for while it still computes. Trees, which libraries
-take for small tensors, have a latency of `2 log2(n) a` instead; the smaller of both counts.
+A ring all-reduce moves each of `B` bytes `2 (n - 1) / n` times, in `2 (n - 1)` steps: with latency `a` and bandwidth `b`,
+`T(n) = 2 (n - 1) a + 2 (n - 1) / n * B / b`. Part of this time overlaps with the backward pass. Libraries use trees for small
+tensors, with a latency of `2 log2(n) a` instead; the prediction uses the smaller latency.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIZES = (4, 1 << 26)
 
 
 def work() -> None:
-    """In one of the processes: the least time of each size."""
+    """Run in each process: measure the minimum time of each size."""
     import flambeau.distributed as dist
 
     import flambeau as torch
@@ -46,7 +46,7 @@ def work() -> None:
 
 
 def measured(engine: str, hosts: bool) -> tuple[float, float]:
-    """The latency of a step in seconds, and the bandwidth in bytes per second, between two processes."""
+    """Return the latency of a step in seconds and the bandwidth in bytes per second, between two processes."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
@@ -67,7 +67,7 @@ def measured(engine: str, hosts: bool) -> tuple[float, float]:
 
 
 def exchange(n: int, size: float, latency: float, bandwidth: float) -> float:
-    """The seconds that an `all_reduce` of `size` bytes takes between `n` processes."""
+    """Return the time in seconds of an `all_reduce` of `size` bytes between `n` processes."""
     return 2 * min(n - 1, ceil(log2(n))) * latency + 2 * (n - 1) / n * size / bandwidth
 
 

@@ -1,7 +1,7 @@
-"""The sides that are compared, each in a process of its own: PyTorch, and flambeau on every backend and kernel pack, as it is
-here and, where that is asked for, as it was at an earlier commit.
+"""The compared libraries, each in a separate process: PyTorch, and flambeau on every backend and kernel pack.
 
-Separate processes have separate thread pools, memory statistics and environments.
+flambeau can also be run from an earlier commit. Separate processes have separate thread pools, memory statistics and
+environments.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from typing import Any
 __all__ = ["Failed", "Side", "Worker", "checked_out", "flambeau_sides", "pytorch_side"]
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("core", "backends", "nnlib", "vision")  # of a tree, each with packages
+PARTS = ("core", "backends", "nnlib", "vision")  # folders of packages in a source tree
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Side:
-    """A library; for flambeau also the backend and the kernel pack, if any, by the names of its plugin and its distribution, and
-    the tree that it is imported from, where that is another commit's."""
+    """A library to compare; for flambeau also the backend, the kernel pack and the source tree.
+
+    `pack` is the plugin's name and `distribution` its distribution's. `tree` is set for another commit's source tree.
+    """
 
     library: str
     backend: str = ""
     pack: str = ""
     distribution: str = ""
-    device: str = "cpu"  # where PyTorch computes, to be compared with this side
+    device: str = "cpu"  # on which PyTorch is run for comparison
     tree: Path | None = None
 
     @property
@@ -47,7 +49,7 @@ def pytorch_side(device: str) -> Side:
 
 
 def flambeau_sides() -> list[Side]:
-    """Every backend that can be used here, alone and with each kernel pack for it."""
+    """Return every backend usable here, alone and with each of its kernel packs."""
     from importlib.metadata import entry_points
 
     from flambeau import backend as registry
@@ -65,7 +67,7 @@ def flambeau_sides() -> list[Side]:
             if backend.device_count() == 0:
                 continue
         except RuntimeError:
-            continue  # its library is not installed
+            continue  # the backend's library is not installed
         device = "cuda" if backend.device_type == "cuda" else "cpu"
         sides.append(Side("flambeau", name, device=device))
         for pack, distribution in packs.items():
@@ -77,7 +79,7 @@ def flambeau_sides() -> list[Side]:
 
 @contextmanager
 def checked_out(commit: str) -> Iterator[Path]:
-    """The tree of a commit, in a directory that lasts as long as the context.  Raises `CalledProcessError` for an unknown one."""
+    """Check a commit out to a temporary directory inside the context.  Raises `CalledProcessError` for unknown commits."""
     with tempfile.TemporaryDirectory() as directory:
         tree = Path(directory) / "tree"
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, commit], cwd=ROOT, check=True)
@@ -88,11 +90,11 @@ def checked_out(commit: str) -> Iterator[Path]:
 
 
 class Failed(Exception):
-    """Raised where a worker could not answer a request."""
+    """Raised when a worker could not handle a request."""
 
 
 class Worker:
-    """The process of one side, which runs `worker.py`."""
+    """The process of one side; it runs `worker.py`."""
 
     def __init__(self, side: Side, threads: int) -> None:
         self.side, self.threads = side, threads
@@ -105,7 +107,7 @@ class Worker:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def ask(self, what: str, *arguments: Any) -> Any:
-        """The answer to one request.  Raises `Failed` with the worker's error."""
+        """Send a request and return its result.  Raises `Failed` with the worker's error."""
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write(json.dumps([what, *arguments]) + "\n")
@@ -126,7 +128,7 @@ class Worker:
     def __exit__(self, *exception: object) -> None:
         assert self.process.stdin and self.process.stdout
         if exception[0] is not None:
-            self.process.kill()  # interrupted: it may be computing a step
+            self.process.kill()  # interrupted while it may be computing a step
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()

@@ -1,4 +1,4 @@
-"""One side of the comparison, started by `compare.py`: reads requests, one JSON list per line, and answers each with a line.
+"""One process of the comparison, started by `compare.py`: reads requests (JSON lists), one per line, and prints results.
 
 python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
 """
@@ -21,11 +21,11 @@ import workloads
 CHECKED_STEPS = 3
 MEASURED_STEPS = 3  # several, because some memory is only freed by the garbage collector
 SAMPLE = 64
-GROUPS = 50  # short enough for some to be undisturbed by other programs
+GROUPS = 50  # short enough that other programs do not disturb all of them
 
 
 class Work:
-    """The requests; each public method is one."""
+    """The requests: each public method handles one."""
 
     def __init__(self, library: str, device: str, pack: str, threads: int) -> None:
         self.torch: Any = importlib.import_module(library)
@@ -35,23 +35,23 @@ class Work:
         self.torch.set_num_threads(threads)
 
     def versions(self) -> str:
-        """The library's version, and the GPU it computes on."""
+        """Return the library's version, and the name of the GPU."""
         version = f"{self.library} {self.torch.__version__}"
         return version if self.device == "cpu" else f"{version} on {self.torch.cuda.get_device_name()}"
 
     def build(self, name: str) -> list[list[float]]:
-        """Create a workload's step and run it a few times; returns samples of each result."""
+        """Create a workload's step and run it a few times; return samples of each result."""
         self.step = self._make(name)
         return [sample(self.step()) for _ in range(CHECKED_STEPS)]
 
     def measure(self, name: str) -> float:
-        """The number that a workload's step returns."""
+        """Return the number that a workload's step returns."""
         return float(self._make(name)())
 
     def run(self, calls: int) -> float:
-        """Seconds that a step takes, over `calls` of them."""
+        """Return the mean time of a step in seconds, over `calls` steps."""
         step = self.step
-        step()  # warms up threads and caches
+        step()  # warm up threads and caches
         self._synchronize()
         start = time.perf_counter()
         for _ in range(calls):
@@ -60,18 +60,18 @@ class Work:
         return (time.perf_counter() - start) / calls
 
     def run_fastest(self, calls: int) -> float:
-        """Seconds that a step takes in the fastest of `GROUPS` groups of steps, `calls` of them in all."""
+        """Return the time of a step in seconds, in the fastest of `GROUPS` groups; `calls` is the total number of steps."""
         size = -(-calls // GROUPS)
         return min(self.run(size) for _ in range(-(-calls // size)))
 
     def memory(self, name: str) -> int | None:
-        """Peak memory of a training step in bytes, parameters included; None where it cannot be measured."""
+        """Return the peak memory of a training step in bytes, including parameters; None if it cannot be measured."""
         if self.device == "cuda":
             return self._memory_cuda(name)
         if not Path("/proc/self/clear_refs").exists():
             return None
         step = self._make(name)
-        for _ in range(MEASURED_STEPS):  # loads and compiles code, which must not be counted
+        for _ in range(MEASURED_STEPS):  # loads and compiles code, whose memory must not be counted
             step()
         del step
         release()
@@ -103,7 +103,7 @@ class Work:
 
 
 def keep_only(pack: str) -> None:
-    """Unregister every kernel pack but one, before flambeau uses any."""
+    """Unregister every kernel pack except one, before flambeau uses any."""
     from flambeau.backend import plugins
 
     manager = plugins()
@@ -113,7 +113,7 @@ def keep_only(pack: str) -> None:
 
 
 def sample(result: Any) -> list[float]:
-    """Evenly spaced values of a result, or of the last one of several."""
+    """Return evenly spaced values of a result, or of the last result of several."""
     if isinstance(result, (list, tuple)):
         result = result[-1]
     if result is None:
@@ -123,15 +123,15 @@ def sample(result: Any) -> list[float]:
 
 
 def release() -> None:
-    """Return free memory to the system: memory that the allocator keeps would not be counted the next time."""
+    """Return free memory to the system, because memory that the allocator keeps would not be counted in the next measurement."""
     gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # a function of glibc
     if trim is not None:
         trim(0)
 
 
 def anonymous(peak: bool = False) -> int:
-    """Bytes of anonymous memory, now or at the peak: code is mapped from files, tensors are not."""
+    """Return the bytes of anonymous memory, now or at the peak: this excludes code, which is mapped from files."""
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     total, of_files = (int(status[name].split()[0]) * 1024 for name in ("VmHWM" if peak else "VmRSS", "RssFile"))
     return total - of_files
@@ -140,7 +140,7 @@ def anonymous(peak: bool = False) -> int:
 def main() -> None:
     library, device, pack, threads = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # keeps what a library prints apart from the answers
+    os.dup2(2, 1)  # redirects the library's own output to stderr
     work: Work | None = None
     for line in sys.stdin:
         what, *arguments = json.loads(line)

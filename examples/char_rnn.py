@@ -28,7 +28,7 @@ class CharRNN(nn.Module):
 
 
 def write(model, alphabet, start, length, temperature=0.7):
-    """Continue `start`, one drawn character after another."""
+    """Append `length` characters sampled from the model to `start`."""
     model.eval()
     text, state = start, None
     x = torch.tensor([[alphabet.index(c) for c in start]])

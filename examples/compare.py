@@ -2,9 +2,9 @@
 
     python examples/compare.py
 
-Both get nothing but the seed: initial weights, the order of the images and the dropout masks are the same.
-The two round differently in the last digit, and no layer here amplifies that.  A maximum of two almost equal numbers would, but
-then PyTorch differs just as much from PyTorch with its initial weights changed in the seventh digit.
+From the seed alone, both draw the same initial weights, order of images and dropout masks. Their results differ in the last
+digit by rounding, which no layer here amplifies. Max pooling of almost equal numbers would amplify it, but then two runs of
+PyTorch differ as much if their initial weights differ in the seventh digit.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from curves import add_plot_option, draw
 
 
 def losses(torch, steps, seed):
-    """The loss of every step of training a small convolutional network on random digits-like images."""
+    """Train a small convolutional network on random images and return the loss of each step."""
     nn, F = torch.nn, torch.nn.functional
     torch.manual_seed(seed)
     images = torch.rand(512, 1, 16, 16)

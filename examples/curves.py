@@ -1,11 +1,11 @@
-"""Draws curves into a file, for the programs beside it: their option `--plot`. It needs matplotlib, and no server or window."""
+"""Draw curves to a file: the `--plot` option of the other examples (needs matplotlib, but no display)."""
 
 import argparse
 from importlib.util import find_spec
 
 
 def picture(path):
-    """The type of an argument that names a picture to be written."""
+    """The argparse type of a path to write a picture to: fail early if matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise argparse.ArgumentTypeError("it needs matplotlib: pip install 'flambeau[plot]'")
     return path
@@ -16,7 +16,7 @@ def add_plot_option(parser):
 
 
 def draw(path, along, curves, logarithmic=False):
-    """Write a picture with a plot for each of `curves`: title, then numbers, or pairs of a label and numbers."""
+    """Write one plot per entry of `curves`: a title, and a list of numbers or a dict of labelled lists."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 3 * len(curves)), layout="constrained")

@@ -14,7 +14,7 @@ LATENT = 16
 
 
 def generator():
-    """From 16 random numbers to an 8 x 8 image in [-1, 1]."""
+    """Map 16 random numbers to an 8 x 8 image in [-1, 1]."""
     return nn.Sequential(
         nn.ConvTranspose2d(LATENT, 32, 2),
         nn.BatchNorm2d(32),
@@ -28,7 +28,7 @@ def generator():
 
 
 def discriminator():
-    """From an image to how real it looks."""
+    """Map an image to a logit: how likely it is real."""
     return nn.Sequential(
         nn.Conv2d(1, 16, 4, stride=2, padding=1),
         nn.LeakyReLU(0.2),

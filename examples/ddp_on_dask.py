@@ -1,8 +1,8 @@
-"""`DistributedDataParallel` on the workers of a Dask cluster: each is one process of the job.
+"""Run `DistributedDataParallel` on the workers of a Dask cluster, one process per worker.
 
 pip install flambeau[distributed] distributed
 python examples/ddp_on_dask.py                       # a cluster of two processes on this machine
-python examples/ddp_on_dask.py tcp://scheduler:8786  # one that there is
+python examples/ddp_on_dask.py tcp://scheduler:8786  # an existing cluster
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 
 
 def train(rank: int, world_size: int, address: str, secret: str, steps: int) -> dict[str, Any]:
-    """What each worker runs: its part of a training."""
+    """Run one worker's part of the training."""
     import os
 
     from flambeau.nn.parallel import DistributedDataParallel
@@ -28,7 +28,7 @@ def train(rank: int, world_size: int, address: str, secret: str, steps: int) -> 
     torch.manual_seed(0)
     net = DistributedDataParallel(nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1)))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    generator = torch.Generator().manual_seed(rank)  # each worker has data of its own
+    generator = torch.Generator().manual_seed(rank)  # each worker draws different data
     for _ in range(steps):
         inputs = torch.randn(64, 8, generator=generator)
         loss = (net(inputs) - inputs.sum(1, keepdim=True).sin()).pow(2).mean()
@@ -42,7 +42,7 @@ def train(rank: int, world_size: int, address: str, secret: str, steps: int) -> 
 
 
 def free_address(host: str) -> str:
-    """Where the first process can serve the others."""
+    """Return an address with a free port on which the first process can serve the others."""
     import socket
 
     with socket.socket() as probe:
@@ -51,7 +51,7 @@ def free_address(host: str) -> str:
 
 
 def train_on(client: Client, steps: int = 100) -> list[dict[str, Any]]:
-    """Train on all workers of a cluster; returns what each of them did, the first process's first."""
+    """Train on all workers of a cluster and return each worker's result, in rank order."""
     workers = list(client.scheduler_info(n_workers=-1)["workers"])
     host = workers[0].removeprefix("tcp://").rpartition(":")[0]
     address = client.submit(free_address, host, workers=[workers[0]], pure=False).result()

@@ -1,10 +1,10 @@
-"""A detector finds squares, discs and triangles: Faster R-CNN (Ren et al., 2015) on a small network of its own.
+"""Detect squares, discs and triangles: Faster R-CNN (Ren et al., 2015) with a small custom backbone.
 
 python -m flambeau examples/detector.py --plot boxes.png
 python -m flambeau examples/detector.py --epochs 12 --save shapes.pt
 python -m flambeau examples/detector.py --start shapes.pt --epochs 2 --dark --plot boxes.png
 
-The last line fine-tunes what the second has saved, on pictures in which the light is nearly out.
+The last command fine-tunes the model saved by the second one on very dark pictures.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SIDE = 64
 
 
 class Scenes(torch.utils.data.Dataset):
-    """Pictures of a few shapes in random colours on noise, with their boxes: the same for the same index."""
+    """A dataset of shapes in random colours on noise, with their boxes; each index always gives the same picture."""
 
     def __init__(self, count, seed=0, dark=False, transform=None):
         self.count, self.seed, self.dark, self.transform = count, seed, dark, transform
@@ -45,7 +45,7 @@ class Scenes(torch.utils.data.Dataset):
             left, top = torch.randint(0, SIDE - size, (2,), generator=random).tolist()
             box = torch.tensor([[left, top, left + size, top + size]])
             if boxes and box_iou(box.float(), torch.cat(boxes).float()).max() > 0:
-                continue  # shapes do not hide each other
+                continue  # shapes must not overlap
             column, row = x - left, y - top
             inside = (column >= 0) & (column < size) & (row >= 0) & (row < size)
             if label == 2:
@@ -65,7 +65,7 @@ class Scenes(torch.utils.data.Dataset):
 
 
 def as_lists(samples):
-    """A batch of a detector: pictures and targets, which may differ in size, as lists."""
+    """Collate samples into a list of pictures and a list of targets, since their sizes may differ."""
     pictures, targets = zip(*samples, strict=True)
     return list(pictures), list(targets)
 
@@ -94,7 +94,7 @@ def make_detector():
 
 
 def found(model, scenes):
-    """The share of the shapes that a box of the right name overlaps by half, and how many boxes there are for a shape."""
+    """Return the recall (right label and IoU >= 0.5) and the number of predicted boxes per shape."""
     model.eval()
     hits = boxes = shapes = 0
     for picture, target in scenes:

@@ -3,8 +3,7 @@
     python -m flambeau examples/digits.py
     python -m flambeau examples/digits.py --epochs 30 --plot digits.png
 
-Nothing here knows which library answers to the name `torch`: the same file runs under PyTorch with torchvision,
-but for the data, which comes with flambeau.
+The code works with flambeau or PyTorch (and torchvision) as `torch`. Only the data comes with flambeau.
 """
 
 import argparse
@@ -18,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 class DigitsConvNet(nn.Module):
-    """Two rounds of convolution and pooling, from 8 x 8 pixels down to 2 x 2, then two linear layers."""
+    """Two convolutions, each followed by pooling, reduce 8 x 8 pixels to 2 x 2; two linear layers follow."""
 
     def __init__(self):
         super().__init__()
@@ -39,13 +38,13 @@ class DigitsConvNet(nn.Module):
 
 
 def load_digits(train):
-    """The digits as a dataset of float images in [0, 1], shape (1, 8, 8), with their targets."""
+    """Return the digits as a dataset of float images in [0, 1], shape `(1, 8, 8)`, and their targets."""
     digits = torchvision.datasets.UCIDigits(train=train)
     return TensorDataset(digits.data.unsqueeze(1).float() / 255, digits.targets)
 
 
 def progress(batches, title):
-    """The batches; on a terminal, under a progress bar, where tqdm is installed."""
+    """Return the batches, with a progress bar if tqdm is installed and the output is a terminal."""
     try:
         from tqdm import tqdm
     except ModuleNotFoundError:
@@ -54,7 +53,7 @@ def progress(batches, title):
 
 
 def train_epoch(model, batches, optimizer, title):
-    """One pass over the training digits; the loss of each batch."""
+    """Train for one epoch and return the loss of each batch."""
     model.train()
     losses = []
     for images, targets in progress(batches, title):
@@ -73,7 +72,7 @@ def predict(model, images):
 
 
 def plot(path, losses, images, targets, predictions):
-    """Draw the loss curve, and below it the digits that were misread."""
+    """Draw the loss curve, and below it the misclassified digits."""
     from matplotlib.figure import Figure
 
     wrong = (predictions != targets).nonzero().flatten().tolist()

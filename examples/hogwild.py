@@ -1,10 +1,10 @@
-"""Train one network in several processes at once, which write to its parameters without waiting for each other.
+"""Train one network in several processes that update shared parameters without locks (Hogwild).
 
     python -m flambeau examples/hogwild.py
     python -m flambeau examples/hogwild.py --processes 4 --epochs 20
 
-Each process computes gradients from the parameters as it finds them, and steps as soon as it has them; now and then two of
-them overwrite each other, and it learns nevertheless (Niu, Recht, Re, Wright: Hogwild!, 2011).
+Each process reads the current parameters, computes gradients and steps without waiting for the others. Some updates are
+overwritten, and training converges nevertheless (Niu, Recht, Re, Wright: Hogwild!, 2011).
 """
 
 import argparse
@@ -29,7 +29,7 @@ def load_digits(train):
 
 
 def train(rank, model, steps, losses, arguments):
-    """What each process does; `model`, `steps` and `losses` lie in memory that all of them share."""
+    """Train in one process; `model`, `steps` and `losses` are in shared memory."""
     torch.manual_seed(arguments.seed + rank)
     torch.set_num_threads(1)
     batches = DataLoader(load_digits(train=True), batch_size=arguments.batch_size, shuffle=True)
@@ -48,7 +48,7 @@ def train(rank, model, steps, losses, arguments):
 
 
 def measure(model):
-    """The accuracy on the held-out digits."""
+    """Return the accuracy on the held-out digits."""
     images, targets = load_digits(train=False).tensors
     with torch.no_grad():
         return (model(images).argmax(dim=1) == targets).float().mean().item()
@@ -69,7 +69,7 @@ def main():
     arguments = parse_arguments()
     torch.manual_seed(arguments.seed)
     model = make_model()
-    model.share_memory()  # before the processes start: they get the parameters themselves, not copies
+    model.share_memory()  # before the processes start, so that they share the parameters
     steps = torch.zeros(arguments.processes, dtype=torch.int64).share_memory_()
     losses = torch.zeros(arguments.processes, arguments.epochs).share_memory_()
     print(f"accuracy before training {measure(model):.2%}")

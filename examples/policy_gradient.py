@@ -1,4 +1,4 @@
-"""REINFORCE (Williams, 1992) on a small environment of its own: keep a ball on a tilting beam.
+"""REINFORCE (Williams, 1992) on a small custom environment: keep a ball on a tilting beam.
 
 python -m flambeau examples/policy_gradient.py
 """
@@ -12,9 +12,9 @@ from torch.distributions import Categorical
 
 
 class Beam:
-    """A ball at `position` in [-1, 1] rolls by its speed; each step the beam tilts left or right.
+    """A ball at `position` in [-1, 1] on a beam; each action tilts the beam left or right.
 
-    It ends when the ball falls.
+    An episode ends when the ball falls off.
     """
 
     def __init__(self, longest=100):
@@ -34,7 +34,7 @@ class Beam:
 
 
 def play(environment, policy):
-    """One episode: the log-probabilities of the actions taken, and the rewards."""
+    """Play one episode; return the log-probabilities of the actions and the rewards."""
     state, log_probabilities, rewards, done = environment.reset(), [], [], False
     while not done:
         choice = Categorical(logits=policy(state))
@@ -46,7 +46,7 @@ def play(environment, policy):
 
 
 def returns(rewards, discount):
-    """The discounted sum of rewards from each step on, standardized."""
+    """Return the discounted sum of future rewards at each step, standardized."""
     result, total = [], 0.0
     for reward in reversed(rewards):
         total = reward + discount * total

@@ -13,7 +13,7 @@ from torch import nn
 
 
 class RowTransformer(nn.Module):
-    """Reads the eight rows of pixels as eight words; the mean of the outputs gives the digit."""
+    """Treat the eight rows of pixels as a sequence of eight tokens; classify the mean of the outputs."""
 
     def __init__(self, width=48, heads=4, layers=2):
         super().__init__()

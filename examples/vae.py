@@ -28,7 +28,7 @@ class VAE(nn.Module):
 
 
 def loss_function(logits, x, mean, log_variance):
-    """The negative evidence lower bound, per digit."""
+    """Return the negative evidence lower bound, averaged over the batch."""
     reconstruction = F.binary_cross_entropy_with_logits(logits, x, reduction="sum")
     divergence = -0.5 * torch.sum(1 + log_variance - mean.pow(2) - log_variance.exp())
     return (reconstruction + divergence) / len(x)

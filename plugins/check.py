@@ -1,7 +1,7 @@
 """Install a plugin into this environment and run its tests: `python plugins/check.py plugins/flambeau-NAME [ARGUMENT ...]`.
 
-What is not to be had here is skipped, and said: a library that has no distribution for this Python or machine, or no device.
-The first argument `conformance` runs the conformance kit with the other arguments in place of the tests.
+A plugin is skipped, with a message, if its library has no distribution for this Python version or machine, or finds no device.
+If the first argument is `conformance`, the conformance kit is run with the other arguments, instead of the tests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ USE = "import flambeau, sys; flambeau.ones(1, device=flambeau.backend.find(sys.a
 
 
 def main(folder: Path, arguments: list[str]) -> int:
-    """Run the checks; returns the exit code, which is 0 if they are skipped."""
+    """Install and test the plugin; return the exit code, 0 if skipped."""
     name = folder.name.removeprefix("flambeau-")
     installed = run("-m", "pip", "install", f"{folder}[test]")
     if installed.returncode and "No matching distribution found" in installed.stderr:

@@ -1,7 +1,7 @@
-"""The wheels of a release: flambeau, and one for each plugin, of one version, which ask for each other.
+"""Build the wheels of a release: flambeau and its plugins, all of the same version, each plugin requiring that flambeau.
 
-python plugins/release.py --check             compares the versions
-python plugins/release.py build/wheels        builds the wheels, and tries those that need no other library together
+python plugins/release.py --check             compare the versions
+python plugins/release.py build/wheels        build the wheels, and test those without other dependencies together
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TRIED = ("flambeau", "flambeau-strict")  # what can be installed everywhere
+TRIED = ("flambeau", "flambeau-strict")  # installable on every platform
 
 
 def projects() -> dict[str, tuple[Path, dict]]:
-    """The folder and the metadata of each distribution, by its name; without the templates, which nobody publishes."""
+    """Return the folder and `[project]` table of each distribution by name, without the templates, which are not published."""
     folders = [ROOT, *sorted((ROOT / "plugins").glob("flambeau-*"))]
     tables = [(folder, tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]) for folder in folders]
     return {table["name"]: (folder, table) for folder, table in tables}
 
 
 def disagreements() -> list[str]:
-    """What does not fit together: versions that differ, and plugins that do not ask for exactly this flambeau."""
+    """Return the inconsistencies: differing versions, and plugins that do not require exactly this flambeau version."""
     found = projects()
     version = found["flambeau"][1]["version"]
     wrong = []
@@ -44,7 +44,7 @@ def disagreements() -> list[str]:
 
 
 def build(folder: Path) -> list[Path]:
-    """Build all wheels into a folder, which has to be empty."""
+    """Build all wheels into a folder, which must be empty."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         sys.exit(f"{folder} is not empty")
@@ -54,7 +54,7 @@ def build(folder: Path) -> list[Path]:
 
 
 def try_out(folder: Path) -> None:
-    """Install wheels into an empty environment, and run a program."""
+    """Install the wheels into a fresh virtual environment and run a program on the backends `numpy` and `strict`."""
     with tempfile.TemporaryDirectory() as place:
         venv.create(place, with_pip=True)
         python = Path(place) / "bin" / "python"

@@ -1,7 +1,7 @@
-"""The workloads: one file for each group, one small function for each workload.
+"""The workloads: a file for each group, a function for each workload.
 
-A workload takes the `torch` module, PyTorch's or flambeau's, creates what it needs, and returns the step to time.  The results
-of the step are compared between the two.
+A workload takes the `torch` module (PyTorch or flambeau), creates what it needs, and returns the step to time. The results of
+the step are compared between the two libraries.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ GROUPS: dict[str, list[Workload]] = {
 
 
 def find(name: str) -> Workload:
-    """The workload of that name."""
+    """Return the workload with this name."""
     return next(workload for group in GROUPS.values() for workload in group if workload.name == name)

@@ -1,4 +1,4 @@
-"""What a call costs: small tensors, where the time is Python's."""
+"""Call overhead: operations on small tensors, where Python dominates the time."""
 
 from __future__ import annotations
 

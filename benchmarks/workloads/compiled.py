@@ -1,7 +1,7 @@
-"""Whole training steps through `torch.compile`, against PyTorch's eager ones.
+"""Training steps compiled by `torch.compile`, compared with PyTorch's eager ones.
 
-What a step of each network computes is what the group `networks` times; here forward, backward and the optimizer's step are one
-function, which flambeau compiles.  PyTorch's runs as it is: its compiler needs one of C++.
+The networks are those of the group `networks`. Here forward, backward and optimizer step are one function, which flambeau
+compiles. PyTorch runs it eagerly, because its compiler requires a C++ compiler.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["WORKLOADS"]
 
 
 def small_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """4 numbers to 32 to 32 to 2, batch 16: what a reinforcement learner trains."""
+    """Layers 4-32-32-2, batch 16: the size of a network in reinforcement learning."""
     nn = torch.nn
     model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 2))
     x, y, criterion = torch.randn(16, 4), torch.randn(16, 2), nn.MSELoss()
@@ -24,13 +24,13 @@ def small_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def digits_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """784 numbers to 128 to 10, batch 32."""
+    """Layers 784-128-10, batch 32."""
     nn = torch.nn
     return classifier(torch, nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)), torch.randn(32, 784))
 
 
 def compiled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, compiled by flambeau; PyTorch runs it as it is."""
+    """Compile the function with flambeau; PyTorch runs it eagerly."""
     if torch.__name__ == "torch":
         return function
     run: Callable[..., Any] = torch.compile(function, fullgraph=True)
@@ -38,7 +38,7 @@ def compiled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def step_of(network: Network) -> Make:
-    """A whole training step with SGD, compiled."""
+    """Compile a training step with SGD."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -52,7 +52,7 @@ def step_of(network: Network) -> Make:
             optimizer.step()
             return loss.detach()
 
-        for _ in range(4):  # so that optimizers have made their state
+        for _ in range(4):  # initializes optimizer state
             step()
         return compiled(torch, step)
 
@@ -60,7 +60,7 @@ def step_of(network: Network) -> Make:
 
 
 def gelu_chain(torch: Any) -> Step:
-    """Seven element-wise operations on four million numbers."""
+    """Seven element-wise operations on four million elements."""
     torch.manual_seed(0)
     x = torch.randn(4_000_000)
 

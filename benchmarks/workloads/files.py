@@ -1,4 +1,4 @@
-"""Saving and loading files on disk: one large tensor, and many small ones."""
+"""Saving and loading files: one large tensor, and many small ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["WORKLOADS"]
 
 
 def one_large(torch: Any) -> Any:
-    """64 MB."""
+    """A state dict with one tensor of 64 MiB."""
     return {"weight": torch.zeros(1 << 24) + 1}
 
 

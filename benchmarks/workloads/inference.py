@@ -1,4 +1,4 @@
-"""The networks' answers, with no thought of training: `eval()`, under `no_grad`."""
+"""Inference of the networks in `networks.py`: `eval()`, under `no_grad`."""
 
 from __future__ import annotations
 

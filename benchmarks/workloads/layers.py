@@ -1,4 +1,4 @@
-"""Single operations at sizes that occur in networks, where most of the time is spent in the kernel."""
+"""Single operations with sizes from real networks, where the kernel dominates the time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["WORKLOADS"]
 
 
 def chain(torch: Any) -> Step:
-    """`gelu(x * w + b)` on 4 million numbers, forward and backward."""
+    """`gelu(x * w + b)` on 4 million elements, forward and backward."""
     torch.manual_seed(0)
     x, w, b = (torch.randn(4_000_000).requires_grad_() for _ in range(3))
     return forward_backward(torch, lambda: torch.nn.functional.gelu(x * w + b), x, w, b)
@@ -95,7 +95,7 @@ def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride:
     return make
 
 
-CONVOLUTIONS = [  # channels in, channels out, size of the image, of the kernel, stride
+CONVOLUTIONS = [  # input channels, output channels, image size, kernel size, stride
     (64, 64, 32, 3, 1), (128, 128, 16, 3, 1), (256, 256, 8, 3, 1), (512, 512, 4, 3, 1), (64, 128, 32, 3, 2), (256, 512, 8, 3, 2),
     (64, 256, 32, 1, 1), (512, 512, 8, 1, 1), (64, 128, 32, 1, 2), (256, 512, 8, 1, 2),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""An epoch of a loader, in the main process and with workers that stay from epoch to epoch."""
+"""An epoch of a DataLoader, in the main process and with persistent workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["WORKLOADS"]
 
 
 class Images:
-    """Images of bytes, which are scaled and normalized when they are looked at, with their labels."""
+    """A dataset of uint8 images and labels; images are scaled and normalized when accessed."""
 
     def __init__(self, torch: Any, count: int, channels: int, size: int) -> None:
         generator = torch.Generator().manual_seed(0)

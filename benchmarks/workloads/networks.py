@@ -1,4 +1,4 @@
-"""Training steps of whole networks: forward, backward, optimizer.
+"""Training steps of networks: forward, backward, optimizer.
 
 Each network is a function of `torch` that returns a model, its input, and the loss as a function of its output.
 """
@@ -16,7 +16,7 @@ Network = Callable[[Any], tuple[Any, Any, Callable[[Any], Any]]]
 
 
 def two_layer_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """1000 numbers to 100 to 10, batch 64."""
+    """Layers 1000-100-10, batch 64."""
     nn = torch.nn
     model = nn.Sequential(nn.Linear(1000, 100), nn.ReLU(), nn.Linear(100, 10))
     x, y = torch.randn(64, 1000), torch.randn(64, 10)
@@ -25,7 +25,7 @@ def two_layer_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def lenet(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """Two convolutions, two linear layers, on 64 images of digits."""
+    """LeNet: two convolutions and two linear layers, on 64 digit images."""
     nn = torch.nn
 
     class LeNet(nn.Module):
@@ -45,7 +45,7 @@ def lenet(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def resnet18(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """ResNet-18 as CIFAR-10 wants it, with a 3x3 stem and no pooling after it, on 16 images."""
+    """ResNet-18 for CIFAR-10, with a 3x3 stem and no pooling after it, on 16 images."""
     nn = torch.nn
 
     def conv(inputs: int, outputs: int, size: int, stride: int) -> Any:
@@ -76,13 +76,13 @@ def resnet18(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def classifier(torch: Any, model: Any, x: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """A model that sorts its input into ten classes."""
+    """Add labels and a cross-entropy loss for ten classes to a model and its input."""
     labels, criterion = torch.randint(10, (len(x),)), torch.nn.CrossEntropyLoss()
     return model, x, lambda output: criterion(output, labels)
 
 
 def lstm(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """64 numbers to 128, 50 steps, batch 32."""
+    """LSTM with 64 inputs and 128 units, 50 steps, batch 32."""
     nn = torch.nn
 
     class Outputs(nn.Module):
@@ -98,7 +98,7 @@ def lstm(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def transformer(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """An encoder of four layers, 16 sequences of 64."""
+    """Transformer encoder with four layers, on 16 sequences of length 64."""
     nn = torch.nn
     layer = nn.TransformerEncoderLayer(128, nhead=8, dim_feedforward=512, batch_first=True)
     model, x, y, criterion = nn.TransformerEncoder(layer, 4), torch.randn(16, 64, 128), torch.randn(16, 64, 128), nn.MSELoss()
@@ -106,7 +106,7 @@ def transformer(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def linear_rnn(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """A recurrent network of two linear layers, 5 steps, batch 10."""
+    """Recurrent network of two linear layers, 5 steps, batch 10."""
     nn = torch.nn
 
     class LinearRNN(nn.Module):
@@ -126,7 +126,7 @@ def linear_rnn(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def training(network: Network, optimizer: str, **options: Any) -> Make:
-    """The training step of a network."""
+    """Make the training step of a network."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""What operations of several NumPy calls cost on small tensors."""
+"""Small tensors: operations that take several NumPy calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["WORKLOADS"]
 
 
 def matrix(operation: Callable[[Any, Any], Any]) -> Callable[[Any], Step]:
-    """A workload: `operation(torch, x)` of a matrix of 4 x 5."""
+    """Make the workload `operation(torch, x)` for a 4 x 5 matrix."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -22,7 +22,7 @@ def matrix(operation: Callable[[Any, Any], Any]) -> Callable[[Any], Step]:
 
 
 def with_other(shape: tuple[int, ...], operation: Callable[[Any, Any, Any], Any], *other: int) -> Callable[[Any], Step]:
-    """A workload: `operation(torch, x, y)` of two tensors of these shapes."""
+    """Make the workload `operation(torch, x, y)` for tensors of these shapes."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -33,7 +33,7 @@ def with_other(shape: tuple[int, ...], operation: Callable[[Any, Any, Any], Any]
 
 
 def indexed(indices: Any, operation: Callable[[Any, Any, Any], Any]) -> Callable[[Any], Step]:
-    """A workload: `operation(torch, x, index)` of a matrix of 4 x 5."""
+    """Make the workload `operation(torch, x, index)` for a 4 x 5 matrix."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

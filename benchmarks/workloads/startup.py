@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def import_alone(torch: Any) -> Step:
-    """A process that imports the library and ends."""
+    """Start a process that imports the library and exits."""
     return process(f"import {torch.__name__}")
 
 
 def import_and_use(torch: Any) -> Step:
-    """A process that imports the library and calls a layer, so that lazy imports are counted too."""
+    """Start a process that imports the library and calls a layer, which includes lazy imports."""
     return process(f"import {torch.__name__} as torch; torch.nn.Linear(1, 1)(torch.ones(1))")
 
 
@@ -39,14 +39,14 @@ def process(code: str) -> Step:
 
 
 def installed_size(torch: Any) -> Step:
-    """Bytes on disk of the library, its kernel pack and all their requirements, without compiled Python files."""
+    """Return the size on disk of the library, its kernel pack and all requirements, without compiled Python files."""
     name = torch.__name__
     pack = os.environ.get("BENCHMARK_PACK") if name == "flambeau" else None
     return lambda: sum(path.stat().st_size for path in files([name, *([pack] if pack else [])]))
 
 
 def files(distributions: list[str]) -> set[Path]:
-    """The files of distributions and of all their requirements, recursively."""
+    """Return the files of distributions and, recursively, of their requirements."""
     todo, seen, result = list(distributions), set[str](), set[Path]()
     while todo:
         name = todo.pop()
@@ -59,14 +59,14 @@ def files(distributions: list[str]) -> set[Path]:
 
 
 def ours() -> tuple[list[str], Iterator[Path]]:
-    """The requirements of flambeau and its files, read from the source tree: it need not be installed."""
+    """Return flambeau's requirements and files, read from the source tree, so that it need not be installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     return project["project"]["dependencies"], (path for package in packages for path in (ROOT / package).rglob("*"))
 
 
 def installed(name: str) -> tuple[list[str], Iterator[Path]]:
-    """The requirements of a distribution and its files; empty if it is not installed, as for another platform's requirement."""
+    """Return a distribution's requirements and files; empty if it is not installed, as a requirement of another platform."""
     try:
         package = distribution(name)
     except PackageNotFoundError:
@@ -75,7 +75,7 @@ def installed(name: str) -> tuple[list[str], Iterator[Path]]:
 
 
 def normal(requirement: str) -> str:
-    """The normalized name of the distribution in `Some_Name>=1; marker`."""
+    """Return the normalized distribution name of a requirement such as `Some_Name>=1; marker`."""
     match = re.match(r"[\w.-]+", requirement)
     return re.sub(r"[-_.]+", "-", match.group()).lower() if match else requirement
 

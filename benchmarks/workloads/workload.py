@@ -1,4 +1,4 @@
-"""A row of the table: a workload and its aims."""
+"""The definition of a workload and its target ratios."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Make = Callable[[Any], Step]
 
 @dataclass(frozen=True)
 class Workload:
-    """A name, the function that creates the step, and the aimed-at ratios to PyTorch: NumPy alone, and with the pack `fast`."""
+    """A name, a function that creates the step, and the target ratios to PyTorch: NumPy alone, and with the pack `fast`."""
 
     name: str
     make: Make
     alone: float | None = None
     fast: float | None = None
-    training: bool = False  # a whole training step, whose peak memory is compared as well
-    unit: str = "s"  # or "B": the step is not timed, and returns a number of bytes
+    training: bool = False  # a training step, whose peak memory is compared as well
+    unit: str = "s"  # or "B": the step is not timed, but returns a number of bytes

@@ -26,9 +26,9 @@ _PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  
 
 
 class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBackend, MutableBackend):
-    """Arrays are `cupy.ndarray`; `xp` is CuPy wrapped by array-api-compat, which fills its gaps.
+    """Arrays are `cupy.ndarray`; `xp` is CuPy wrapped by array-api-compat, which adds missing functions.
 
-    Work goes to the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
+    Work runs on the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
     """
 
     name = "cupy"
@@ -46,7 +46,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
-        return {d: raw for d, raw in raw_dtypes().items() if d not in dtypes.FLOAT8}  # CuPy uses ml_dtypes' bfloat16, too
+        return {d: raw for d, raw in raw_dtypes().items() if d not in dtypes.FLOAT8}  # CuPy also uses ml_dtypes' bfloat16
 
     @cached_property
     def fusion(self) -> Any:
@@ -128,7 +128,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
         return bool(cupy.may_share_memory(array, other))
 
     def record_stream(self, array: Any, stream: Any) -> None:
-        """The memory will return to the pool of the stream that allocated it, so let that stream wait for `stream`."""
+        """The memory will return to the pool of its allocating stream, so make that stream wait for `stream`."""
         with array.device:
             cupy.cuda.get_current_stream().wait_event(stream.raw.record())
 

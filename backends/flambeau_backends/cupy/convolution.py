@@ -1,4 +1,4 @@
-"""Convolution: cuDNN's, or matrix products over strided windows (im2col), one product for all windows of a group."""
+"""Convolution by cuDNN, or by im2col: one matrix product for all windows of a group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _padded(input: Any, padding: Sizes) -> Any:
 
 
 def _windows(input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """A view `(batch, channels, *window, *size)` of a padded input."""
+    """View a padded input as windows `(batch, channels, *kernel, *output)`."""
     batch, channel, *space = input.strides
     inside = [step * d for step, d in zip(space, dilation, strict=True)]
     between = [step * s for step, s in zip(space, stride, strict=True)]
@@ -34,7 +34,7 @@ def _windows(input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Si
 
 
 def _columns(input: Any, groups: int, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """The windows as columns of matrices: `(batch * groups, channels * window, size)`."""
+    """The windows as columns of matrices: `(batch * groups, channels in the group * kernel elements, output positions)`."""
     seen = _windows(_padded(input, padding), window, stride, dilation, size)
     batch, channels = input.shape[:2]
     return seen.reshape(batch * groups, channels // groups * prod(window), prod(size))
@@ -110,7 +110,7 @@ def convolution_transposed(
 
 
 def _spread(input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
-    """The transposed convolution by matrix products: the columns are added to the windows of the result (col2im)."""
+    """Transposed convolution by matrix products, whose columns are added to the windows of the result (col2im)."""
     batch, channels = input.shape[:2]
     window, outputs = weight.shape[2:], weight.shape[1] * groups
     rows = weight.reshape(1, groups, channels // groups, -1)

@@ -19,7 +19,7 @@ __all__ = ["Devices", "on_device"]
 
 
 def on_device(index: int, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `call` so that a device is current while it runs: CUDA work goes to the current device, wherever the arrays are."""
+    """Wrap `call` to run with a current device: CUDA work goes to the current device, wherever the arrays are."""
     current, switch = runtime.getDevice, runtime.setDevice
 
     @wraps(call)
@@ -37,7 +37,7 @@ def on_device(index: int, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Devices:
-    """The part of the backend that is about devices and streams."""
+    """The backend's methods for devices and streams."""
 
     sync_debug_mode = 0
 
@@ -86,7 +86,7 @@ class Devices:
             runtime.deviceSynchronize()
 
     def waits(self) -> None:
-        """Called where the host waits for the device; warns or raises as `torch.cuda.set_sync_debug_mode` says."""
+        """Called before the host waits for the device; warns or raises according to `torch.cuda.set_sync_debug_mode`."""
         if self.sync_debug_mode == 1:
             warnings.warn("called a synchronizing CUDA operation", stacklevel=4)
         elif self.sync_debug_mode == 2:
@@ -177,7 +177,7 @@ class Devices:
 
 
 class _OpenedEvent:
-    """An event of another process."""
+    """An event opened from another process."""
 
     def __init__(self, pointer: int) -> None:
         self.ptr = pointer

@@ -1,6 +1,6 @@
-"""cuDNN through its front end, where both are installed: graphs of one operation, planned once for each set of shapes.
+"""cuDNN through its Python front end, if both are installed: graphs of one operation, planned once per set of shapes.
 
-Where cuDNN has no engine for an operation, that is cached too: callers get None and fall back on other kernels.
+If cuDNN has no engine for an operation, that is cached as well: callers get None and use other kernels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Layout(NamedTuple):
 
 @cache
 def library() -> Any:
-    """The front end's module, or None where it or cuDNN is missing."""
+    """The front end's module; None if it or cuDNN is missing."""
     try:
         import cudnn
 
@@ -43,9 +43,9 @@ def library() -> Any:
 
 
 def run(describe: Callable[..., Any], arrays: Sequence[Any], results: Sequence[tuple[Sequence[int], Any]], *options: Any) -> Any:
-    """Compute an operation; the results are arrays of these shapes and dtypes, or None if cuDNN does not support it.
+    """Compute an operation; return arrays of the given shapes and dtypes, or None if cuDNN does not support it.
 
-    `describe(cudnn, graph, *tensors, *options)` adds the operation to a graph and returns its results' tensors.
+    `describe(cudnn, graph, *tensors, *options)` adds the operation to a graph and returns its result tensors.
     """
     if (
         library() is None
@@ -85,14 +85,14 @@ def _is_dense(array: Any) -> bool:
 
 
 def _empty(shape: Sequence[int], dtype: Any, like: Any) -> Any:
-    """A new array, in channels-last memory if `like` is and has as many dimensions."""
+    """Allocate an array, in channels-last memory if `like` is and has as many dimensions."""
     if len(shape) != like.ndim or like.flags.c_contiguous:
         return cupy.empty(shape, dtype)
     return cupy.empty((shape[0], *shape[2:], shape[1]), dtype).transpose((0, len(shape) - 1, *range(1, len(shape) - 1)))
 
 
 def _handle(cudnn: Any) -> Any:
-    """This thread's handle for the current device, set to its current stream."""
+    """This thread's cuDNN handle for the current device, set to its current stream."""
     handles = _local.__dict__.setdefault("handles", {})
     device = cupy.cuda.runtime.getDevice()
     if device not in handles:
@@ -102,7 +102,7 @@ def _handle(cudnn: Any) -> Any:
 
 
 class _Plan:
-    """A graph and the engine chosen for it."""
+    """A cuDNN graph and the engine chosen for it."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ def _weight_gradient(cudnn: Any, graph: Any, image: Any, loss: Any, *geometry: S
 
 
 def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """One of the three operations; one-dimensional convolutions get a second spatial dimension, which cuDNN needs."""
+    """Run a convolution or a gradient; one-dimensional ones get a second spatial dimension, which cuDNN requires."""
     if a.ndim == 3:
         stride, padding, dilation = geometry
         flat = (1, *stride), (0, *padding), (1, *dilation)
@@ -198,12 +198,12 @@ def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *geom
 
 
 def convolution(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """The convolution, of this shape; `geometry` is stride, padding and dilation."""
+    """Convolution with result shape `shape`; `geometry` is stride, padding and dilation."""
     return _convolved(_forward, input, weight, shape, *geometry)
 
 
 def convolution_transposed(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """The gradient of a convolution's input, given that of its result."""
+    """The gradient of a convolution's input, given the gradient of its output."""
     return _convolved(_input_gradient, input, weight, shape, *geometry)
 
 
@@ -229,7 +229,7 @@ def _as_rows(array: Any, width: int) -> Any:
 
 
 def layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Layer norm over rows of `weight.size` elements; also their means and inverse standard deviations."""
+    """Layer norm over rows of `weight.size` elements; returns also their means and inverse standard deviations."""
     rows = _as_rows(cupy.ascontiguousarray(input), weight.size)
     shape, statistics = rows.shape, ((rows.shape[0], 1, 1, 1), np.float32)
     operands = [rows, *(cupy.ascontiguousarray(parameter).reshape(1, -1, 1, 1) for parameter in (weight, bias))]
@@ -238,7 +238,7 @@ def layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
 
 
 def layer_norm_backward(grad: Any, input: Any, weight: Any, mean: Any, inv_variance: Any) -> Any:
-    """The gradients of input, weight and bias."""
+    """Return the gradients of input, weight and bias."""
     rows, grads = (_as_rows(cupy.ascontiguousarray(array), weight.size) for array in (input, grad))
     scale = cupy.ascontiguousarray(weight).reshape(1, -1, 1, 1)
     results = [(rows.shape, input.dtype), (scale.shape, weight.dtype), (scale.shape, weight.dtype)]
@@ -265,7 +265,7 @@ def _attended_gradients(
 
 
 def attention(query: Any, key: Any, value: Any, causal: bool, scale: float) -> Any:
-    """Attention over `(batch, heads, length, size)` in half precision, and the log-sum-exp of the scores."""
+    """Return attention over `(batch, heads, length, size)` in half precision, and the log-sum-exp of the scores."""
     shape, statistics = (*query.shape[:3], value.shape[3]), (*query.shape[:3], 1)
     return run(_attended, [query, key, value], [(shape, query.dtype), (statistics, np.float32)], causal, scale)
 
@@ -273,6 +273,6 @@ def attention(query: Any, key: Any, value: Any, causal: bool, scale: float) -> A
 def attention_backward(
     grad: Any, query: Any, key: Any, value: Any, result: Any, statistics: Any, causal: bool, scale: float
 ) -> Any:
-    """The gradients of query, key and value."""
+    """Return the gradients of query, key and value."""
     operands = [query, key, value, result, grad, statistics]
     return run(_attended_gradients, operands, [(array.shape, array.dtype) for array in operands[:3]], causal, scale)

@@ -1,7 +1,7 @@
 // CUDA kernels, compiled when first used.  T is float or double; callers convert half precision to float.
 //
 // Kernels in which the threads of a block cooperate are correct for every block size, even for a single thread.
-// In the others, each thread has elements of its own.
+// In the others, each thread processes separate elements.
 
 typedef long long Int;
 typedef unsigned long long Wide;
@@ -72,7 +72,7 @@ __global__ void softmax_backward(const T* grad, const T* result, T* out, Int len
 
 // --- cross entropy ----------------------------------------------------------------------------------------------------
 
-// An index out of bounds stops the program, like a failed assertion.
+// An index out of bounds aborts the program, like a failed assertion.
 __device__ inline Int checked(Int target, Int classes) {
     if (target < 0 || target >= classes) __trap();
     return target;
@@ -160,7 +160,7 @@ template <typename T> __global__ void max_pool(const T* input, T* out, Int* indi
     }
 }
 
-// `out` holds zeros.
+// `out` must be zeros.
 template <typename T> __global__ void max_pool_backward(const T* grad, const T* input, T* out, Int count, const Windows* windows) {
     const Windows& w = *windows;
     Int spots = Int(w.size[0]) * w.size[1] * w.size[2], space = Int(w.space[0]) * w.space[1] * w.space[2];
@@ -228,7 +228,7 @@ __global__ void avg_pool_backward(const T* grad, T* out, Int count, const Window
     }
 }
 
-// `out` holds zeros.
+// `out` must be zeros.
 template <typename T>
 __global__ void nll_loss_backward(const T* grad, const Int* target, const T* weight, T* out, Int count, Int classes, Int inner,
                                   Int ignored) {

@@ -1,6 +1,6 @@
-"""Kernels by operation name: CuPy's ufuncs, fused elementwise ones, and those of `kernels.cu`.
+"""Kernels by operation name: CuPy's ufuncs, fused elementwise kernels, and those of `kernels.cu`.
 
-A kernel takes raw arrays first, then the operation's parameters, and never writes to its inputs.
+A kernel takes CuPy arrays, then the operation's parameters, and never writes to its inputs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def _on_its_device(function: Kernel) -> Kernel:
-    """Run the kernel on the device of its first array: for kernels that the core does not bind to a device."""
+    """Run a kernel on the device of its first array, if flambeau does not bind it to a device."""
 
     @wraps(function)
     def guarded(first: Any, /, *others: Any, **scalars: Any) -> Any:
@@ -49,20 +49,20 @@ def _on_its_device(function: Kernel) -> Kernel:
 
 
 def formula(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the backward formula or optimizer step that it is named after."""
+    """Register a function as the kernel of the backward formula or optimizer step after which it is named."""
     KERNELS[function.__name__] = _on_its_device(function)
     return function
 
 
 def is_expanded(target: Any) -> bool:
-    """Whether elements share memory, so that writing to one would write to others."""
+    """Whether elements share memory, so that writing to one changes others."""
     if 0 not in target.strides or not target.size:
         return False
     return any(stride == 0 and length > 1 for stride, length in zip(target.strides, target.shape, strict=True))
 
 
 def in_place(function: Kernel) -> Kernel:
-    """Register a function as the in-place kernel of the operation it is named after."""
+    """Register a function as the in-place kernel of the operation after which it is named."""
 
     @wraps(function)
     def checked(target: Any, /, *others: Any, **scalars: Any) -> Any:
@@ -144,22 +144,22 @@ INPLACE.update(copy=_on_its_device(_copy), zero=_on_its_device(_zero))
 
 
 def real(array: Any) -> str:
-    """The C++ type of an array's elements."""
+    """The name of the C++ type of an array's elements."""
     return "double" if array.dtype == np.float64 else "float"
 
 
 def serves(*arrays: Any) -> bool:
-    """Whether the kernels of `kernels.cu` take these dtypes."""
+    """Whether the kernels of `kernels.cu` support these dtypes."""
     return all(array is None or array.dtype in (np.float32, np.float64) for array in arrays)
 
 
 def dense(array: Any) -> Any:
-    """The array in row-major order: itself, or a copy."""
+    """Return the array in row-major order, copied if necessary."""
     return array if array is None or array.flags.c_contiguous else cupy.ascontiguousarray(array)
 
 
 def _rows(array: Any, dim: int) -> tuple[int, int, int]:
-    """The number of rows along a dimension, their length, and the stride between their elements."""
+    """Return the number of rows along a dimension, their length, and the stride between their elements."""
     length, inner = array.shape[dim], prod(array.shape[dim + 1 :])
     return array.size // max(length, 1), length, inner
 
@@ -205,7 +205,7 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 
 def _losses(input: Any, log_sum: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """The loss of each sample, and its weight."""
+    """Return the loss of each sample, and its weight."""
     input, target = dense(input), dense(target.astype(np.int64, copy=False))
     losses, weights = cupy.empty(target.shape, input.dtype), cupy.empty(target.shape, input.dtype)
     sizes = np.int64(target.size), np.int64(input.shape[1]), np.int64(prod(input.shape[2:]))
@@ -233,7 +233,7 @@ def cross_entropy(
 
 
 def _total_weight(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
-    """The sum of the weights of all targets, by which a mean loss is divided."""
+    """Sum the weights of all targets: the divisor of a mean loss."""
     counted = (target != ignore_index).astype(dtype)
     return cupy.sum(counted if weight is None else counted * cupy.take(weight, cupy.where(target == ignore_index, 0, target)))
 
@@ -286,7 +286,7 @@ def fused_dropout(input: Any, keep: float, generator: Any) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=256)
 def _windows(device: int, *geometry: tuple[int, ...]) -> Any:
-    """Sizes of space and result, windows, strides, padding and dilation in three dimensions, on the device."""
+    """Six rows of three spatial sizes on the device: input, output, window, stride, padding and dilation."""
     fillers = (1, 1, 1, 1, 0, 1)
     rows = [(filler,) * (3 - len(sizes)) + tuple(sizes) for sizes, filler in zip(geometry, fillers, strict=True)]
     return cupy.asarray(np.array(rows, np.int32))
@@ -375,7 +375,7 @@ _BY_SIZE = {2: "short", 4: "int", 8: "long long"}
 
 @kernel
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False) -> Any:
-    """The rows of `weight` at `indices`."""
+    """Return the rows of `weight` at `indices`."""
     if weight.itemsize not in _BY_SIZE:
         return cupy.take(weight, indices, axis=0)
     weight, indices, width = dense(weight), dense(indices.astype(np.int64, copy=False)), weight.shape[1]
@@ -387,7 +387,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bo
 
 @kernel
 def sum_rows(input: Any, indices: Any, count: int) -> Any:
-    """The gradient of an embedding's weight; half precision is summed in float32."""
+    """Sum rows by index: the gradient of an embedding's weight; half precision is summed in float32."""
     dtype, width = input.dtype, input.shape[-1]
     input = dense(input if serves(input) else input.astype(np.float32))
     sums = cupy.zeros((count, width), input.dtype)

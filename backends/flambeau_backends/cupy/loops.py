@@ -1,7 +1,8 @@
 """Chains of element-wise operations as one kernel each, for the steps that `torch.compile` captures.
 
-CuPy compiles a kernel of one operation with `-ftz=true`, and fuses products with sums within it.  In a kernel of several, those
-functions of `FUNCTIONS` that say how they round keep the compiler from doing so across operations: the numbers stay the same.
+CuPy compiles a kernel of one operation with `-ftz=true`, and the compiler may fuse products with sums in it. In a kernel with
+several operations, the functions of `FUNCTIONS` that set the rounding prevent fusion across operations, so that the results
+are bitwise equal.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ template <typename T> __device__ inline T smaller(T a, T b) { return (isnan(a) |
 template <typename T> __device__ inline T sign(T a) { return a < 0 || a > 0 ? copysign(T(1), a) : a - a; }
 """
 
-# What each of CuPy's ufuncs computes: of floats ("f") and bools ("b"), to what, and how.  `{f}` is the type of the floats.
+# The expression of each CuPy ufunc, by signature: "f" is float, "b" bool, and `{f}` the float type.
 _UFUNCS: dict[str, dict[str, str]] = {
     "add": {"ff>f": "plus({0}, {1})"},
     "subtract": {"ff>f": "minus({0}, {1})"},
@@ -75,13 +76,13 @@ _UFUNCS: dict[str, dict[str, str]] = {
     "isfinite": {"f>b": "isfinite({0})"},
     "signbit": {"f>b": "signbit({0})"},
 }
-_OF_ONE_FLOAT = (  # of C's names, where CuPy's ufunc calls the function of that name
+_OF_ONE_FLOAT = (  # ufuncs that call the C function of the same name
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log10", "log1p",
     "log2", "rint", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 )  # fmt: skip
 _UFUNCS.update({name: {"f>f": f"{name}({{0}})"} for name in _OF_ONE_FLOAT})
 
-# Other names: of the array API, of Python's operators, and of flambeau's operations.
+# Other names: of the array API, Python's operators, and flambeau's operations.
 _NAMES = {
     "abs": "absolute", "truediv": "divide", "pow": "power", "neg": "negative", "bitwise_invert": "invert", "and": "bitwise_and",
     "or": "bitwise_or", "xor": "bitwise_xor", "sub": "subtract", "mul": "multiply", "lt": "less", "le": "less_equal",
@@ -91,7 +92,7 @@ _NAMES = {
 for _name, _ufunc in UFUNCS.items():
     _NAMES.setdefault(_name, _NAMES.get(_ufunc.__name__, _ufunc.__name__))
 
-# In place.  CuPy's compiler makes one rounding of `target + alpha * other` in a kernel of its own, so here it is written out.
+# In-place operations. In a separate kernel, CuPy's compiler rounds `target + alpha * other` once; here this is explicit.
 _IN_PLACE: dict[str, dict[str, str]] = {
     "write_": {"ff>f": "{1}", "bb>b": "{1}"},
     "copy_": {"ff>f": "{1}", "bb>b": "{1}"},
@@ -120,9 +121,9 @@ _TYPES = {"float32": "float", "float64": "double", "bool": "bool"}
 
 
 class Loops:
-    """What flambeau asks for loops."""
+    """The interface that flambeau calls to fuse chains of operations."""
 
-    least = 0  # a launch costs more than a few elements
+    least = 0  # a launch costs more than computing a few elements
     operations = {name: tuple(forms) for name, forms in EXPRESSIONS.items()}
     floats = frozenset({"float32", "float64"})
     general = True
@@ -132,7 +133,7 @@ class Loops:
 
 
 class _Loop:
-    """A chain as a kernel, which CuPy compiles at its first call, and keeps on disk."""
+    """A chain as a kernel, which CuPy compiles at its first call and caches on disk."""
 
     __slots__ = ("allocated", "kernel", "one_by_one", "placed", "shape", "source", "written")
 
@@ -158,7 +159,7 @@ class _Loop:
 
 
 def parameters(chain: FusionChain) -> tuple[str, str]:
-    """The inputs and the outputs of a chain's kernel, as CuPy has them declared: what is written to is an output, too."""
+    """Return the declarations of inputs and outputs of a chain's kernel; arrays that are written to are also outputs."""
     inputs = [f"{input.dtype} x{number}" for number, input in enumerate(chain.inputs)]
     steps = [chain.steps[number - len(chain.inputs)] for number in chain.outputs]
     results = [f"{step.dtype} y{number}" for number, step in enumerate(steps)]
@@ -167,7 +168,7 @@ def parameters(chain: FusionChain) -> tuple[str, str]:
 
 
 def body(chain: FusionChain) -> str:
-    """What a chain's kernel does for one element: all is read, and computed, before anything is written."""
+    """Return the kernel's code for one element: all reads and computations come before the writes."""
     lines = []
     for number, step in enumerate(chain.steps, len(chain.inputs)):
         floats = _TYPES.get(step.floats, "")
@@ -182,5 +183,5 @@ def body(chain: FusionChain) -> str:
 
 
 def _shortest(number: float, dtype: str) -> str:
-    """A number, rounded to a dtype, as both C++ and Python read it."""
+    """Format a number, rounded to a dtype, as C++ and Python read it."""
     return repr(float(np.dtype(dtype).type(number)))

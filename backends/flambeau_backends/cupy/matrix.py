@@ -1,4 +1,4 @@
-"""Matrix products by cuBLAS, called directly to honour the TF32 switch and because CuPy's `matmul` upcasts half precision."""
+"""Matrix products by cuBLAS, called directly to honour the TF32 switch, and because CuPy's `matmul` upcasts half precision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPUTE_32F, _COMPUTE_32F_FAST_TF32, _DEFAULT_ALGORITHM = 68, 77, -1
 
 
 def _layout(array: Any) -> tuple[Any, int, int]:
-    """A batch of matrices as cuBLAS takes it: the array (copied if necessary), its operation, and the leading dimension."""
+    """Return a batch of matrices for cuBLAS: the array (copied if necessary), its operation, and the leading dimension."""
     rows, columns = array.shape[-2:]
     item = array.itemsize
     if array.strides[-1] == item and array.strides[-2] >= columns * item and array.strides[-2] % item == 0:
@@ -32,7 +32,7 @@ def _layout(array: Any) -> tuple[Any, int, int]:
 
 
 def batched_gemm(a: Any, b: Any, allow_tf32: bool) -> Any:
-    """`a @ b` for `(batch, n, k)` and `(batch, k, m)` of one dtype, accumulated in float32.
+    """Return `a @ b` for `(batch, n, k)` and `(batch, k, m)` of one dtype, accumulated in float32.
 
     cuBLAS is column-major, so it computes the transpose: `b' @ a'`.
     """

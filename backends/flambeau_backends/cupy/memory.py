@@ -15,11 +15,11 @@ from flambeau import OutOfMemoryError
 
 __all__ = ["Counter", "Figures", "Memory"]
 
-GRAIN = 512  # bytes that CuPy's pools round sizes up to
+GRAIN = 512  # CuPy's pools round sizes up to multiples of this many bytes
 
 
 class Counter:
-    """One statistic: the current value, the peak, and the totals allocated and freed."""
+    """A statistic: current value, peak, and the totals allocated and freed."""
 
     __slots__ = ("allocated", "current", "freed", "peak")
 
@@ -82,7 +82,7 @@ class Figures:
 
 
 class _Segment(memory.BaseMemory):  # type: ignore[misc]
-    """A segment that a pool has allocated on the device."""
+    """A segment that a pool allocated on the device."""
 
     def __init__(self, size: int, figures: Figures, known: dict[int, int]) -> None:
         self.size, self.device_id = size, runtime.getDevice()
@@ -99,7 +99,7 @@ class _Segment(memory.BaseMemory):  # type: ignore[misc]
 
 
 class _Borrowed(memory.BaseMemory):  # type: ignore[misc]
-    """Memory of another process."""
+    """Memory of another process, opened by an IPC handle."""
 
     def __init__(self, handle: bytes, size: int, release: Callable[[], None]) -> None:
         self.size, self.device_id = size, runtime.getDevice()
@@ -114,7 +114,7 @@ class _Borrowed(memory.BaseMemory):  # type: ignore[misc]
 
 
 class _Block(memory.BaseMemory):  # type: ignore[misc]
-    """The memory of one array: a block from a pool, which is counted in the statistics."""
+    """The memory of one array: a block of a pool, counted in the statistics."""
 
     def __init__(self, inner: Any, size: int, figures: Figures) -> None:
         self.size, self.ptr, self.device_id = size, inner.ptr, inner.device_id
@@ -128,13 +128,13 @@ class _Block(memory.BaseMemory):  # type: ignore[misc]
 
 
 class Memory:
-    """The part of the backend that is about memory."""
+    """The backend's methods for memory."""
 
     def __init__(self) -> None:
         self._figures: defaultdict[int, Figures] = defaultdict(Figures)
         self._fractions: dict[int, float] = {}
         self._segments: dict[int, int] = {}  # sizes of the allocated segments, by address
-        self._lent: dict[int, Any] = {}  # by address: memory that other libraries use
+        self._lent: dict[int, Any] = {}  # memory used by other libraries, by address
         self._pool = self.create_pool()
         self._local = threading.local()
         cupy.cuda.set_allocator(self._malloc)
@@ -145,7 +145,7 @@ class Memory:
         return memory.MemoryPointer(_Segment(size, self._figures[runtime.getDevice()], self._segments), 0)
 
     def _malloc(self, size: int) -> Any:
-        """CuPy's allocator."""
+        """Allocate memory: CuPy calls this for every array."""
         index = runtime.getDevice()
         figures, pool = self._figures[index], getattr(self._local, "pool", None) or self._pool
         try:
@@ -197,10 +197,10 @@ class Memory:
     def release(self, pointer: int) -> None:
         del self._lent[pointer]
 
-    # --- memory that several processes use ---
+    # --- memory shared by processes ---
 
     def memory_handle(self, pointer: int) -> tuple[bytes, int]:
-        """The IPC handle of the segment that contains an address, and the offset of the address in it."""
+        """Return the IPC handle of the segment that contains an address, and the address's offset in it."""
         for start, size in self._segments.items():
             if start <= pointer < start + size:
                 return bytes(runtime.ipcGetMemHandle(start)), pointer - start
@@ -211,7 +211,7 @@ class Memory:
             whole = memory.MemoryPointer(_Borrowed(handle, offset + size, release), offset)
             return cupy.ndarray((size,), "u1", memptr=whole)
 
-    # --- questions and limits ---
+    # --- statistics and limits ---
 
     def memory_stats(self, index: int) -> dict[str, int]:
         return self._figures[index].report()
@@ -245,13 +245,13 @@ class Memory:
 
 
 class _Uncached:
-    """Takes the place of a pool when caching is off: allocates on the device and frees at once."""
+    """Replaces a pool when caching is disabled: allocates on the device and frees immediately."""
 
     def __init__(self, malloc: Callable[[int], Any]) -> None:
         self.malloc = malloc
 
     def free_all_blocks(self) -> None:
-        """Nothing is cached."""
+        """Do nothing: nothing is cached."""
 
 
 def _foreign(allocate: Callable[[int, int], int], release: Callable[[int, int], None]) -> Any:

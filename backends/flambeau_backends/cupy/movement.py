@@ -81,9 +81,9 @@ KERNELS["pairs_of_complex"] = view_as_real
 
 @kernel
 def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
-    if view in ("conj_view", "neg_view"):  # lazy views: their values differ from those in memory
+    if view in ("conj_view", "neg_view"):  # lazy views: memory holds the values before conjugation or negation
         return OPS[view].forward(xp, value)
-    if view == "as_strided":  # refers to the original memory, which a copy does not have
+    if view == "as_strided":  # refers to the original memory, which the copy does not share
         return OPS["view_scatter"].forward(xp, input, value, view, params)
     result = input.copy()
     shown = KERNELS[view](result, *params) if view in KERNELS else OPS[view].forward(xp, result, *params)
@@ -134,9 +134,9 @@ def pad_to(input: Any, shape: Sizes) -> Any:
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
-    """`target[index] += values`, which also accumulates repeated indices.
+    """Compute `target[index] += values`, accumulating repeated indices.
 
-    Signed 64-bit integers are added as unsigned ones, for which CUDA has an atomic addition and the same bits result.
+    Signed 64-bit integers are added as unsigned ones, for which CUDA has an atomic addition; the bits are the same.
     """
     if target.dtype == np.int64:
         target, values = target.view(np.uint64), cupy.ascontiguousarray(values).view(np.uint64)

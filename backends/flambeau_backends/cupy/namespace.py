@@ -1,4 +1,4 @@
-"""CuPy as an array-API namespace: array-api-compat, without its functions that synchronize with the device."""
+"""CuPy as an array-API namespace: array-api-compat, with replacements for functions that synchronize with the device."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["xp"]
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """`x` limited to `[min, max]`, in the dtype of `x`; NaN where any of the three is NaN."""
+    """Limit `x` to `[min, max]`, in the dtype of `x`; NaN if any of the three is NaN."""
     clipped = x if min is None else cupy.maximum(x, min)
     clipped = clipped if max is None else cupy.minimum(clipped, max)
     return clipped.astype(x.dtype, copy=clipped is x)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind; NumPy does not know bfloat16."""
+    """Like the array API's `isdtype`, also for bfloat16, which NumPy does not support."""
     if dtype.name == "bfloat16":
         return bool({"real floating", "numeric"} & {*(kind if isinstance(kind, tuple) else (kind,))})
     return bool(array_api_compat.cupy.isdtype(dtype, kind))

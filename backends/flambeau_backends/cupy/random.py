@@ -1,8 +1,8 @@
 """PyTorch's CUDA random stream: the same seed gives the same uniform, normal and integer values.
 
-Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") counts instead of iterating: a thread
-takes the sequence of its own number from the offset on, so the state is a seed and an offset.  Which thread makes which
-element depends on the device, as in PyTorch.
+Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") is counter-based: a thread computes the
+sequence of its number from the offset on, so that seed and offset are the entire state. As in PyTorch, the assignment of
+elements to threads depends on the device.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["Generator"]
 
 Shape = Sequence[int]
 DEFAULT_SEED = host.DEFAULT_SEED
-_WORDS = 4  # words that a thread takes at a time
-_WIDE_SPAN = 1 << 28  # a remainder of 32 bits would be too uneven from here on
+_WORDS = 4  # words that a thread uses at a time
+_WIDE_SPAN = 1 << 28  # from here on, the remainder of 32 bits would be too uneven
 
 
 class Generator:
-    """A stream of random numbers on one device.  Samplers take a shape and a dtype and return a new array there."""
+    """A stream of random numbers on one device.  Samplers take a shape and a dtype and return a new array on it."""
 
     def __init__(self, index: int = 0, seed: int = DEFAULT_SEED) -> None:
         self.index = index
@@ -45,37 +45,37 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Restart the stream from a seed of the operating system's; returns it."""
+        """Restart the stream from a seed of the operating system, and return the seed."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11)
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed that the stream was started from."""
+        """Return the seed from which the stream started."""
         return self._seed
 
     def get_offset(self) -> int:
-        """The number of words that each thread has taken."""
+        """Return the number of words that each thread has used."""
         return self._offset
 
     def set_offset(self, offset: int) -> None:
-        """Go to another place in the stream."""
+        """Move to another position in the stream."""
         if offset % _WORDS:
             raise RuntimeError("offset must be a multiple of 4")
         self._offset = offset
 
     def get_state(self) -> np.ndarray:
-        """Seed and offset, 16 bytes."""
+        """Return seed and offset as 16 bytes."""
         return np.array([self._seed, self._offset], np.uint64).view(np.uint8)
 
     def set_state(self, state: np.ndarray) -> None:
-        """Continue from what `get_state`, here or in PyTorch, returned."""
+        """Continue from a state returned by `get_state`, here or in PyTorch."""
         if state.size not in (8, 16):
             raise RuntimeError("RNG state is wrong size")
         fields = np.ascontiguousarray(state, np.uint8).view(np.uint64)
         self._seed, self._offset = int(fields[0]), int(fields[1]) if len(fields) > 1 else 0
 
     def clone(self) -> Generator:
-        """An independent generator in the same state."""
+        """Return an independent generator in the same state."""
         copy = Generator(self.index, self._seed)
         copy._offset = self._offset
         return copy
@@ -88,7 +88,7 @@ class Generator:
         return int(properties["multiProcessorCount"]) * (int(properties["maxThreadsPerMultiProcessor"]) // BLOCK)
 
     def _run(self, instance: str, count: int, drawn: int, out: Any, *parameters: Any) -> Any:
-        """Fill `out`, with `drawn` elements at a time per thread, and advance the offset."""
+        """Fill `out`, `drawn` elements at a time per thread, and advance the offset."""
         if count:
             blocks = min(self._most_blocks, -(-count // BLOCK))
             state = np.uint64(self._seed), np.uint64(self._offset)
@@ -105,7 +105,7 @@ class Generator:
             return out.astype(dtype, copy=False)
 
     def _host(self) -> host.Generator:
-        """A generator on the host, seeded from this stream: for samplers whose values depend on each other."""
+        """Return a host generator seeded from this stream, for samplers that are sequential."""
         seed = self.integers((1,), np.int64, 0, 2**62)
         return host.Generator(int(seed[0]))
 
@@ -116,7 +116,7 @@ class Generator:
     # --- samplers ---
 
     def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Any:
-        """Uniform on `[low, high)`; a complex dtype draws both parts."""
+        """Draw from the uniform distribution on `[low, high)`; a complex dtype draws both parts."""
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             return self.uniform((*shape, 2), f"f{dtype.itemsize // 2}", low, high).view(dtype)[..., 0]
@@ -125,32 +125,32 @@ class Generator:
         return self._draw(shape, dtype, "UNIFORM", low, high)
 
     def normal(self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0, *, contiguous: bool = True) -> Any:
-        """Normal with this mean and standard deviation; a complex dtype shares the variance between both parts."""
+        """Draw normal values; for a complex dtype each part gets half of the variance."""
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             return self.normal((*shape, 2), f"f{dtype.itemsize // 2}", mean, std / math.sqrt(2)).view(dtype)[..., 0]
         return self._draw(shape, dtype, "NORMAL", mean, std)
 
     def log_normal(self, shape: Shape, dtype: Any, mean: float = 1.0, std: float = 2.0) -> Any:
-        """The exponential of normal values."""
+        """Return the exponential of normal values."""
         with cupy.cuda.Device(self.index):
             return cupy.exp(self.normal(shape, dtype, mean, std))
 
     def exponential(self, shape: Shape, dtype: Any, rate: float = 1.0) -> Any:
-        """Exponential with this rate."""
+        """Draw from the exponential distribution with this rate."""
         if rate <= 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
         return self._draw(shape, dtype, "EXPONENTIAL", rate)
 
     def cauchy(self, shape: Shape, dtype: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
-        """Cauchy around the median."""
+        """Draw from the Cauchy distribution around the median."""
         if sigma <= 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
         with cupy.cuda.Device(self.index):
             return median + sigma * cupy.tan(math.pi * (self.uniform(shape, dtype) - 0.5))
 
     def geometric(self, shape: Shape, dtype: Any, p: float) -> Any:
-        """How many trials until the first success."""
+        """Draw the number of trials until the first success."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         with cupy.cuda.Device(self.index):
@@ -158,7 +158,7 @@ class Generator:
             return cupy.maximum(waits, 1).astype(dtype)
 
     def bernoulli(self, shape: Shape, dtype: Any, p: Any = 0.5) -> Any:
-        """One with probability `p`, a number or an array, else zero."""
+        """Draw 1 with probability `p` (a number or an array), else 0."""
         if isinstance(p, (np.ndarray, cupy.ndarray)):
             with cupy.cuda.Device(self.index):
                 return (self._draw(shape, np.float32, "UNIFORM", 0.0, 1.0) < cupy.asarray(p)).astype(dtype)
@@ -167,14 +167,14 @@ class Generator:
         return self._draw(shape, np.float32, "BERNOULLI", p).astype(dtype, copy=False)
 
     def dropout(self, input: Any, keep: float) -> tuple[Any, Any]:
-        """The input with each element dropped or scaled, and the scaled mask."""
+        """Return the input with dropped or scaled elements, and the scaled mask."""
         out, noise = cupy.empty_like(input), cupy.empty_like(input)
         name = "double" if input.dtype == np.float64 else "float"
         self._run(f"dropout<{name}>", input.size, _WORDS, out, input, noise, np.float32(keep))
         return out, noise
 
     def integers(self, shape: Shape, dtype: Any, low: int | None = None, high: int | None = None) -> Any:
-        """Integers on `[low, high)`; without `high` up to the dtype's largest, without `low` from 0."""
+        """Draw integers from `[low, high)`; by default up to the dtype's largest, and from 0."""
         dtype = np.dtype(dtype)
         largest = 1 if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind in "iu" else 1 << np.finfo(dtype).nmant + 1
         low, high = 0 if low is None else low, largest + 1 if high is None else high
@@ -188,26 +188,26 @@ class Generator:
             return out.astype(dtype, copy=False)
 
     def permutation(self, n: int, dtype: Any) -> Any:
-        """The integers below `n`, shuffled: in the order of random keys."""
+        """Return a random permutation of the integers below `n`: the order of random keys."""
         with cupy.cuda.Device(self.index):
             return cupy.argsort(self.integers((n,), np.int64)).astype(dtype, copy=False)
 
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> Any:
-        """Indices drawn with the weights in each row."""
+        """Draw indices with the weights in each row."""
         return self._from_host(self._host().multinomial(probs, num_samples, replacement))
 
     def poisson(self, rates: np.ndarray) -> Any:
-        """Poisson with these rates."""
+        """Draw from Poisson distributions with these rates."""
         return self._from_host(self._host().poisson(rates))
 
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> Any:
-        """The number of successes in `count` trials of probability `prob`."""
+        """Draw the number of successes in `count` trials of probability `prob`."""
         return self._from_host(self._host().binomial(count, prob))
 
     def gamma(self, alpha: np.ndarray) -> Any:
-        """Gamma with these shapes."""
+        """Draw from gamma distributions with these shape parameters."""
         return self._from_host(self._host().gamma(alpha))
 
     def dirichlet(self, alpha: np.ndarray) -> Any:
-        """Dirichlet with these concentrations."""
+        """Draw from Dirichlet distributions with these concentrations."""
         return self._from_host(self._host().dirichlet(alpha))

@@ -1,4 +1,4 @@
-"""The template instances of the CUDA kernels in `kernels.cu`, compiled for a device when first used."""
+"""The CUDA kernel templates of `kernels.cu`, instantiated and compiled for a device when first used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ANY_BLOCK", "BLOCK", "INSTANCES", "PATH", "launch", "pointer"]
 
 PATH = Path(__file__).with_name("kernels.cu")
 BLOCK = 256
-ANY_BLOCK = ("softmax", "softmax_backward")  # in these the threads of a block work together; see `kernels.cu`
+ANY_BLOCK = ("softmax", "softmax_backward")  # their threads cooperate within a block; see `kernels.cu`
 
 _REAL = ("float", "double")
 _BY_TYPE = (
@@ -41,11 +41,11 @@ def _function(instance: str) -> Any:
 
 
 def pointer(array: Any) -> Any:
-    """An array as a kernel argument; a null pointer for None."""
+    """Convert an array to a kernel argument; None becomes a null pointer."""
     return np.uintp(0) if array is None else array
 
 
 def launch(instance: str, count: int, arguments: Sequence[Any], *, blocks: int | None = None) -> None:
-    """Run a kernel on the current device and stream, with a thread for each of `count` elements, or in so many blocks."""
+    """Run a kernel on the current device and stream: one thread for each of `count` elements, or `blocks` blocks if given."""
     if count:
         _function(instance)((min(-(-count // BLOCK), 1 << 16) if blocks is None else blocks,), (BLOCK,), tuple(arguments))

@@ -1,7 +1,7 @@
-"""The backend of device `meta`: arrays with a shape, a dtype and strides, and no elements.
+"""The backend of device `meta`: arrays with a shape, a dtype and strides, but without elements.
 
-Operations run their array-API forwards on descriptions (`arrays.py`, `namespace.py`), so whatever can be computed has its shape
-here, at the same small price for any size.
+Operations run their array-API forwards on these arrays (`arrays.py`, `namespace.py`), so that every computation has its result
+shape here, at the same small cost for any size.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class MetaBackend(MutableBackend):
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
     def extremes(self, array: MetaArray) -> tuple[Any, Any]:
-        return float("nan"), float("nan")  # which no check of a range objects to
+        return float("nan"), float("nan")  # passes every range check
 
     def astype(self, array: MetaArray, raw_dtype: Any) -> MetaArray:
         return like(array, np.dtype(raw_dtype))

@@ -1,8 +1,8 @@
-"""Arrays that are descriptions: a shape, a dtype and strides over memory that is never allocated.
+"""Arrays without elements: a shape, a dtype and strides over memory that is never allocated.
 
-The description is itself a NumPy array, `layout`, which claims memory that it does not have. Only what NumPy computes from shapes
-and strides alone is ever asked of it: transposing, basic slicing, reshaping without a copy. Its elements are never read or
-written, so a `MetaArray` lets nobody at them.
+Each is represented by a NumPy array, `layout`, which claims memory that does not exist. It is used only for what NumPy
+computes from shapes and strides: transposing, basic slicing, reshaping without a copy. Its elements are never read or written,
+and a `MetaArray` does not give access to them.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
 class Memory:
-    """The memory that views of one array have in common: so many bytes, of which only the first few exist."""
+    """The memory shared by views of one array: `nbytes` bytes. Only the first 16 are allocated."""
 
     __slots__ = ("nbytes", "place")
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        self.place = np.empty(16, np.uint8)  # gives it an address of its own
+        self.place = np.empty(16, np.uint8)  # a unique address
 
     def flat(self, dtype: Any) -> np.ndarray:
-        """All of it as a one-dimensional array."""
+        """View all of it as a one-dimensional array."""
         first = self.place[: dtype.itemsize].view(dtype)
         return as_strided(first, (self.nbytes // dtype.itemsize,), (dtype.itemsize,))
 
 
 class MetaArray:
-    """An array of the array API standard that has no elements.  What looks at an element raises."""
+    """An array of the array API standard without elements.  Access to an element raises RuntimeError."""
 
     __slots__ = ("layout", "memory")
     __array_priority__ = 1000
-    __array_ufunc__ = None  # NumPy's numbers leave their operators to ours
+    __array_ufunc__ = None  # NumPy scalars defer to our operators
 
     def __init__(self, layout: np.ndarray, memory: Memory) -> None:
         self.layout = layout
@@ -83,7 +83,7 @@ class MetaArray:
 
     @property
     def offset(self) -> int:
-        """The place of the first element in the memory, in elements."""
+        """Offset of the first element in the memory, in elements."""
         return (_address(self.layout) - _address(self.memory.place)) // self.layout.itemsize
 
     @property
@@ -95,7 +95,7 @@ class MetaArray:
         return self.view(self.layout.mT)
 
     def view(self, layout: np.ndarray) -> MetaArray:
-        """Another array over the same memory."""
+        """Return another array over the same memory."""
         return MetaArray(layout, self.memory)
 
     def __len__(self) -> int:
@@ -113,22 +113,22 @@ class MetaArray:
         items = index if isinstance(index, tuple) else (index,)
         if not any(_is_advanced(item) for item in items):
             if not any(item is ... for item in items):
-                items = (*items, ...)  # NumPy returns a number, and so reads it, if integers are all there is
+                items = (*items, ...)  # for integers alone NumPy returns a scalar, which reads memory
             return self.view(self.layout[items])
         return described(_advanced_shape(self, items), self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Nothing is written; the index and the shape of the value are checked."""
+        """Write nothing; check the index and the shape of the value."""
         items = index if isinstance(index, tuple) else (index,)
         if any(map(_is_mask, items)):
-            return  # how many elements a mask chooses is not known
+            return  # the number of elements is unknown
         target, given = self[index].shape, getattr(value, "shape", ())
         while len(given) > len(target) and given[0] == 1:
             given = given[1:]
         if np.broadcast_shapes(target, given) != target:
             raise ValueError(f"could not broadcast input array from shape {given} into shape {target}")
 
-    # --- looking at elements ---
+    # --- access to elements ---
 
     def _no_item(self, *_: Any) -> Any:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
@@ -140,7 +140,7 @@ class MetaArray:
 
 
 def described(shape: Sequence[int], dtype: Any, strides: Sequence[int] | None = None) -> MetaArray:
-    """A new array; row-major, if no strides (in elements) are given."""
+    """Return a new array; row-major unless strides (in elements) are given."""
     shape, dtype = tuple(shape), np.dtype(dtype)
     strides = contiguous_strides(shape) if strides is None else strides
     extent = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)) if 0 not in shape else 0
@@ -153,12 +153,12 @@ def _address(layout: np.ndarray) -> int:
 
 
 def like(array: MetaArray, dtype: Any = None) -> MetaArray:
-    """A new array of the same shape, with its dimensions in the same order in memory."""
+    """Return a new array of the same shape and order of dimensions in memory."""
     return ordered(array.shape, dtype or array.dtype, [array])
 
 
 def in_order(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> MetaArray:
-    """A new array whose dimensions lie in memory in this order, from the slowest to the fastest."""
+    """Return a new array whose dimensions have this order in memory, slowest first."""
     strides, step = [0] * len(shape), 1
     for dim in reversed(order):
         strides[dim] = step
@@ -167,7 +167,7 @@ def in_order(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> MetaArra
 
 
 def ordered(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> MetaArray:
-    """A new array with its dimensions in the order that NumPy chooses for the result of a ufunc of these operands."""
+    """Return a new array with the memory order that NumPy chooses for the result of a ufunc of these operands."""
     shape = tuple(shape)
     layouts = [operand.layout for operand in operands if isinstance(operand, MetaArray) and operand.ndim]
     alike = all(layout.shape == shape for layout in layouts)
@@ -179,16 +179,16 @@ def ordered(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> MetaAr
 
 
 def _aligned(layout: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of an operand along the dimensions of the result: 0 along those that it is expanded to."""
+    """Strides of an operand along the dimensions of the result: 0 where it is expanded."""
     missing = len(shape) - layout.ndim
     strides = [0 if n == 1 else stride for n, stride in zip(layout.shape, layout.strides, strict=True)]
     return (0,) * missing + tuple(strides)
 
 
 def common_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
-    """The dimensions from the slowest in memory to the fastest: as NumPy's iterator sorts them, by all operands (`order="K"`)."""
+    """The dimensions sorted from slowest to fastest in memory, as NumPy's iterator does for all operands (`order="K"`)."""
     order = list(range(len(shape)))
-    for position in range(len(order) - 2, -1, -1):  # an insertion sort, in which pairs that no operand decides keep their places
+    for position in range(len(order) - 2, -1, -1):  # insertion sort; undecided pairs keep their order
         dim, to = order[position], position
         for place in range(position + 1, len(order)):
             decided = _is_slower(dim, order[place], strides)
@@ -202,13 +202,13 @@ def common_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
 
 
 def _is_slower(dim: int, other: int, strides: Sequence[Sequence[int]]) -> bool | None:
-    """Whether `dim` moves through memory in larger steps than `other`; None if no operand says."""
+    """Whether `dim` has larger strides than `other`; None if no operand decides."""
     verdict = None
     for operand in strides:
         outer, inner = abs(operand[dim]), abs(operand[other])
         if outer and inner:
             if outer >= inner:
-                return True  # one operand that is in order is enough
+                return True  # one operand suffices
             verdict = False
     return verdict
 
@@ -225,7 +225,7 @@ def _is_mask(item: Any) -> bool:
 
 
 def _advanced_shape(array: MetaArray, items: Sequence[Any]) -> tuple[int, ...]:
-    """The shape of `array[items]`, where some items are arrays of integers, by NumPy's rules."""
+    """The shape of `array[items]`, where some items are integer arrays, by NumPy's rules."""
     given = [np.asarray(item) if isinstance(item, (list, bool)) else item for item in items]
     if any(_is_mask(item) and isinstance(item, MetaArray) for item in given):
         raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""Operations whose forward looks at data, or lays its result out otherwise than the CPU's kernel does."""
+"""Operations whose forward reads data, or whose CPU kernel returns a different memory layout than the forward."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _gather_along(input: MetaArray, index: MetaArray, dim: int) -> MetaArray:
 
 
 def _of_row_major(name: str) -> Kernel:
-    """The forward, with row-major results whatever the order of the arguments."""
+    """Wrap the forward: results are row-major, whatever the memory order of the arguments."""
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         results = forward_of(name)(namespace, *args, **kwargs)
@@ -94,7 +94,7 @@ def _of_row_major(name: str) -> Kernel:
 
 
 def _of_image_format(name: str) -> Kernel:
-    """The forward, with results whose channels are last in memory if those of the first argument are, and row-major if not."""
+    """Wrap the forward: results are channels-last if the first argument is, else row-major."""
 
     def kernel(image: MetaArray, *args: Any, **kwargs: Any) -> Any:
         results = forward_of(name)(namespace, image, *args, **kwargs)
@@ -109,7 +109,7 @@ def _of_image_format(name: str) -> Kernel:
 
 
 def _indices_row_major(name: str) -> Kernel:
-    """The forward of a sort, with row-major indices."""
+    """Wrap the forward of a sort: indices are row-major."""
 
     def kernel(*args: Any) -> Any:
         values, indices = forward_of(name)(namespace, *args)
@@ -118,7 +118,7 @@ def _indices_row_major(name: str) -> Kernel:
     return kernel
 
 
-# --- what only kernels compute ------------------------------------------------------------------------------------
+# --- operations without a forward -----------------------------------------------------------------------------------
 
 
 def _ldl_factor(A: MetaArray, hermitian: bool = False) -> tuple[MetaArray, MetaArray, MetaArray]:
@@ -129,7 +129,7 @@ def _ldl_solve(LD: MetaArray, B: MetaArray, pivots: MetaArray, hermitian: bool =
     return described(B.shape, B.dtype)
 
 
-# --- Fourier transforms: as the CPU computes them, in an order that suits the memory of the input -----------------
+# --- Fourier transforms: results have the CPU's memory order --------------------------------------------------------
 
 
 def _fourier(name: str, halved: bool) -> Kernel:

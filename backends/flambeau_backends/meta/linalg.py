@@ -1,4 +1,4 @@
-"""Products of matrices, and the standard's `linalg`: the shapes, dtypes and strides of their results."""
+"""Matrix products and the standard's `linalg`: shapes, dtypes and strides of results."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _solve(x1: MetaArray, x2: MetaArray, /) -> MetaArray:
 
 
 def _vector_norm(x: MetaArray, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> MetaArray:
-    shape = np.sum(np.zeros((1,) * x.ndim), axis=axis, keepdims=True).shape  # raises for an axis that is not there
+    shape = np.sum(np.zeros((1,) * x.ndim), axis=axis, keepdims=True).shape  # raises for an invalid axis
     axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
     kept = [1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes]
     return described(kept if shape or not x.ndim else (), _real(x.dtype))

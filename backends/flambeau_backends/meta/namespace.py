@@ -1,6 +1,6 @@
-"""The array API standard over descriptions: each function says what shape, dtype and strides NumPy's result would have.
+"""The array API standard on arrays without elements: functions return the shape, dtype and strides of NumPy's results.
 
-Element-wise functions are all alike: NumPy's own rules say which dtype a ufunc returns, so none of them is written down here.
+Element-wise functions are all generated, since NumPy's ufuncs report their result dtypes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _elementwise(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _probe(array: Any) -> np.ndarray:
-    """One element of the array's dtype and number of dimensions, on which NumPy itself can show the dtype of a result."""
+    """Return an array with one element, of the same dtype and number of dimensions, to find result dtypes with NumPy."""
     return np.ones((1,) * array.ndim, array.dtype)
 
 
@@ -58,10 +58,10 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 
 
 def ordered_as(array: np.ndarray, dtype: Any) -> MetaArray:
-    """A description of a real array, with its dimensions in the same order in memory."""
+    """Describe a real array, with its dimensions in the same memory order."""
     if array.flags.c_contiguous or not array.size:
         return described(array.shape, dtype)
-    return like(MetaArray(array, None), dtype)  # type: ignore[arg-type]  # the memory is not asked for
+    return like(MetaArray(array, None), dtype)  # type: ignore[arg-type]  # `like` does not use the memory
 
 
 def _shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -190,7 +190,7 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _along(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the elements along an axis, with a result of the same shape."""
+    """Wrap a function of the elements along an axis whose result has the same shape."""
 
     def compute(x: MetaArray, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, **_: Any) -> Any:
         found = dtype or function(np.ones(1, x.dtype)).dtype
@@ -235,7 +235,7 @@ def reshape(x: MetaArray, /, shape: int | Sequence[int], *, copy: bool | None = 
 
 
 def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for which NumPy returns a view, and so looks at the shape and strides alone."""
+    """Wrap a function for which NumPy returns a view, and therefore uses only shape and strides."""
 
     def view(x: MetaArray, /, *args: Any, **kwargs: Any) -> MetaArray:
         return x.view(function(x.layout, *args, **kwargs))
@@ -267,7 +267,7 @@ def concat(arrays: Sequence[MetaArray], /, *, axis: int | None = 0) -> MetaArray
     dtype = np.result_type(*[array.dtype for array in arrays])
     if axis is None:
         return described((builtin_sum(array.size for array in arrays),), dtype)
-    np.concatenate([np.empty((0,) * array.ndim) for array in arrays], axis)  # raises where dimensions do not fit
+    np.concatenate([np.empty((0,) * array.ndim) for array in arrays], axis)  # raises if dimensions do not fit
     axis %= arrays[0].ndim
     for array in arrays[1:]:
         if any(a != b for d, (a, b) in enumerate(zip(arrays[0].shape, array.shape, strict=True)) if d != axis):
@@ -297,7 +297,7 @@ def repeat(x: MetaArray, repeats: Any, /, *, axis: int | None = None) -> MetaArr
 
 
 def flip(x: MetaArray, /, *_: Any, **__: Any) -> MetaArray:
-    """Elements in another order."""
+    """Reorder elements: the shape stays."""
     return like(x)
 
 
@@ -319,7 +319,7 @@ def take_along_axis(x: MetaArray, indices: MetaArray, /, *, axis: int = -1) -> M
     return described((*others[:axis], indices.shape[axis], *others[axis + 1 :]), x.dtype)
 
 
-# --- what depends on data ---
+# --- functions whose result shape depends on data ---
 
 
 def _data_dependent(name: str) -> Callable[..., Any]:
@@ -332,7 +332,7 @@ def _data_dependent(name: str) -> Callable[..., Any]:
 # --- the namespace ------------------------------------------------------------------------------------------------
 
 builtin_sum = sum
-_REDUCTIONS = ("all", "any", "max", "min", "sum")  # which have the names of Python's functions
+_REDUCTIONS = ("all", "any", "max", "min", "sum")  # names that shadow Python's functions
 _OF_UNKNOWN_SHAPE = ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 _DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -349,7 +349,7 @@ namespace.__dict__.update(
     | {name: _data_dependent(name) for name in _OF_UNKNOWN_SHAPE}
     | {"cumulative_sum": _along(np.cumsum), "cumulative_prod": _along(np.cumprod), "isdtype": isdtype, "finfo": finfo}
     | {"linalg": linalg.namespace, "fft": transforms.namespace}
-    | {"has_data": False}  # forwards ask for it before they look at values
+    | {"has_data": False}  # forwards check this before reading values
 )
 
 # --- the operators of arrays --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The generator of meta tensors: samplers that draw nothing and say what shape and dtype they would have drawn."""
+"""The generator of meta tensors: samplers draw nothing and return arrays of the right shape and dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Generator"]
 
 
 class Generator:
-    """A stream that is never drawn from.  It keeps its seed, and has the samplers of the CPU's generator."""
+    """A generator that stores a seed and never draws, with the samplers of the CPU's generator."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed

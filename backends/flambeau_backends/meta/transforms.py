@@ -18,7 +18,7 @@ def _complex(dtype: Any) -> Any:
 
 
 def _over_axes(x: MetaArray, s: Sequence[int] | None, axes: Sequence[int] | None) -> tuple[list[int], list[int]]:
-    """The shape with the lengths that are asked for, and the axes."""
+    """Return the shape with the requested lengths, and the axes."""
     axes = list(range(x.ndim) if axes is None and s is None else range(-len(s or ()), 0) if axes is None else axes)
     shape = list(x.shape)
     for axis, length in zip(axes, s or [shape[axis] for axis in axes], strict=True):

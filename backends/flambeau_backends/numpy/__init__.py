@@ -68,11 +68,11 @@ __all__ = ["NumpyBackend", "without_new_axes"]
 
 _HALF, _DOUBLE = np.dtype(np.float16), np.dtype(np.float64)
 _add_to = quiet_in_place(np.add)
-_FEW = 1 << 10  # elements up to which the overhead of calls outweighs the computation
+_FEW = 1 << 10  # elements up to which call overhead outweighs computation
 
 
 def without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides as PyTorch reports them: those of length-1 dimensions that NumPy has as 0 get the stride of a contiguous array."""
+    """Strides as PyTorch reports them: NumPy's 0 for dimensions of length 1 becomes the stride of a contiguous array."""
     result, extent = [], 1
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
         result.append(extent if n == 1 and not stride else stride)
@@ -154,11 +154,11 @@ class NumpyBackend(RecordableBackend, MutableBackend):
             return min(low for low, _ in found), max(high for _, high in found)
         if array.size > _FEW or array.dtype.kind == "V":
             return array.min().item(), array.max().item()
-        return array.item(array.argmin()), array.item(array.argmax())  # methods that call no Python code
+        return array.item(array.argmin()), array.item(array.argmax())  # methods implemented in C, without Python overhead
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         if 0 in array.strides:
-            array = kernels.clone(array)  # keeps the order of dimensions; order="K" does not, for expanded arrays
+            array = kernels.clone(array)  # order="K" does not keep the order of expanded dimensions
         if is_complex32(array.dtype) and array.dtype != raw_dtype:
             array = array.astype(np.complex64)
         if array.dtype.kind == "c" and raw_dtype.kind not in "cb" and not is_complex32(raw_dtype):
@@ -167,7 +167,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
             return converted(array.real, raw_dtype)
         if array.dtype.kind == "f" and raw_dtype.kind in "iu":
             return _cast(array, raw_dtype)
-        if raw_dtype is _HALF and array.dtype is _DOUBLE:  # rounded twice, as by PyTorch
+        if raw_dtype is _HALF and array.dtype is _DOUBLE:  # rounded twice (float64 -> float32 -> float16), as PyTorch does
             array = self.astype(array, np.dtype(np.float32))
         try:
             return cast(array, raw_dtype)
@@ -244,7 +244,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
     is_shared = staticmethod(is_shared)
 
     def share(self, array: Any) -> Any:
-        from flambeau.multiprocessing.shared import SharedBlock  # knows how to send it to another process
+        from flambeau.multiprocessing.shared import SharedBlock  # knows how to pass shared memory to another process
 
         shared = np.asarray(SharedBlock.create(array.nbytes))[: array.nbytes].view(array.dtype)
         shared[...] = array
@@ -255,7 +255,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
     def generator(self, index: int) -> Any:
         from .random import Generator
 
-        _ = self.all_kernels  # loads kernel packs, one of which may draw faster
+        _ = self.all_kernels  # load kernel packs first: one may replace the sampler
         return Generator()
 
     # --- threads ---
@@ -288,9 +288,9 @@ class _Probe:
         return _count_references(array)
 
 
-_UNSHARED = _Probe().measure()  # reference count of an array that only one local variable of the caller holds
+_UNSHARED = _Probe().measure()  # reference count of an array held by a single local variable
 
-# Like PyTorch, do not warn about infinities and NaN. NumPy still warns about the user's own arrays.
+# Like PyTorch, do not warn about infinities and NaN in flambeau. NumPy still warns about the user's own arrays.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="flambeau")
 _backend = NumpyBackend()
 

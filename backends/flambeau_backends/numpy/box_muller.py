@@ -1,9 +1,9 @@
-"""Normal values from uniform ones (Box & Muller 1958), equal to PyTorch's in every bit.
+"""Normal values from uniform ones (Box & Muller 1958), bitwise equal to PyTorch's.
 
-PyTorch computes single precision with Cephes' polynomials for the logarithm, the sine and the cosine, in fused
-multiply-adds. A fused multiply-add of singles is computed here in doubles: the product is exact, and the sum is
-rounded to a single by a cast. It is rounded twice, then; but uniform singles are multiples of 2**-24, and for all of
-these the result was compared with that of the instruction. Double precision is computed by the C library, on both sides.
+In float32 PyTorch evaluates Cephes' polynomials for log, sin and cos with fused multiply-adds. Here an FMA of float32 is
+computed in float64: the product is exact, and the sum is rounded to float64 and then to float32. This double rounding makes no
+difference: uniform float32 values are multiples of 2**-24, and the result was compared with the FMA instruction's for all of
+them. float64 is computed by the C library, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 __all__ = ["directions", "draw", "radii"]
 
-draw: Any = None  # a kernel pack's function that fills a vector from an engine's state; it replaces the two others, too
+draw: Any = None  # set by a kernel pack: fills a vector from an engine's state, in place of `radii` and `directions`
 
 
 def _singles(*values: float) -> list[Any]:
-    """0-d arrays, which ufuncs take faster than Python numbers."""
+    """0-d float32 arrays, which ufuncs accept faster than Python numbers."""
     return [np.array(value, np.float32) for value in values]
 
 
 def _rounded(*values: float) -> list[Any]:
-    """Singles, held as doubles."""
+    """Values rounded to float32, as float64 arrays."""
     return [value.astype(np.float64) for value in _singles(*values)]
 
 
@@ -34,15 +34,15 @@ _LOG = _rounded(
 )  # fmt: skip
 _SIN = _rounded(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COS = _rounded(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_LN2 = _singles(0.693359375, -2.12194440e-4)  # ln 2 and pi / 4 as sums: multiples of the first have no rounding error
+_LN2 = _singles(0.693359375, -2.12194440e-4)  # ln 2 and pi / 4 split into sums; products with the first term are exact
 _PI_4 = _singles(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
 _HALF, _ONE, _MINUS_TWO, _FOUR_BY_PI, _TWO_PI = _singles(0.5, 1, -2, 4 / math.pi, 2 * math.pi)
-_ROOT_HALF = np.array(np.float32(math.sqrt(0.5))).view(np.int32)  # its bits
+_ROOT_HALF = np.array(np.float32(math.sqrt(0.5))).view(np.int32)  # bits of sqrt(1 / 2)
 _1, _2, _EVEN, _MANTISSA, _SIGN = (np.array(bits, np.int32) for bits in (1, 2, ~1, 23, 29))
 
 
 def radii(uniform: Any) -> Any:
-    """`sqrt(-2 * log(1 - uniform))`; in place, in single or double precision."""
+    """Compute `sqrt(-2 * log(1 - uniform))` in place, for float32 or float64."""
     if uniform.dtype.itemsize == 8:
         np.subtract(1.0, uniform, uniform)
         uniform[...] = np.fromiter(map(math.log, uniform.ravel().tolist()), float, uniform.size).reshape(uniform.shape)
@@ -54,7 +54,7 @@ def radii(uniform: Any) -> Any:
 
 
 def directions(uniform: Any) -> tuple[Any, Any]:
-    """Cosine and sine of `2 * pi * uniform`; overwrites `uniform`."""
+    """Return cos and sin of `2 * pi * uniform`; overwrites `uniform`."""
     if uniform.dtype.itemsize == 8:
         uniform *= 2 * math.pi
         return np.cos(uniform), np.sin(uniform, uniform)
@@ -63,7 +63,7 @@ def directions(uniform: Any) -> tuple[Any, Any]:
 
 
 def _polynomial(x: Any, coefficients: list[Any]) -> Any:
-    """Horner's scheme in fused multiply-adds: `x` are doubles, the result, like each step, is rounded to singles."""
+    """Evaluate a polynomial by Horner's rule, rounding each step to float32; `x` is float64, the result float32."""
     first, second, *others = coefficients
     total = x * first
     total += second
@@ -77,11 +77,11 @@ def _polynomial(x: Any, coefficients: list[Any]) -> Any:
 
 
 def _log(x: Any) -> None:
-    """The logarithm of singles above 0; in place."""
+    """Replace positive float32 values by their logarithms."""
     bits = x.view(np.int32)
     exponent = bits - _ROOT_HALF
     exponent >>= _MANTISSA
-    bits -= exponent << _MANTISSA  # now x is between the roots of 1/2 and 2
+    bits -= exponent << _MANTISSA  # now sqrt(1 / 2) <= x < sqrt(2)
     x -= _ONE
     power = exponent.astype(np.float32)
     square = x * x
@@ -100,10 +100,10 @@ def _log(x: Any) -> None:
 
 
 def _cos_and_sin(x: Any) -> tuple[Any, Any]:
-    """Cosine and sine of singles from 0 to 2 pi; overwrites `x`."""
+    """Return cos and sin of float32 values in [0, 2 pi]; overwrites `x`."""
     octant = (x * _FOUR_BY_PI).astype(np.int32)
     octant += _1
-    octant &= _EVEN  # a quarter of a turn is two octants
+    octant &= _EVEN  # now even: two octants are a quarter turn
     turned = octant.astype(np.float32)
     x -= turned * _PI_4[0]
     x -= turned * _PI_4[1]
@@ -133,9 +133,9 @@ def _cos_and_sin(x: Any) -> tuple[Any, Any]:
 
 
 def _turn(cos: Any, sin: Any, octant: Any) -> tuple[Any, Any]:
-    """Cosine and sine after as many quarters of a turn as `octant` has twos; in place."""
+    """Rotate cos and sin by `octant / 2` quarter turns, in place."""
     cos_bits, sin_bits = cos.view(np.int32), sin.view(np.int32)
-    odd = octant << (_SIGN + _1)  # the bit for 2 becomes the sign, and the sign, shifted down, a mask
+    odd = octant << (_SIGN + _1)  # moves bit 1 to the sign bit; an arithmetic shift then makes a mask
     odd >>= np.array(31, np.int32)
     odd &= cos_bits ^ sin_bits
     cos_bits ^= odd

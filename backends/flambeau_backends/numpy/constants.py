@@ -1,4 +1,4 @@
-"""What is the same in each call: dtypes, and arrays that are remembered, which must not be written to."""
+"""Constants: dtypes, and cached arrays, which must not be written to."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["WIDER", "has_vectors", "number", "ones"]
 
 WIDER = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
 
-_FEW = 1 << 13  # elements up to which vectors are remembered
+_FEW = 1 << 13  # vectors shorter than this are cached
 
 
 def ones(count: int, dtype: Any) -> Any:
-    """A vector of ones, for sums by matrix products.  It may be remembered."""
+    """A vector of ones, for sums by matrix products.  It may be cached: do not write to it."""
     return _few_ones(count, dtype) if count < _FEW else np.ones(count, dtype)
 
 
@@ -25,12 +25,12 @@ _few_ones = lru_cache(32)(np.ones)
 
 @lru_cache(256)
 def number(value: float, dtype: Any) -> Any:
-    """A Python number as a 0-d array, which ufuncs take faster."""
+    """A Python number as a cached 0-d array, which ufuncs accept faster."""
     return np.array(value, dtype)
 
 
 @cache
 def has_vectors(name: str) -> bool:
-    """Whether NumPy has a function of singles in vectors of this processor; else the C library takes one after the other."""
+    """Whether NumPy has a vectorized float32 loop of this function for this processor; otherwise it calls the C library."""
     loops = introspect.opt_func_info(func_name=f"^{name}$").get(name, {})
     return "baseline" not in loops.get("ff", {}).get("current", "baseline")

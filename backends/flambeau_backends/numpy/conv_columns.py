@@ -1,4 +1,4 @@
-"""Convolution by matrix products, image by image, with windows as columns (im2col).  For few channels or several groups."""
+"""Convolution by im2col, image by image, with windows as columns.  Used for few channels or several groups."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .windows import Geometry, Sizes, inside, padded, padded_size, spots, stride
 
 __all__ = ["fold", "matrix", "multiply", "spread", "to_weight", "unfold", "weight_gradient"]
 
-_MORE = 1.5  # times as many windows as there are, at which runs of them are still faster than lines
-_FEW = 1 << 13  # elements of all windows up to which looking them up is faster than copying a view of them
+_MORE = 1.5  # runs pay if padding lines to full length multiplies the elements by at most this
+_FEW = 1 << 13  # elements of all windows up to which `take` is faster than copying a strided view
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
-    """The weights as `(group, output in the group, channel and place)`."""
+    """Reshape the weight to `(group, output channel in the group, input channel * kernel element)`."""
     return weight.reshape(g.groups, len(weight) // g.groups, -1)
 
 
 def to_weight(matrix: Any, g: Geometry) -> Any:
-    """The reverse of `matrix`."""
+    """Reshape a matrix to the weight's shape: the inverse of `matrix`."""
     return matrix.reshape(g.shape)
 
 
 def unfold(images: Any, g: Geometry) -> Any:
-    """The windows as `(image, group, channel and place, window)`."""
+    """The windows as `(image, group, input channel * kernel element, output position)`."""
     if g.is_plain:
         return images.reshape(len(images), g.groups, g.shape[1], prod(g.size))
     images = padded(images, g.padding)
@@ -38,7 +38,7 @@ def unfold(images: Any, g: Geometry) -> Any:
 
 
 def _windows(images: Any, channels: int, places: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
-    """`unfold` of images that are padded, with this many channels in each group."""
+    """Like `unfold`, for padded images and `channels` input channels per group."""
     batch_stride, channel_stride, *space_strides = images.strides
     along = [step * s for step, s in zip(space_strides, stride, strict=True)]
     within = [step * d for step, d in zip(space_strides, dilation, strict=True)]
@@ -48,23 +48,23 @@ def _windows(images: Any, channels: int, places: Sizes, size: Sizes, stride: Siz
 
 @lru_cache(64)
 def _positions(shape: Sizes, *geometry: Any) -> Any:
-    """Where the elements of `unfold` are, in the flat memory of padded images of this shape."""
+    """Flat indices of the elements of `unfold` in padded images of this shape."""
     return _windows(np.arange(prod(shape)).reshape(shape), *geometry)
 
 
 def _grouped(images: Any, g: Geometry) -> Any:
-    """The images as `(image, group, output in the group, window)`."""
+    """Reshape images to `(image, group, output channel in the group, output position)`."""
     return images.reshape(len(images), g.groups, images.shape[1] // g.groups, -1)
 
 
 def _joined(images: Any) -> Any:
-    """`(group, row, image and window)` of `(image, group, row, window)`."""
+    """Reorder `(image, group, row, column)` to `(group, row, image * column)`."""
     return images.transpose(1, 2, 0, 3).reshape(images.shape[1], images.shape[2], -1)
 
 
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
-    """Write the convolution into `out`: the product of the weight matrix and the windows."""
-    if len(out) == g.groups == 1:  # `dot` takes half the time of `matmul` where the matrices are small
+    """Write the convolution to `out`: the product of weight matrix and windows."""
+    if len(out) == g.groups == 1:  # `dot` takes half the time of `matmul` for small matrices
         matrix[0].dot(windows[0, 0], out.reshape(len(matrix[0]), -1))
         return
     grouped = _grouped(out, g)
@@ -76,7 +76,7 @@ def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
 
 
 def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
-    """The gradient of the weight matrix, given that of the convolution."""
+    """The gradient of the weight matrix, given the gradient of the output."""
     grad = _grouped(grad, g)
     if g.joins:
         return np.matmul(_joined(grad), _joined(windows).swapaxes(-1, -2))
@@ -84,7 +84,7 @@ def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
 
 
 def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
-    """Write the gradient of the images into `out`, given that of the convolution."""
+    """Write the gradient of the images to `out`, given the gradient of the output."""
     batch, channels, *space = out.shape
     transposed, grad = matrix.swapaxes(-1, -2), _grouped(grad, g)
     if g.is_plain:
@@ -99,13 +99,16 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _folds_in_runs(whole: Sizes, g: Geometry) -> bool:
-    """Whether lines of windows are so long that filling them up to those of the whole images costs little."""
+    """Whether output lines are nearly as long as padded input lines, so that extending them with zeros costs little."""
     return max(g.stride) == 1 and len(whole) > 1 and min(g.size) > 0 and prod(whole[1:]) <= _MORE * prod(g.size[1:])
 
 
 def _spread_in_runs(whole: Any, grad: Any, transposed: Any, g: Geometry) -> None:
-    """Fill the padded images from gradients whose lines are filled up with zeros, so that those of one place in all windows of
-    an image are one run in memory, which NumPy adds several times as fast as lines."""
+    """Fill the padded input gradient; output lines are extended with zeros to the input's line length.
+
+    The gradients of one kernel element in all windows of an image are then one run of memory, which NumPy adds several times
+    as fast as separate lines.
+    """
     batch, channels, *space = whole.shape
     wide = np.zeros((batch, g.shape[0], g.size[0], *space[1:]), whole.dtype)
     wide[(..., *map(slice, g.size))] = grad.reshape(batch, g.shape[0], *g.size)
@@ -118,6 +121,6 @@ def _spread_in_runs(whole: Any, grad: Any, transposed: Any, g: Geometry) -> None
 
 
 def fold(target: Any, columns: Any, g: Geometry) -> None:
-    """Add `columns`, `(image, channel, *place, *window)`, to the windows of `target` that they belong to (col2im)."""
+    """Add `columns`, `(image, channel, *kernel, *output)`, to the elements of `target` from which they were taken (col2im)."""
     for place in product(*map(range, g.places)):
         target[spots(place, g)] += columns[(slice(None), slice(None), *place)]

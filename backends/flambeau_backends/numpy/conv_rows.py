@@ -1,4 +1,4 @@
-"""Convolution by matrix products, with windows as rows, in which the channels of each position lie side by side."""
+"""Convolution by im2col with windows as rows: the channels of each position are adjacent in memory (channels last)."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from .windows import Geometry, inside, padded_size, spots, strided
 
 __all__ = ["matrix", "multiply", "spread", "suits", "to_weight", "unfold", "weight_gradient"]
 
-_FROM = 8  # channels from which on rows may be faster than columns
-_FEW, _SHORT = 32, 64  # channels, and windows per row, below which rows are folded line by line
+_FROM = 8  # minimum channels for which rows may be faster than columns
+_FEW, _SHORT = 32, 64  # below this many channels and output columns, rows are folded line by line
 
 
 def suits(g: Geometry) -> bool:
-    """Whether this is likely to be faster than `conv_columns`, which copies lines of windows, and this, channels, in one run."""
+    """Whether rows are likely to be faster: they copy runs of channels, where `conv_columns` copies lines of windows."""
     return g.groups == 1 and g.shape[1] >= _FROM and g.shape[1] > g.size[-1] and prod(g.places) > 1
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
-    """The weights as `(output, place and channel)`; heavy ones are not copied and stay `(output, channel and place)`."""
+    """Reshape the weight to `(C_out, kernel * C_in)`; heavy weights are not copied and stay `(C_out, C_in * kernel)`."""
     if not g.is_heavy:
         weight = contiguous(channels_last(weight))
     return weight.reshape(len(weight), prod(weight.shape[1:]))
 
 
 def to_weight(matrix: Any, g: Geometry) -> Any:
-    """The reverse of `matrix`."""
+    """Reshape a matrix to the weight's shape: the inverse of `matrix`."""
     if g.is_heavy:
         return matrix.reshape(g.shape)
     return contiguous(channels_second(matrix.reshape(g.shape[0], *g.places, g.shape[1])))
 
 
 def _swapped(rows: Any, first: int) -> Any:
-    """The rows, each of which is a matrix of `first` rows, with these matrices transposed."""
+    """Transpose each row, which is a matrix with `first` rows."""
     return np.ascontiguousarray(rows.reshape(len(rows), first, -1).swapaxes(1, 2)).reshape(rows.shape)
 
 
 def unfold(images: Any, g: Geometry) -> Any:
-    """The windows as rows that match those of `matrix`."""
+    """The windows as rows `(image * output position, kernel * C_in)`, in the column order of `matrix`."""
     batch, channels, *space = images.shape
     padded = np.zeros((batch, *padded_size(space, g.padding), channels), images.dtype)
     channels_second(padded)[inside(space, g.padding)] = images
@@ -56,22 +56,22 @@ def unfold(images: Any, g: Geometry) -> Any:
 
 
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
-    """Write the convolution into `out`: the product of the windows and the transposed weight matrix."""
+    """Write the convolution to `out`: the product of the windows and the transposed weight matrix."""
     out[...] = channels_second((windows @ matrix.T).reshape(len(out), *g.size, -1))
 
 
 def _outputs_first(images: Any) -> Any:
-    """The images as `(output, window)`."""
+    """Reshape images to `(channel, image * position)`."""
     return np.swapaxes(images, 0, 1).reshape(images.shape[1], -1)
 
 
 def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
-    """The gradient of the weight matrix, given that of the convolution."""
+    """The gradient of the weight matrix, given the gradient of the output."""
     return _outputs_first(grad) @ windows
 
 
 def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
-    """Write the gradient of the images into `out`, given that of the convolution."""
+    """Write the gradient of the images to `out`, given the gradient of the output."""
     batch, channels, *space = out.shape
     rows = _outputs_first(grad).T @ matrix
     if g.is_heavy:
@@ -82,7 +82,7 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _fold(target: Any, rows: Any, g: Geometry) -> None:
-    """Add `rows`, `(image, *window, *place, channel)`, to the windows of `target` that they belong to (col2im)."""
+    """Add `rows`, `(image, *output, *kernel, channel)`, to the elements of `target` from which they were taken (col2im)."""
     if g.dilation[-1] == 1 and rows.shape[-1] < _FEW and g.size[-1] < _SHORT:
         _fold_lines(target, rows, g)
         return
@@ -91,9 +91,9 @@ def _fold(target: Any, rows: Any, g: Geometry) -> None:
 
 
 def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
-    """Like `_fold`, but window by window along the last dimension: a line of places with their channels is contiguous in both.
+    """Like `_fold`, window by window along the last dimension: a line of kernel elements and channels is contiguous.
 
-    That takes more calls, but each adds longer runs, which is faster if there are few channels.
+    There are more calls, but each adds a longer run, which is faster for few channels.
     """
     outer = len(g.size) - 1
     leading, line = (slice(None),) * (outer + 1), g.places[-1]

@@ -1,7 +1,7 @@
 """Depthwise convolution: a sum of shifted images, each scaled by one weight.
 
-Rows are kept as long as those of the padded input, so that a shift in any dimension is a shift along flat memory; the surplus
-at the end of each row is cut off afterwards.  With a stride, or several outputs per channel, strided windows are used instead.
+Rows keep the length of the padded input, so that a shift in any dimension is an offset in flat memory. The surplus at the end
+of each row is cut off afterwards. With a stride, or several outputs per channel, strided windows are used instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .windows import Geometry, Sizes, inside, padded, padded_size, spots, total
 
 __all__ = ["convolve", "spread", "suits", "weight_gradient"]
 
-_CACHE = 1 << 15  # elements that are worked on at a time
+_CACHE = 1 << 15  # elements processed at a time
 
 
 def suits(g: Geometry) -> bool:
@@ -35,7 +35,7 @@ def _pays(g: Geometry) -> bool:
 
 
 def _places(g: Geometry, space: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Every place in the window, with its offset in the flat memory of images of shape `space`."""
+    """Yield each kernel element and its offset in the flat memory of images of shape `space`."""
     strides = [prod(space[dim + 1 :]) * d for dim, d in enumerate(g.dilation)]
     for place in product(*map(range, g.places)):
         yield place, sum(p * stride for p, stride in zip(place, strides, strict=True))
@@ -46,19 +46,19 @@ def _flat(array: Any) -> Any:
 
 
 def _shifts(g: Geometry) -> bool:
-    """Whether the convolution can be computed by shifting whole images."""
+    """Whether the convolution is a sum of shifted images: stride 1 and one output per channel."""
     return max(g.stride) == 1 and g.shape[0] == g.groups
 
 
 def _in_long_rows(array: Any, space: Sizes) -> Any:
-    """The array with each row padded with zeros to the row length of `space`."""
+    """The array with rows zero-padded to the row length of `space`."""
     result = np.zeros((*array.shape[:3], *space[1:]), array.dtype)
     result[(..., *(slice(0, n) for n in array.shape[2:]))] = array
     return result
 
 
 def _scales(weight: Any, g: Geometry, place: Sizes) -> Any:
-    """The weights at one place, shaped to broadcast against `(image, group, output of the group, *space)`."""
+    """The weights of one kernel element, shaped to broadcast against `(image, group, output of the group, *space)`."""
     return weight[(slice(None), 0, *place)].reshape(g.groups, -1, *(1,) * len(place))
 
 
@@ -104,7 +104,7 @@ def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
 
 
 def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
-    """The gradient of the input, of spatial shape `space`, given that of the result."""
+    """The gradient of the input, of spatial shape `space`, given the gradient of the output."""
     grad_input = np.empty((len(grad), g.groups, *space), grad.dtype)
 
     def compute(part: slice) -> None:
@@ -133,10 +133,10 @@ def _spread_windows(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
 
 
 def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
-    """The gradient of the weight, given that of the result."""
+    """The gradient of the weight, given the gradient of the output."""
 
     def compute(part: slice) -> Any:
-        grads, images = grad[part].conj(), padded(input[part], g.padding)  # vecdot conjugates, too
+        grads, images = grad[part].conj(), padded(input[part], g.padding)  # vecdot conjugates again
         return (_weight_gradient_shifted if _shifts(g) else _weight_gradient_of_windows)(grads, images, g)
 
     return total(share(compute, _parts(input, g), _pays(g))).reshape(g.shape)

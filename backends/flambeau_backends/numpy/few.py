@@ -1,9 +1,9 @@
-"""Rows of few elements, by products with matrices that stay the same.
+"""Fast paths for small arrays: softmax, moments and normalization of rows by products with cached matrices.
 
-On a handful of numbers a reduction along a dimension, or a ufunc that broadcasts a row or a column, takes three times as long as
-a product of two small matrices, or a ufunc of two arrays of one shape. So sums of rows are products with a matrix of ones, which
-leaves each sum beside every element of its row; means are subtracted by a product, too; and what would be broadcast is
-multiplied by a column of ones.
+On a few numbers, a reduction along a dimension, or a ufunc that broadcasts a row or column, takes three times as long as a
+product of two small matrices or a ufunc of two arrays of equal shape. Therefore row sums are products with a matrix of ones,
+which repeats the sum for every element of the row. Means are also subtracted by a product. A column is broadcast by
+multiplying it with a row of ones.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .constants import number, ones
 
 __all__ = ["are_few", "log_softmax", "log_sums", "means", "normalize", "rows_of", "softmax", "variances"]
 
-_ELEMENTS, _LENGTH = 512, 32  # up to which this is faster
-_SAFE, _EXACT = 40.0**2, 24.0**2  # sums of squares, which no number's square exceeds: see kernels_softmax.py
+_ELEMENTS, _LENGTH = 512, 32  # maximum elements and row length for which this is faster
+_SAFE, _EXACT = 40.0**2, 24.0**2  # limits on sums of squares, which bound each element's square: see kernels_softmax.py
 
 
 def are_few(size: int, length: int) -> bool:
-    """Whether arrays of this size, with rows of this length, are computed here."""
+    """Whether arrays of this size, with rows of this length, are small enough."""
     return 0 < size <= _ELEMENTS and length <= _LENGTH
 
 
 def rows_of(array: Any, dim: int) -> Any:
-    """The array as a matrix whose rows run along `dim`; None unless that is the last dimension, and the elements few."""
+    """The array as a matrix with rows along `dim`; None unless that is the last dimension and the array is small."""
     shape = array.shape
     if (dim != -1 and dim != len(shape) - 1) or not shape or shape[-1] > _LENGTH or not 0 < array.size <= _ELEMENTS:
         return None
@@ -39,8 +39,8 @@ def rows_of(array: Any, dim: int) -> Any:
 _square_of_ones = lru_cache(64)(lambda length, dtype: np.ones((length, length), dtype))
 _row_of_ones = lru_cache(64)(lambda length, dtype: np.ones((1, length), dtype))
 _averaging = lru_cache(64)(lambda length, dtype: np.full((length, 1), 1 / length, dtype))
-_centring = lru_cache(64)(lambda length: np.eye(length) - 1 / length)  # subtracts the mean from each element of a row
-# The same times the length: of singles, these sums of whole multiples are exact, so that equal elements deviate by 0.
+_centring = lru_cache(64)(lambda length: np.eye(length) - 1 / length)  # row @ matrix subtracts the row's mean
+# `length` times that: the integer multiples of float32 are summed exactly, so that equal elements give deviations of exactly 0.
 _deviating = lru_cache(64)(lambda length: length * np.eye(length) - 1)
 _dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / (divisor * length**2) if divisor > 0 else np.nan))
 
@@ -49,13 +49,13 @@ _dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / (divisor *
 
 
 def _squares(rows: Any) -> Any:
-    """The sum of all squares."""
+    """Return the sum of all squares."""
     flat = rows.ravel()
-    return flat.dot(flat)  # `vdot` has more overhead
+    return flat.dot(flat)  # less overhead than `vdot`
 
 
 def softmax(rows: Any) -> Any:
-    """None where exponentials might overflow."""
+    """Return None if exponentials might overflow."""
     if not _squares(rows) < _SAFE:
         return None
     powers = np.exp(rows)
@@ -64,7 +64,7 @@ def softmax(rows: Any) -> Any:
 
 
 def log_softmax(rows: Any) -> Any:
-    """None where a sum of exponentials might have lost too many digits for its logarithm."""
+    """Return None if the sum of exponentials might be too imprecise for its logarithm."""
     if not _squares(rows) < _EXACT:
         return None
     sums = np.exp(rows).dot(_square_of_ones(rows.shape[1], rows.dtype))
@@ -72,7 +72,7 @@ def log_softmax(rows: Any) -> Any:
 
 
 def log_sums(rows: Any) -> Any:
-    """Zeros and, below each, the logarithm of the sum of a row's exponentials; None as above."""
+    """Return `(2, rows)`: zeros (the shifts), and log-sum-exp of each row; None under the condition of `log_softmax`."""
     if not _squares(rows) < _EXACT:
         return None
     result = np.zeros((2, len(rows)), rows.dtype)
@@ -84,7 +84,7 @@ def log_sums(rows: Any) -> Any:
 
 
 def variances(rows: Any, divisor: float) -> Any:
-    """The sum of squared deviations from the mean, over `divisor`, of each row; in double precision."""
+    """Return the sum of squared deviations of each row over `divisor`, in float64."""
     deviations = rows.dot(_deviating(rows.shape[1]))
     return np.multiply(deviations, deviations, deviations).dot(_dividing(rows.shape[1], divisor))
 
@@ -95,7 +95,7 @@ def means(rows: Any) -> Any:
 
 
 def normalize(rows: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    """Rows with a mean of 0 and a variance of 1, times `weight`, plus `bias`; and what their deviations were multiplied by."""
+    """Return `(x - mean) / sqrt(var + eps) * weight + bias` of each row, and the inverse standard deviations."""
     length, dtype = rows.shape[1], rows.dtype
     centred = rows.dot(_centring(length)).astype(dtype)
     scale = means(np.multiply(centred, centred))

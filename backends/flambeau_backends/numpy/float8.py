@@ -1,4 +1,4 @@
-"""Conversions to the 8-bit floating-point dtypes of `ml_dtypes`, with PyTorch's rounding at the ends of their ranges."""
+"""Conversions to the 8-bit floating-point dtypes of `ml_dtypes`, with PyTorch's rounding of very large and small numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
     import ml_dtypes
 
     extended = (dtypes.bfloat16, *dtypes.FLOAT8)
-    if hasattr(ml_dtypes, "complex32"):  # from its version 0.6 on
+    if hasattr(ml_dtypes, "complex32"):  # since ml_dtypes 0.6
         extended += (dtypes.complex32,)
     return {d: np.dtype(d.name) for d in dtypes.ALL if d not in extended} | {
         d: np.dtype(getattr(ml_dtypes, d.name)) for d in extended
@@ -27,29 +27,29 @@ def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
 
 
 def is_float8(raw_dtype: Any) -> bool:
-    """Whether it is one of the 8-bit dtypes: the only floating-point ones of one byte."""
+    """Whether it is an 8-bit floating-point dtype."""
     return raw_dtype is not None and raw_dtype.itemsize == 1 and raw_dtype.kind in "fV"
 
 
 def is_complex32(raw_dtype: Any) -> bool:
-    """Whether it is the complex dtype of halves, which NumPy itself does not have."""
+    """Whether it is complex32 (two float16), which only ml_dtypes has."""
     return bool(raw_dtype.kind == "W")
 
 
 def converted(array: np.ndarray, raw_dtype: Any) -> np.ndarray:
-    """A real array, by way of float32, as an 8-bit dtype."""
+    """Convert a real array to an 8-bit dtype, via float32."""
     single = array.astype(np.float32)
     name = raw_dtype.name
     if name == "float8_e8m0fnu":
         return _nearest_powers_of_two(single).view(raw_dtype)
     with np.errstate(all="ignore"):
-        if name == "float8_e4m3fn":  # it has no infinities, and PyTorch does not make NaN of what is too large
+        if name == "float8_e4m3fn":  # no infinities; PyTorch saturates large values rather than converting them to NaN
             single = np.clip(single, -448, 448)
         return single.astype(raw_dtype)
 
 
 def _nearest_powers_of_two(array: np.ndarray) -> np.ndarray:
-    """The exponents of magnitudes, rounded to the nearest (the higher one of two); 255 for infinities and NaN."""
+    """Return the biased exponents of magnitudes rounded to the nearest power of two (ties go up); 255 for infinities and NaN."""
     bits = np.ascontiguousarray(array).view(np.uint32).reshape(array.shape)
     exponent = (bits >> 23) & 0xFF
     is_more_than_half = ((bits >> 22) & 1 > 0) & (((bits & 0x3FFFFF) > 0) | (exponent > 0))

@@ -1,8 +1,8 @@
-"""Half precision: conversions by integers, and operations that are computed in float32.
+"""Half precision: bitwise conversions of float16, and float16 / bfloat16 operations computed in float32.
 
-NumPy converts one element after the other, and takes some 140 ns where a result is subnormal, since the processor then raises a
-flag; its operations on halves do the same to every operand. Here a conversion is a few passes over pieces, without branches,
-and an operation converts its operands, computes in float32, and rounds its result once, as PyTorch does.
+NumPy converts element by element, and takes some 140 ns for a subnormal result, because the processor then raises a flag. Its
+float16 operations convert each operand in that way. Here a conversion is a few branch-free passes over pieces of the array. An
+operation converts its operands, computes in float32, and rounds its result once, as PyTorch does.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ __all__ = ["CONVERSIONS", "LOOPS", "cast", "half_kernels"]
 Kernel = Callable[..., Any]
 
 _HALF, _SINGLE = np.dtype(np.float16), np.dtype(np.float32)
-_INFINITE = 0x7C00  # the bits of an infinity; those of NaN are larger
+_INFINITE = 0x7C00  # bits of infinity; NaNs are larger
 
 
 def _widen(out: Any, halves: Any) -> None:
-    """Moves the bits to where float32 has them, and multiplies by the ratio of the exponents' offsets, which is exact."""
+    """Shift float16 bits to their positions in float32, and multiply by 2**112 to correct the exponent bias (exact)."""
     bits, words = halves.view(np.int16), out.view(np.int32)
     words[...] = bits
     np.left_shift(words, 13, words)
-    np.bitwise_and(words, -0x70002000, words)  # the sign, which has been copied into the exponent, stays where it is
+    np.bitwise_and(words, -0x70002000, words)  # clears the copies of the sign in the exponent; the sign bit stays
     np.multiply(out, _SINGLE.type(2.0**112), out)
     if bits.max() >= _INFINITE or bits.view(np.uint16).max() >= 0x8000 + _INFINITE:
         np.bitwise_or(words, (bits & _INFINITE == _INFINITE) * np.int32(0x7F800000), words)
 
 
 def _round(out: Any, singles: Any) -> None:
-    """Adds a power of two in which the last digit of a half is the last of float32, so that the sum is rounded there.
+    """Round float32 to float16 by adding a power of two chosen so that the sum is rounded at float16's last digit.
 
-    The sum's exponent is that of the half, shifted, and its last digits count the half's units from there on; both are added up.
+    The float16 bits are the sum's exponent, shifted, plus the sum's low digits, which count units in the last place.
     """
     magnitude, is_nan = np.abs(singles), None
     if not magnitude.max() < 65536:
         is_nan = np.isnan(magnitude)
-        magnitude = np.fmin(magnitude, _SINGLE.type(65536))  # becomes infinite
-    total = np.full_like(magnitude, 2.0**-14)  # the smallest normal half; beside a number, `np.maximum` would be slow
+        magnitude = np.fmin(magnitude, _SINGLE.type(65536))  # rounds to infinity
+    total = np.full_like(magnitude, 2.0**-14)  # the smallest normal float16; an array, because `np.maximum` is slow with a scalar
     np.maximum(magnitude, total, out=total)
     bits, words = total.view(np.uint32), magnitude.view(np.uint32)
     np.bitwise_and(bits, 0x7F800000, bits)
-    np.multiply(total, _SINGLE.type(8192 + 2), total)  # the 2 becomes the difference of the exponents' offsets
+    np.multiply(total, _SINGLE.type(8192 + 2), total)  # the 2 becomes the difference of exponent biases
     np.add(total, magnitude, total)
     np.right_shift(bits, 13, words)
     np.add(words, bits, words)
@@ -57,18 +57,18 @@ def _round(out: Any, singles: Any) -> None:
     np.bitwise_and(bits, 0x8000, bits)
     np.bitwise_or(words, bits, words)
     halves = out.view(np.uint16)
-    np.copyto(halves, words, casting="unsafe")  # the last 16 bits
+    np.copyto(halves, words, casting="unsafe")  # keep the low 16 bits
     if is_nan is not None:
         np.bitwise_or(halves, is_nan * np.uint16(0x7E00), halves)
 
 
-# For pairs of dtypes, the number of elements from which on a conversion is faster than NumPy's, and the function of two vectors
-# that writes to the first. A kernel pack may have others.
+# Conversions by (source, target) dtype: the number of elements above which they are faster than NumPy's, and a function `(out,
+# vector)`. A kernel pack may replace them.
 CONVERSIONS: dict[tuple[Any, Any], tuple[int, Callable[[Any, Any], None]]] = {
     (_HALF, _SINGLE): (1 << 13, lambda out, halves: _by_pieces(_widen, out, halves)),
     (_SINGLE, _HALF): (1 << 14, lambda out, singles: _by_pieces(_round, out, singles)),
 }
-_LEAST = 1 << 8  # elements below which no conversion is worth being looked for
+_LEAST = 1 << 8  # arrays smaller than this are never looked up in CONVERSIONS
 
 
 def _by_pieces(convert: Callable[[Any, Any], None], out: Any, vector: Any) -> None:
@@ -76,7 +76,7 @@ def _by_pieces(convert: Callable[[Any, Any], None], out: Any, vector: Any) -> No
 
 
 def cast(array: Any, dtype: Any) -> Any:
-    """`array.astype(dtype)`, faster between halves and float32."""
+    """Like `array.astype(dtype)`, but faster between float16 and float32."""
     found = CONVERSIONS.get((array.dtype, dtype)) if array.size >= _LEAST else None
     if found is None or array.size < found[0]:
         return array.astype(dtype)
@@ -89,23 +89,23 @@ def cast(array: Any, dtype: Any) -> Any:
 
 # --- operations ---------------------------------------------------------------------------------------------------
 
-_EXACT = ("relu", "relu_backward", "round")  # kernels that do not round in half precision, as those do that are ufuncs
-_FEW = 1 << 12  # elements up to which NumPy's own loops for halves take less than the conversions' overhead
+_EXACT = ("relu", "relu_backward", "round")  # exact in float16: used directly for small arrays, as are ufuncs
+_FEW = 1 << 12  # elements up to which NumPy's float16 loops take less time than converting
 _BOOL = np.dtype(bool)
 
 
-# Kernels of halves that a kernel pack has, by name; they return None for arrays that are left to those below.
+# float16 / bfloat16 kernels of a kernel pack, by name; they return None for arrays that they do not support.
 LOOPS: dict[str, Kernel] = {}
 
 
 def half_kernels(kernels: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
-    """The kernels of halves for those operations that convert them."""
+    """Return the float16 / bfloat16 kernels of operations that compute in float32."""
     found = {name: _of_halves(name, kernels[name]) for name in names(rounds_once=True) & kernels.keys()}
     return found | {name: _either(loop, found[name]) for name, loop in LOOPS.items()}
 
 
 def _of_halves(name: str, kernel: Kernel) -> Kernel:
-    """The kernel of halves from that of float32.  NumPy's ufuncs take halves too, and compute them in float32."""
+    """Derive the half-precision kernel from that of float32.  NumPy's ufuncs also accept halves, and compute them in float32."""
     if facts_of(name).kind is not Kind.POINTWISE:
         return _in_single(kernel)
     is_comparison = isinstance(kernel, np.ufunc) and "ff->?" in kernel.types
@@ -114,7 +114,7 @@ def _of_halves(name: str, kernel: Kernel) -> Kernel:
 
 
 def _either(kernel: Kernel, other: Kernel) -> Kernel:
-    """A kernel, or another one where that returns None."""
+    """Wrap two kernels: call the second one where the first returns None."""
 
     def chosen(*arrays: Any) -> Any:
         result = kernel(*arrays)
@@ -124,12 +124,12 @@ def _either(kernel: Kernel, other: Kernel) -> Kernel:
 
 
 def _for_many(kernel: Kernel, few: Kernel) -> Kernel:
-    """The kernel, or another one for few elements."""
+    """Wrap two kernels: the first for large arrays, the second for small ones."""
     return lambda *args: kernel(*args) if any(getattr(arg, "size", 0) > _FEW for arg in args) else few(*args)
 
 
 def _in_single(kernel: Kernel) -> Kernel:
-    """A kernel of halves from one that gets them in float32."""
+    """Wrap a float32 kernel: cast halves to float32 and results back."""
 
     def computed(*args: Any) -> Any:
         dtype = next(arg.dtype for arg in args if hasattr(arg, "dtype"))
@@ -142,12 +142,12 @@ def _in_single(kernel: Kernel) -> Kernel:
 
 
 def _of_other_dtype(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
-    """The values, with arrays of one dtype cast to another one."""
+    """Cast the arrays of dtype `old` among the values to `new`."""
     return [cast(np.asarray(value), new) if getattr(value, "dtype", None) == old else value for value in values]
 
 
 def _by_pieces_in_single(kernel: Kernel, result_dtype: Any = None) -> Kernel:
-    """A kernel of halves from an element-wise one, which gets pieces of them in float32."""
+    """Wrap an element-wise float32 kernel: cast and compute halves piece by piece."""
 
     of_others = _in_single(kernel) if result_dtype is None else kernel
 
@@ -155,7 +155,7 @@ def _by_pieces_in_single(kernel: Kernel, result_dtype: Any = None) -> Kernel:
     def computed(*args: Any) -> Any:
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
         params = args[len(arrays) :]
-        if not arrays or arrays[0] is not args[0] or arrays[0].dtype != arrays[-1].dtype:  # a number first, or one of float32
+        if not arrays or arrays[0] is not args[0] or arrays[0].dtype != arrays[-1].dtype:  # a number first, or a float32 array
             return of_others(*args)
 
         def compute(out: Any, *halves: Any) -> None:
@@ -168,7 +168,7 @@ def _by_pieces_in_single(kernel: Kernel, result_dtype: Any = None) -> Kernel:
 
 
 def _write(out: Any, vector: Any) -> None:
-    """`out[...] = vector`, converted."""
+    """Copy `vector` to `out`, converted to its dtype."""
     found = CONVERSIONS.get((vector.dtype, out.dtype))
     if found is None or vector.size < found[0] or not out.flags.c_contiguous:
         np.copyto(out, vector, casting="unsafe")

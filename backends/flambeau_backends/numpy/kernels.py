@@ -1,6 +1,6 @@
-"""NumPy kernels: ufuncs that are called directly, and operations that NumPy computes faster than the array-API forward does.
+"""NumPy kernels: ufuncs, and operations for which NumPy has a faster way than the array-API forward.
 
-A kernel takes raw arrays first, then the operation's parameters, and never writes to its inputs.
+A kernel takes NumPy arrays, then the operation's parameters, and never writes to its inputs.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ NOT_ELEMENTWISE = {"bmm"}
 KERNELS: dict[str, Kernel] = dict(UFUNCS)
 INPLACE: dict[str, Kernel] = {}
 
-_LARGE = 1 << 18  # elements beyond which a temporary array of the same size does not fit into the cache
+_LARGE = 1 << 18  # elements above which a temporary array of the same size does not fit into the cache
 
-# In-place kernels are called as `kernel(target, *others, **scalars)`. One that fails must not have written to `target`, because
-# the general path then computes the operation again: intermediate results go to a temporary array, and infinities do not raise.
+# In-place kernels are called as `kernel(target, *others, **scalars)`. A kernel that raises must not have written to `target`,
+# because the general path then computes the operation again. Therefore intermediate results go to a temporary array, and
+# infinities do not raise.
 INPLACE.update({name: quiet_in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
 
 
@@ -79,7 +80,7 @@ def sub_(target: Any, other: Any, alpha: Any = None) -> None:
 
 @quiet
 def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
-    """Write `ufunc(target, alpha * other)` into `target`; large arrays are done piece by piece to save memory."""
+    """Write `ufunc(target, alpha * other)` into `target`; large arrays are processed piece by piece to save memory."""
     dense = other.size == target.size > _LARGE and target.flags.c_contiguous and other.flags.c_contiguous
     if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
         ufunc(target, np.multiply(other, alpha), target)
@@ -130,9 +131,9 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
 
 
 def opened(array: Any) -> Any:
-    """Make the array writable if no two of its elements share memory, and return it.
+    """Make the array writable unless elements share memory, and return it.
 
-    NumPy makes every view of an expanded array read-only, even a part in which no element is repeated.
+    NumPy makes every view of an expanded array read-only, even a part without repeated elements.
     """
     if not array.flags.writeable and all(stride or n < 2 for stride, n in zip(array.strides, array.shape, strict=True)):
         array.flags.writeable = True
@@ -153,7 +154,7 @@ def zero_(target: Any) -> None:
     if not target.flags.writeable:  # expanded: writing each memory location once is enough
         target = target[tuple(slice(0, 1) if not stride else slice(None) for stride in target.strides)]
         target.flags.writeable = True
-    if target.dtype.isbuiltin == 2:  # a dtype of ml_dtypes, one of which has no zero: PyTorch clears the bits
+    if target.dtype.isbuiltin == 2:  # dtypes of ml_dtypes: clear the bits, like PyTorch, since one has no zero
         target = target.view(np.uint8 if target.itemsize == 1 else np.uint16)
     target.fill(0)
 
@@ -170,7 +171,7 @@ def round_(input: Any) -> Any:
 
 
 def _whole_power(input: Any, exponent: float) -> Any:
-    """Floats to the power of a whole number; None for others. NumPy has vectors of such powers of positive numbers only."""
+    """Power of floats with an integer exponent, else None; NumPy vectorizes it for positive bases only."""
     if exponent == 3:
         return _cubed(input)
     if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _FEW:
@@ -180,7 +181,7 @@ def _whole_power(input: Any, exponent: float) -> Any:
 
 @quiet
 def _cubed(input: Any) -> Any:
-    """As PyTorch rounds it."""
+    """`x * x * x`, rounded after each product, as in PyTorch."""
     return by_pieces(lambda out, x: np.multiply(np.multiply(x, x, out), x, out), input)
 
 
@@ -205,7 +206,7 @@ def pow_scalar(input: Any, exponent: Any) -> Any:
 def pow_(input: Any, other: Any) -> Any:
     repeated = other.size == 1 or other.shape != input.shape or 0 in other.strides
     if repeated and other.dtype.kind == "f" and (other == 0.5).any():
-        return np.float_power(input, other).astype(input.dtype)  # np.power takes the square root, which -inf does not have
+        return np.float_power(input, other).astype(input.dtype)  # np.power uses the square root, which is NaN for -inf
     try:
         return np.power(input, other)
     except ValueError:  # integers to negative powers
@@ -220,7 +221,7 @@ def _write_power(target: Any, other: Any) -> None:
     result = _whole_power(target, other.item()) if floats else None
     if result is not None:
         target[...] = result
-    elif target.dtype.kind in "iu" and other.ndim:  # NumPy notices a negative exponent only after writing the elements before it
+    elif target.dtype.kind in "iu" and other.ndim:  # NumPy raises for a negative exponent after writing earlier elements
         target[...] = pow_(target, other)
     else:
         _power(target, other)
@@ -229,11 +230,11 @@ def _write_power(target: Any, other: Any) -> None:
 INPLACE["pow"] = _write_power
 
 
-_zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs take arrays faster than Python numbers
+_zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs accept arrays faster than Python numbers
 
 
 def _sign(out: Any, x: Any) -> None:
-    """The difference of two comparisons, neither of which NaN passes."""
+    """Write `(x > 0) - (x < 0)`, which is 0 for NaN."""
     zero = _zero(x.dtype)
     out[...] = np.subtract(np.greater(x, zero).view(np.int8), np.less(x, zero).view(np.int8))
 
@@ -246,7 +247,7 @@ def sign(input: Any) -> Any:
     if kind == "b":
         return input.copy()
     result = np.asarray(np.sign(input))
-    if kind != "c" and (unknown := result != result).any():  # the sign of NaN is 0
+    if kind != "c" and (unknown := result != result).any():  # PyTorch: the sign of NaN is 0
         result[unknown] = 0
     return result
 
@@ -311,13 +312,13 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
 
 
 _FEW = 1 << 10  # elements up to which `np.where` is faster than several passes
-_SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`, which has more overhead
+_SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`
 
 
 def clip(out: Any, x: Any, low: Any = None, high: Any = None) -> Any:
-    """`np.clip`; negative zeros stay.
+    """Like `np.clip`; negative zeros are kept.
 
-    Next to a number `np.maximum` takes four times as long as `np.clip`, which has more overhead.
+    With a scalar bound `np.maximum` takes four times as long as `np.clip`, but has less call overhead.
     """
     if x.size < _SHORT or x.dtype.kind != "f":
         if low is not None:
@@ -349,7 +350,7 @@ def relu_(target: Any) -> None:
 
 def _pass_rectified(out: Any, grad: Any, rectified: Any) -> None:
     passes = np.less_equal(rectified, _zero(rectified.dtype))
-    np.logical_not(passes, passes)  # rather than `rectified > 0`, which NaN is not
+    np.logical_not(passes, passes)  # unlike `rectified > 0`, true for NaN
     select(passes, grad, out=out)
 
 
@@ -375,7 +376,7 @@ def contiguous(input: Any) -> Any:
     return np.ascontiguousarray(input)
 
 
-_LONG = 8  # ratio of input features to rows from which on the product is computed transposed
+_LONG = 8  # ratio of input features to rows above which the product is computed transposed
 
 
 @kernel
@@ -417,7 +418,7 @@ for _name in ("select", "slice", "unsqueeze", "alias"):
 
 
 def _takes_slices(index: tuple[Any, ...]) -> bool:
-    """Whether there are whole dimensions in an index, and then an array of integers."""
+    """Whether an index consists of full slices followed by one integer array."""
     for item in index[:-1]:
         if type(item) is not slice or item != _WHOLE:
             return False
@@ -426,7 +427,7 @@ def _takes_slices(index: tuple[Any, ...]) -> bool:
 
 @kernel
 def index(input: Any, index: Any) -> Any:
-    if _takes_slices(index) and input.size and input.flags.c_contiguous:  # `take` copies what is not contiguous
+    if _takes_slices(index) and input.size and input.flags.c_contiguous:  # `take` copies arrays that are not contiguous
         return input.take(index[-1], len(index) - 1)  # in less than half the time
     result = input[index]
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)  # NumPy keeps the memory order of the input
@@ -450,7 +451,7 @@ def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
 
 @kernel
 def setitem(input: Any, value: Any, index: Any) -> Any:
-    result = np.array(input)  # a copy, which is an array even where NumPy would return a scalar
+    result = np.array(input)  # a copy; an array even for 0-d input
     result[index] = value
     return result
 
@@ -466,7 +467,7 @@ def pad_to(input: Any, shape: Any) -> Any:
 
 
 def summing(input: Any) -> Any:
-    """A copy to accumulate into, in float32 for half precision."""
+    """Return a copy for accumulation, in float32 for half precision."""
     return input.astype(np.float32) if _is_half(input) else input.copy()
 
 
@@ -474,11 +475,11 @@ def _is_half(input: Any) -> bool:
     return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
 
 
-_FEW_PLACES = 1 << 9  # elements up to which computing flat positions costs more than it saves
+_FEW_PLACES = 1 << 9  # elements up to which computing flat positions does not pay
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
-    """`np.add.at`, many times faster where the index is of positions along one dimension."""
+    """Like `np.add.at`, but many times faster if the index is an integer array along one dimension."""
     items = index[:-1] if isinstance(index, tuple) and len(index) > 1 and index[-1] is ... else index
     if not (
         isinstance(items, tuple)
@@ -496,7 +497,7 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
         raise IndexError(f"index {worst} is out of bounds for axis {dim} with size {length}")
     places, size = np.where(rows < 0, rows + length, rows).reshape(-1), prod(after)
     values = np.broadcast_to(values, (*before, *rows.shape, *after)).reshape(-1, size)
-    if dim:  # each slice that is added to has a row of its own
+    if dim:  # one row for each slice of the leading dimensions
         places = np.add.outer(np.arange(prod(before)) * length, places).reshape(-1)
     add_rows(target.reshape(-1, size), places, values)
 

@@ -15,7 +15,7 @@ from .pieces import by_pieces
 from .polynomials import polynomial
 from .quiet import quiet
 
-# --- the sigmoid and its products ---------------------------------------------------------------------------------
+# --- sigmoid and SiLU ---------------------------------------------------------------------------------------------
 
 
 def _inverse_of_sigmoid(out: Any, x: Any) -> None:
@@ -61,13 +61,13 @@ def silu_backward(g: Any, input: Any) -> Any:
 
 # --- Mish ---------------------------------------------------------------------------------------------------------
 
-# With `e = exp(x)` and `n = e (e + 2)`, `tanh(log(1 + e))` is `n / (n + 2)`: without tanh and log1p, and without cancellation.
+# With `e = exp(x)` and `n = e (e + 2)`, `tanh(log(1 + e)) = n / (n + 2)`. This needs no tanh or log1p, and does not cancel.
 
-_FLAT = 20.0  # from here on the hyperbolic tangent rounds to 1, also in double precision
+_FLAT = 20.0  # from here on, tanh(softplus(x)) rounds to 1, even in float64
 
 
 def _bent_exponential(e: Any) -> Any:
-    """`e (e + 2)`."""
+    """Return `e * (e + 2)`."""
     result = e + number(2, e.dtype)
     return np.multiply(result, e, result)
 
@@ -88,7 +88,7 @@ def mish(input: Any) -> Any:
 @kernel
 @quiet
 def mish_backward(g: Any, input: Any) -> Any:
-    """`g (n + 4 x (n - e) / (n + 2)) / (n + 2)`."""
+    """Return `g (n + 4 x (n - e) / (n + 2)) / (n + 2)`."""
 
     def compute(out: Any, grad: Any, x: Any) -> None:
         dtype = x.dtype
@@ -102,7 +102,7 @@ def mish_backward(g: Any, input: Any) -> Any:
         out += bent
         out /= scale
         out *= grad
-        if not x.max(initial=0) < np.inf:  # infinity times the slope of the tangent, 0, in the formula
+        if not x.max(initial=0) < np.inf:  # the formula computes inf * 0
             np.copyto(out, np.nan, where=x == np.inf)
 
     return by_pieces(compute, g, input)
@@ -110,8 +110,8 @@ def mish_backward(g: Any, input: Any) -> Any:
 
 # --- the error function and GELU ----------------------------------------------------------------------------------
 
-# A fit for single precision: erf(x) is tanh(x P(x^2)), to 1e-8 of its value. P is positive everywhere, so that large x need not
-# be bounded.
+# A fit for float32: erf(x) = tanh(x P(x^2)) with relative error 1e-8. P is positive everywhere, so that large x need no
+# clipping.
 _ERF = (
     1.78659507e-10,
     -8.46649145e-09,
@@ -125,8 +125,7 @@ _ERF = (
     1.12837918,
 )
 
-# The cumulative distribution function of the standard normal distribution is 1 / (1 + exp(x P(x^2))): a fit for single
-# precision, off by at most 3e-8.
+# The normal CDF is 1 / (1 + exp(x P(x^2))): a fit for float32 with absolute error 3e-8.
 _P = (
     -3.51234122e-09,
     2.64526672e-07,
@@ -154,7 +153,7 @@ def erf(input: Any) -> Any:
 
 
 def _inverse_of_share(out: Any, x: Any, square: Any) -> None:
-    """One divided by the cumulative distribution function of the standard normal distribution, in single precision."""
+    """Write `1 / cdf(x)` of the standard normal distribution to `out`, for float32; `square` is `x * x`."""
     polynomial(out, square, _P)
     np.multiply(out, x, out)
     np.exp(out, out)
@@ -162,7 +161,7 @@ def _inverse_of_share(out: Any, x: Any, square: Any) -> None:
 
 
 def _share_below(out: Any, x: Any) -> None:
-    """That function by the error function."""
+    """Write the standard normal CDF to `out`, computed with the error function."""
     dtype = x.dtype
     _erf(out, x * dtype.type(math.sqrt(0.5)))
     np.add(out, number(1, dtype), out)
@@ -208,7 +207,7 @@ _SCALE, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
 def _inverse_of_bent(out: Any, x: Any) -> None:
-    """`1 + exp(-2 u)`, which is `2 / (1 + tanh(u))`, with `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)`."""
+    """Write `1 + exp(-2 u) = 2 / (1 + tanh(u))` to `out`, with `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)`."""
     np.multiply(x, x, out)
     out *= number(-2 * _SCALE * _CUBE, x.dtype)
     out += number(-2 * _SCALE, x.dtype)
@@ -230,7 +229,7 @@ def gelu_tanh(input: Any) -> Any:
 @kernel
 @quiet
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
-    """`g s (1 + (1 - s) 2 x du / dx)` with `s = (1 + tanh(u)) / 2`."""
+    """Return `g s (1 + (1 - s) 2 x du / dx)` with `s = (1 + tanh(u)) / 2`."""
 
     def compute(out: Any, grad: Any, x: Any) -> None:
         dtype = x.dtype

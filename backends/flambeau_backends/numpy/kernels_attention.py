@@ -1,11 +1,11 @@
-"""Attention in blocks, so that the matrix of all scores is never stored.
+"""Attention in blocks, without storing the full score matrix.
 
-Memory grows with the number of positions, not with its square, as in FlashAttention (Dao et al. 2022).  A block of the forward
-has some queries and all keys, so that it needs no running maximum.  One of the backward has some keys and all queries, and
-computes their weights again from the logarithms of the sums of exponentials, which the forward stores.
+Memory grows linearly with the number of positions, as in FlashAttention (Dao et al. 2022). A forward block has some queries
+and all keys, so that it needs no running maximum. A backward block has some keys and all queries. It recomputes the attention
+weights from the log-sum-exp that the forward stores.
 
-The product of a block is several small ones in one call of NumPy: OpenBLAS multiplies small matrices as they lie in memory, and
-copies the operands of larger ones first, which takes as long as to multiply them where one side has few columns.
+A block's product is computed as several small ones in one call of NumPy. OpenBLAS multiplies small matrices in place, but
+first copies the operands of larger ones, which takes as long as the product itself if one side has few columns.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .pieces import cache_size
 from .quiet import quiet
 from .threads import LARGE, get_num_threads, share
 
-_AT_ONCE = 1 << 15  # scores up to which all are computed in one go, and the weights kept for the backward
-_SMALL = 1_000_000  # multiplications up to which OpenBLAS copies no operands
-_LEAST_ROWS, _MOST_ROWS = 4, 48  # of a small product; a large one has at least as many
+_AT_ONCE = 1 << 15  # up to this many scores, attention is not split into blocks, and the weights are saved for the backward
+_SMALL = 1_000_000  # multiplications up to which OpenBLAS does not copy operands
+_LEAST_ROWS, _MOST_ROWS = 4, 48  # rows of a small product; large products have at least _MOST_ROWS
 _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
 
 
@@ -36,15 +36,15 @@ _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflo
 def attention(
     query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0, workspace: Any = None
 ) -> Any:
-    """`softmax(query @ key.T * scale + mask) @ value`; zeros for a query that may attend to nothing.
+    """`softmax(query @ key.T * scale + mask) @ value`; zeros for fully masked queries.
 
-    `workspace` gets the weights if there are few, else the logarithms of the sums of exponentials.
+    `workspace` receives what the backward needs: the weights if there are few, else each row's log-sum-exp.
     """
     length, seen, size = query.shape[-2], key.shape[-2], query.shape[-1]
     scores_of_all = prod(query.shape[:-1]) * seen
     if 0 < scores_of_all <= _AT_ONCE:
         return _attend_at_once(query, key, value, mask, causal, scale, workspace)
-    # no score is larger than the product of norms (Cauchy and Schwarz), which is found sooner than the largest scores
+    # Scores are bounded by products of norms (Cauchy-Schwarz), which are cheaper to compute than the largest score.
     safe = (mask is None or mask.dtype == bool) and bool(_largest_norm(query) * _largest_norm(key) * abs(scale) < _SAFE)
     exponential, logarithm, unit = _exponential(query.dtype, safe)
     queries, keys, values = _by_head(query * number(scale * unit, query.dtype)), _features_by_head(key), _by_head(value)
@@ -84,8 +84,8 @@ def attention(
 def attention_gradients(
     g: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> tuple[Any, Any, Any]:
-    """The gradients of query, key and value."""
-    if "weights" not in workspace and "logarithms" not in workspace:  # another kernel was the forward
+    """Return the gradients of query, key and value."""
+    if "weights" not in workspace and "logarithms" not in workspace:  # a different kernel computed the forward
         attention(query, key, value, mask, causal, scale, workspace)
     if "weights" in workspace:
         return _gradients_at_once(g, query, key, value, out, scale, workspace["weights"])
@@ -93,7 +93,7 @@ def attention_gradients(
     exponential, _, unit = _exponential(query.dtype, safe)
     length, seen, size, value_size = query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
     queries, keys, slopes_of_results = _by_head(query), _by_head(key), _by_head(g)
-    # one feature more makes the products differences: scores less logarithms, and slopes less their means
+    # An additional feature subtracts within the product: scores minus log-sum-exp, and gradients of weights minus their means.
     query_features, g_features = _features_by_head(query, 1), _features_by_head(g, 1)
     query_features *= number(scale * unit, query.dtype)
     np.negative(workspace["logarithms"], query_features[:, size])
@@ -171,17 +171,18 @@ def _gradients_at_once(g: Any, query: Any, key: Any, value: Any, out: Any, scale
 
 @cache
 def _block() -> int:
-    """How many scores to compute at a time: of single precision, half of what a processor's own cache holds.
+    """The number of scores per block: in float32, half of the processor's L2 cache.
 
-    Threads wait for Python's lock between calls into NumPy, which should therefore be long, even where that cache is small.
+    It has a lower limit because threads wait for the GIL between NumPy calls, so that calls should be long.
     """
     return min(max(cache_size() // 8, 1 << 17), 1 << 19)
 
 
 class _Blocks:
-    """How the scores of all heads, in `length` rows of `columns` each, are divided between threads and calls.
+    """Divides the scores of all heads, `length` rows of `columns` each, between threads and calls.
 
-    A block is some rows of one head, or all of several heads, in pieces small enough for a product of that many features.
+    A block consists of some rows of one head, or of all rows of several heads. It is split into pieces that are small enough
+    for OpenBLAS's fast path with `features` features.
     """
 
     def __init__(self, heads: int, length: int, columns: int, features: int) -> None:
@@ -198,12 +199,12 @@ class _Blocks:
         self.together = 1 if self.rows < length else min(max(1, block // of_head), max(-(-heads // get_num_threads()), 1))
 
     def share(self, compute: Callable[[slice], None]) -> None:
-        """Call `compute` with slices of the heads; large work is shared between threads."""
+        """Call `compute` with slices of heads; large work is split between threads."""
         parts = [slice(i, min(i + self.together, self.heads)) for i in range(0, self.heads, self.together)]
         share(compute, parts, pays=self.heads * self.length * self.columns >= LARGE // 8)
 
     def of(self, heads: slice) -> Iterator[tuple[slice, tuple[int, int, int]]]:
-        """For each block which rows it has, and their shape: heads, pieces, and rows of a piece."""
+        """Yield for each block its rows, and their shape `(heads, pieces, rows per piece)`."""
         start = 0
         while start < self.length:
             pieces, piece = min(self.pieces, (self.length - start) // self.piece), self.piece
@@ -213,7 +214,7 @@ class _Blocks:
             start += pieces * piece
 
     def memory(self, heads: slice, dtype: Any, vectors_of: int = 0) -> Any:
-        """Memory for the scores of a block, or for a vector of a size for each column and piece."""
+        """Allocate the scores of a block, or, given `vectors_of`, a vector of that size for each column and piece."""
         of_head = self.pieces * vectors_of if vectors_of else self.rows
         return np.empty((heads.stop - heads.start) * of_head * self.columns, dtype)
 
@@ -226,9 +227,10 @@ def _array(memory: Any, *shape: int) -> Any:
 
 
 def _hiding(query: Any, key: Any, mask: Any, causal: bool, blocks: _Blocks) -> Callable[..., None]:
-    """A function that applies the mask to scores, or to exponentials by filling in 0, in place.
+    """Return a function that masks scores with `-inf`, or exponentials with 0, in place.
 
-    It takes them as `(heads, queries, keys)`, what to fill in, and which heads, queries and keys they are.
+    Its arguments are an array `(heads, queries, keys)`, the fill value, and the slices of heads, queries and keys that the
+    array covers.
     """
     later = np.tri(blocks.rows, dtype=bool).__invert__() if causal else None
     lead, whole = query.shape[:-2], None if mask is None else np.broadcast_to(mask, (*query.shape[:-1], key.shape[-2]))
@@ -253,14 +255,14 @@ def _hide(scores: Any, fill: float, mask: Any) -> None:
 
 @cache
 def _exponential(dtype: Any, safe: bool) -> tuple[Callable[..., Any], Callable[..., Any], float]:
-    """NumPy's fastest exponential, the logarithm of the same base, and what scores are multiplied by for that base.
+    """Return NumPy's fastest exponential, the logarithm of the same base, and the factor that converts scores to that base.
 
-    Where NumPy has vectors of 512 bits, a power of two takes half the time, but ten times as long and more where it is subnormal
-    or 0, as it may be for scores that are not safe. Elsewhere it is the C library's, element by element.
+    With 512-bit vectors, NumPy's exp2 takes half the time of exp, but at least ten times as long for subnormal or zero
+    results, which unsafe scores can produce. Without them, exp2 calls the C library for each element.
     """
     if not safe or sys.platform != "linux":
         return np.exp, np.log, 1.0
-    kind = dtype.char * 2  # from floats to floats
+    kind = dtype.char * 2  # a loop from float to float
     loops = opt_func_info(func_name="^exp2$").get("exp2", {})
     if kind in loops and ("V4" in loops[kind]["current"] or "AVX512" in loops[kind]["current"]):
         return np.exp2, np.log2, 1 / log(2)
@@ -268,7 +270,7 @@ def _exponential(dtype: Any, safe: bool) -> tuple[Callable[..., Any], Callable[.
 
 
 def _sums(exponentials: Any) -> Any:
-    """The sum of each row; 1 for a query that may attend to nothing."""
+    """Return row sums, with 1 in place of 0 for fully masked queries."""
     columns = exponentials.shape[-1]
     sums = exponentials.reshape(-1, columns).dot(ones(columns, exponentials.dtype)).reshape(exponentials.shape[:-1])
     sums[sums == 0] = 1
@@ -279,12 +281,12 @@ def _sums(exponentials: Any) -> Any:
 
 
 def _by_head(array: Any) -> Any:
-    """The array as `(all heads, position, feature)`, contiguous."""
+    """Return the array as `(batch * heads, position, feature)`, contiguous."""
     return np.ascontiguousarray(array).reshape(prod(array.shape[:-2]), *array.shape[-2:])
 
 
 def _features_by_head(array: Any, more: int = 0) -> Any:
-    """The array as `(all heads, feature, position)`, with room for some more features."""
+    """Return the array as `(batch * heads, feature, position)`, with `more` uninitialized features at the end."""
     length, size = array.shape[-2:]
     result = np.empty((prod(array.shape[:-2]), size + more, length), array.dtype)
     result[:, :size] = _by_head(array).swapaxes(1, 2)
@@ -298,18 +300,18 @@ def _with_ones(by_head: Any) -> Any:
 
 
 def _largest_norm(array: Any) -> Any:
-    """The largest Euclidean norm of a vector along the last dimension."""
+    """Return the largest Euclidean norm of the vectors along the last dimension."""
     return np.sqrt(np.vecdot(array, array).max(initial=0))
 
 
 def _like(array: Any, size: int) -> Any:
-    """An empty array like another but for the last dimension; where that is equal in its memory order, as in PyTorch."""
+    """An empty array with last dimension `size`, in the memory order of `array` if the sizes agree, as in PyTorch."""
     alike = array.ndim == 4 and array.shape[-1] == size and array.strides[-1] == array.itemsize
     return np.empty_like(array) if alike else np.empty((*array.shape[:-1], size), array.dtype)
 
 
 def _in_order_of(array: Any, by_head: Any) -> Any:
-    """The result in the shape of an array, but for the last dimension, and in the order of `_like`."""
+    """Reshape a result like `array`, except for the last dimension, with the memory order of `_like`."""
     result = by_head.reshape(*array.shape[:-1], by_head.shape[-1])
     if array.flags.c_contiguous:
         return result

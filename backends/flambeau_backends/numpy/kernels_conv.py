@@ -1,11 +1,11 @@
 """Convolution, by one of four algorithms.
 
-Most convolutions are matrix products, which BLAS is best at: every window of the input is copied into the rows (`conv_rows`) or
-the columns (`conv_columns`) of a matrix.  3 x 3 kernels use the faster `winograd`; depthwise convolutions (`depthwise`) need no
-matrix product at all.
+Most convolutions are matrix products, at which BLAS is best: im2col copies each window of the input to a row (`conv_rows`) or
+a column (`conv_columns`) of a matrix. 3 x 3 kernels use the faster `winograd`. Depthwise convolutions (`depthwise`) need no
+matrix product.
 
-A convolution, the gradient of its input and the gradient of its weight share one `Plan`, which says by which algorithm each is
-computed.  Plans are cached by shapes, stride, padding, dilation, groups and dtype.
+A convolution and the gradients of its input and weight share one `Plan`, which selects the algorithm of each. Plans are cached
+by shapes, stride, padding, dilation, groups and dtype.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .windows import Geometry, Sizes, output_size, total
 
 __all__ = ["Plan", "plan", "uses_winograd"]
 
-_KEEP = 3  # the forward saves the unfolded windows for the weight's gradient if they are at most this many times the input
-uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # its rounding errors are about ten times as large
+_KEEP = 3  # save unfolded windows for the weight's gradient if they take at most this many times the input's memory
+uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # rounding errors about ten times as large
 
 
 # --- the three operations -----------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def convolution_transposed(
 
 
 class Plan(NamedTuple):
-    """How the three operations are computed for one signature."""
+    """The algorithms of a convolution and its two gradients, for one combination of shapes and options."""
 
     geometry: Geometry
     algorithm: Algorithm
@@ -108,7 +108,7 @@ def plan(
     groups: int,
     dtype: Any,
 ) -> Plan:
-    """Choose the algorithms for `batch` images of shape `space`, a weight of this shape, and `size` windows."""
+    """Choose the algorithms for `batch` images of size `space`, a weight of this shape and an output of size `size`."""
     geometry = Geometry(batch, shape, size, stride, padding, dilation, groups)
     if depthwise.suits(geometry):
         algorithm: Algorithm = _DEPTHWISE
@@ -128,7 +128,7 @@ def plan(
 
 @lru_cache(256)
 def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, dtype: Any) -> Plan:
-    """The plan for images of this shape, which decides the number of windows."""
+    """The plan for images of this shape, with the output size computed from it."""
     size = output_size(images[2:], shape[2:], stride, padding, dilation)
     return plan(images[0], images[2:], shape, size, stride, padding, dilation, groups, dtype)
 
@@ -137,18 +137,18 @@ def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, d
 
 
 class Algorithm:
-    """One way to compute the three operations.  `g` is the geometry of the convolution."""
+    """A way to compute a convolution and its gradients.  `g` is the geometry of the convolution."""
 
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
-        """The convolution; it may save unfolded windows in `workspace` for the gradient of the weight."""
+        """Return the convolution; unfolded windows may be saved in `workspace` for the weight's gradient."""
         raise NotImplementedError
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
-        """The gradient of the weight, given that of the result; `windows` are those saved, or None."""
+        """Return the gradient of the weight, given the output's gradient; `windows` are the saved windows, or None."""
         raise NotImplementedError
 
     def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
-        """The gradient of the input, of spatial shape `space`, plus a bias."""
+        """Return the gradient of the input, of spatial shape `space`, plus `bias`."""
         raise NotImplementedError
 
 
@@ -176,7 +176,7 @@ class _Depthwise(Algorithm):
 
 
 class _Products(Algorithm):
-    """Matrix products, a part of the batch at a time; `way` is `conv_rows` or `conv_columns`."""
+    """im2col and matrix products, a part of the batch at a time; `way` is the module `conv_rows` or `conv_columns`."""
 
     def __init__(self, way: Any) -> None:
         self._way = way
@@ -200,7 +200,7 @@ class _Products(Algorithm):
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
         way = self._way
-        if g.is_heavy and not windows:  # one large product, rather than a sum of several weight gradients
+        if g.is_heavy and not windows:  # one large product instead of a sum of several gradients
             unfolded, outputs = way.unfold(input, g), parts(g.shape[0], g.shape[0], g.pays)
             gradients = g.share(lambda part: way.weight_gradient(grad[:, part], unfolded, g), outputs)
             return way.to_weight(np.concatenate(gradients), g)
@@ -226,7 +226,7 @@ class _Products(Algorithm):
 
 
 def _along_channels(bias: Any, g: Geometry) -> Any:
-    """The bias in the shape that broadcasts against images."""
+    """Reshape the bias to broadcast against images."""
     return None if bias is None else bias.reshape(-1, *(1,) * len(g.size))
 
 

@@ -1,7 +1,7 @@
-"""Running sums, products and extremes.
+"""Cumulative sums, products, minima and maxima.
 
-NumPy's `accumulate` takes one element after another, each of which waits for the one before.  Here whole slices are combined,
-where they have many elements: each with the slice before, in memory that stays in the cache.
+NumPy's `accumulate` processes one element after the other, each waiting for the previous one. Here, if slices across the
+dimension are large enough, each slice is combined as a whole with the previous one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .pieces import pieces
 
 __all__: list[str] = []
 
-_WIDE = 256  # elements in a slice from which on it pays
+_WIDE = 256  # minimum slice size for combining whole slices
 
 
 def _by_slices(input: Any, dim: int) -> bool:
-    """Whether slices across `dim` are combined, rather than elements along it."""
+    """Whether to combine slices across `dim` instead of elements along it."""
     return input.size >= _WIDE * input.shape[dim] > _WIDE
 
 
@@ -34,13 +34,13 @@ def _by_slices(input: Any, dim: int) -> bool:
 
 
 def _accumulating(name: str, ufunc: Any) -> None:
-    """In double precision: in a cumulative result, rounding errors add up."""
+    """Register a cumulative kernel computed in a wider dtype, because rounding errors add up."""
 
     def kernel(input: Any, dim: int) -> Any:
         wider = WIDER.get(input.dtype)
         if _by_slices(input, dim) and (wider is not None or input.strides[dim] != input.itemsize):
             return _accumulated(ufunc, input, dim, wider or input.dtype)
-        return ufunc.accumulate(input, dim, wider).astype(input.dtype, copy=False)  # `np.cumsum` would warn, in another's name
+        return ufunc.accumulate(input, dim, wider).astype(input.dtype, copy=False)  # `np.cumsum` would emit warnings
 
     KERNELS[name] = kernel
 
@@ -69,7 +69,7 @@ _accumulating("cumprod", np.multiply)
 
 def _running_extreme(name: str, beats: Any) -> None:
     def extremes(slices: Any, start: int, best: Any, places: Any) -> tuple[Any, Any]:
-        """Overwrite slices with the extremes up to each, given those before; and return them and where they are."""
+        """Overwrite each slice with the extremes up to it, given those before; return them and their indices."""
         found = np.empty(slices.shape, np.int64)
         for place, (here, where) in enumerate(zip(slices, found, strict=True), start):
             loses = np.logical_not(beats(here, best))

@@ -1,8 +1,8 @@
 """Remainders and rounded quotients.
 
-NumPy has the C library compute each remainder, digit by digit. That of two singles follows from their quotient in double
-precision: one below `2**28` that is no whole number differs from the nearest by `2**-24` or more, which rounding does not
-reach, and the product of its whole part, of 28 bits, and the divisor, of 24, is exact; so is what that leaves.
+NumPy calls the C library for each remainder, which divides digit by digit. For float32 the remainder follows from the quotient
+in float64. A non-integer quotient below `2**28` differs from the nearest integer by at least `2**-24`, which is more than the
+rounding error. The product of its integer part (28 bits) and the divisor (24 bits) is exact, and so is the remainder.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SIGN = np.array(-(1 << 31), np.int32)
 
 
 def _quotients(x: Any, y: Any, limit: float) -> Any:
-    """In double precision; None unless all are below the limit, and no divisor is infinite."""
+    """Return `x / y` in float64; None unless all quotients are within the limit and all divisors are finite."""
     result = np.divide(x, y)
     return result if -limit < result.min() <= result.max() < limit and np.isfinite(y).all() else None
 
 
 def _rest(out: Any, x: Any, y: Any, rounded: np.ufunc, signs: Any) -> bool:
-    """Write `x - rounded(x / y) * y`, with the signs of an array also where that is 0; False where this is not exact."""
+    """Write `x - rounded(x / y) * y`, taking the sign of zeros from `signs`; return False if it would not be exact."""
     rest, divisor = x.astype(np.float64), y.astype(np.float64)
     product = _quotients(rest, divisor, 2.0**28)
     if product is None:
@@ -52,7 +52,7 @@ def _remainder(out: Any, x: Any, y: Any) -> None:
 
 
 def _floor_divide(out: Any, x: Any, y: Any) -> None:
-    quotient = _quotients(x.astype(np.float64), y.astype(np.float64), 2.0**24)  # of which all whole numbers are single
+    quotient = _quotients(x.astype(np.float64), y.astype(np.float64), 2.0**24)  # float32 represents all integers below 2**24
     if quotient is None:
         np.floor_divide(x, y, out)
     else:
@@ -65,7 +65,7 @@ def _truncate_quotient(input: Any, other: Any, *out: Any) -> Any:
 
 
 def _division(divide: Callable[..., Any], compute: Callable[..., None] | None = None) -> Callable[..., Any]:
-    """The kernel that is `divide`, and for many numbers of single precision `compute`, a piece at a time."""
+    """A kernel that calls `divide`, or for large float32 arrays `compute`, piece by piece."""
     by_pieces = quiet(by_pairs_of_pieces)
 
     def kernel(input: Any, other: Any, *out: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The logarithm of the gamma function, its derivatives, and the Bessel function I0.
+"""`lgamma`, `digamma`, `polygamma` and the Bessel function I0.
 
-Single and half precision are computed in double precision, so that what cancels near a zero does not show. Everywhere an argument
-is moved up to where an asymptotic series is short (Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 6.1.40,
-6.3.18 and 23.2.7): all by the same distance, whose factors are one polynomial. Double precision itself takes the forward.
+Single and half precision are computed in float64, which hides cancellation near zeros. Arguments are shifted up by a constant
+to where an asymptotic series is short (Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 6.1.40, 6.3.18 and
+23.2.7). The factors of the shift form one polynomial. float64 arguments use the generic forward.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .pieces import by_pieces, select
 from .polynomials import polynomial
 from .quiet import quiet
 
-_SHIFT = 7  # how far arguments are moved up
+_SHIFT = 7  # the shift of arguments
 
-# Fits in powers of 1 / z^2 for z >= 7: what Stirling's formula leaves of log(gamma(z)), times z, to 1e-14; and what
-# log(z) - 1 / (2 z) leaves of its derivative, times -z^2, to 1e-13.
+# Fits in powers of 1 / z^2 for z >= 7. First: the remainder of Stirling's formula for log(gamma(z)), times z, to 1e-14. Second:
+# the remainder of digamma(z) after log(z) - 1 / (2 z), times -z^2, to 1e-13.
 _STIRLING = (
     7.535664060102699e-04,
     -5.937152981037516e-04,
@@ -41,7 +41,7 @@ _DIGAMMA = (
 
 
 def _kernel_of(name: str, compute: Callable[..., Any]) -> None:
-    """Register a kernel that is `compute` on doubles, but for arguments that are doubles themselves."""
+    """Register a kernel that calls `compute` in float64; float64 arguments use the forward."""
     forward = OPS[name].forward
 
     @quiet
@@ -55,7 +55,7 @@ def _kernel_of(name: str, compute: Callable[..., Any]) -> None:
 
 
 def _reflected(x: Any) -> tuple[Any, Any, Any]:
-    """Which arguments are below a half, their reflections `1 - x` beside the others, and `pi / tan(pi x)`."""
+    """Return `x < 0.5`, `max(x, 1 - x)` (the reflected arguments), and `pi / tan(pi x)`."""
     cotangent = np.rint(x)
     np.subtract(x, cotangent, cotangent)
     cotangent *= math.pi
@@ -68,12 +68,12 @@ def _reflected(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _lgamma_above(x: Any) -> Any:
-    """Of numbers from 0 on."""
+    """Compute lgamma of nonnegative numbers."""
     z = x + _SHIFT
     result = np.log(z)
     result -= 1
     result *= z - 0.5
-    product = x + 6  # x (x + 1) ... (x + 6), as u = x (x + 6) makes the pairs of outer factors u, u + 5, u + 8
+    product = x + 6  # x (x + 1) ... (x + 6): with u = x (x + 6), pairs of outer factors are u, u + 5, u + 8
     product *= x
     pair = product + 8
     pair *= product
@@ -88,7 +88,7 @@ def _lgamma_above(x: Any) -> Any:
 
 
 def _lgamma(x: Any) -> Any:
-    if (x < 0).any():  # by log(gamma(x) gamma(1 - x)) = log(pi / sin(pi x)), the square of which is pi^2 + cotangent^2
+    if (x < 0).any():  # log(gamma(x) gamma(1 - x)) = log(pi / sin(pi x)), whose argument squared is pi^2 + cotangent^2
         below, above, cotangent = _reflected(x)
         result = _lgamma_above(above)
         cotangent *= cotangent
@@ -99,7 +99,7 @@ def _lgamma(x: Any) -> Any:
     else:
         result = _lgamma_above(x)
     result[np.isinf(x)] = np.inf
-    result[x == 1] = 0  # where rounding leaves 1e-15, which next to these is nothing
+    result[x == 1] = 0  # exactly 0; rounding leaves 1e-15
     result[x == 2] = 0
     return result
 
@@ -110,10 +110,10 @@ _kernel_of("lgamma", _lgamma)
 
 
 def _digamma_above(x: Any) -> Any:
-    """Of numbers from 0 on."""
+    """Compute digamma of nonnegative numbers."""
     u = x + 6
     u *= x
-    slope = polynomial(np.empty_like(u), u, (7, 119, 588, 720))  # of the product of `_lgamma_above`
+    slope = polynomial(np.empty_like(u), u, (7, 119, 588, 720))  # derivative of the product in `_lgamma_above`
     product = polynomial(np.empty_like(u), u, (1, 13, 40))
     product *= u
     product *= np.add(x, 3, u)
@@ -145,9 +145,9 @@ def _digamma(x: Any) -> Any:
 
 _kernel_of("digamma", _digamma)
 
-_TERMS = 5  # that are added before Euler and Maclaurin's formula, which has as many coefficients
+_TERMS = 5  # terms summed directly before the Euler-Maclaurin formula; also its number of coefficients
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)  # B2, B4, ...
-_HIGHEST = 30  # derivative; of higher ones the factorial and the powers leave the range of doubles sooner than their product
+_HIGHEST = 30  # highest order: above it, factorial and powers overflow float64 before their product does
 
 
 def _whole_power(x: Any, n: int) -> Any:
@@ -160,10 +160,10 @@ def _whole_power(x: Any, n: int) -> Any:
 
 
 def _polygamma_above(x: Any, n: int) -> Any:
-    """Of numbers from 0 on, without the sign: `n!` times the sum over `k` of `(x + k)**-(n + 1)`."""
+    """Return `n!` times the sum over `k` of `(x + k)**-(n + 1)` for nonnegative numbers: polygamma without its sign."""
     result = np.zeros_like(x)
     for k in range(_TERMS):
-        z = np.add(x, k)  # for 0, too, as -0 + 0 is 0
+        z = np.add(x, k)  # turns -0 into 0, also for k = 0
         result += _whole_power(np.reciprocal(z, z), n + 1)
     z = x + _TERMS
     inverse = np.reciprocal(z, z)
@@ -199,8 +199,8 @@ _kernel_of("polygamma_of", _polygamma)
 
 # --- I0 -----------------------------------------------------------------------------------------------------------
 
-# Fits for single precision: I0(x) in powers of x^2 up to 8, to 3e-10 of its value, and beyond I0(x) sqrt(x) exp(-x) in powers of
-# 1 / x, to 2e-9.
+# Fits for float32: I0(x) in powers of x^2 up to 8 (relative error 3e-10); beyond, I0(x) sqrt(x) exp(-x) in powers of 1 / x
+# (2e-9).
 _I0_NEAR = (
     1.356649178628555e-19,
     1.991310130569831e-17,
@@ -223,7 +223,7 @@ _I0_FAR = (
     4.986741903373014e-02,
     3.9894228089347694e-01,
 )
-_I0_EDGE, _I0_INFINITE = 8, 200  # from the latter on it is too large for single precision
+_I0_EDGE, _I0_INFINITE = 8, 200  # above 200, I0 overflows float32
 
 
 def _i0(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Indexing, joining and expanding, with less overhead than NumPy's own functions have on small arrays."""
+"""Indexing, joining and expanding, with less overhead than NumPy's functions on small arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .pieces import PIECE, pieces
 
 __all__ = ["SMALL", "elements"]
 
-SMALL = 1 << 12  # positions up to which they are cached
+SMALL = 1 << 12  # index arrays up to this size have their positions cached
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -32,15 +32,15 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 @kernel
 def expand(input: Any, shape: tuple[int, ...]) -> Any:
-    """`broadcast_to`, without its cost where the memory is contiguous."""
-    if prod(shape) == input.size:  # no element is repeated, so the view may be writable
+    """Like `broadcast_to`, but cheaper for contiguous memory."""
+    if prod(shape) == input.size:  # no element is repeated: the view may be writable
         return input.reshape(shape)
     input_shape = input.shape
     if input_shape and not input.flags.c_contiguous:
         return np.broadcast_to(input, shape)
     strides = [0 if n == 1 else stride for n, stride in zip(input_shape, input.strides, strict=True)] if input_shape else ()
     result = np.ndarray(shape, input.dtype, input, 0, (*(0,) * (len(shape) - len(input_shape)), *strides))
-    result.setflags(write=False)  # like broadcast_to's result: a write would change several elements
+    result.setflags(write=False)  # read-only like broadcast_to's result: a write would change several elements
     return result
 
 
@@ -49,7 +49,7 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
 
 @kernel
 def stack(*arrays: Any, dim: int = 0) -> Any:
-    if dim == 0 and arrays[0].size:  # without elements, it would accept other shapes
+    if dim == 0 and arrays[0].size:  # np.array accepts empty arrays of different shapes
         return np.array(arrays)
     added = (slice(None),) * dim + (None,)
     return np.concatenate([array[added] for array in arrays], dim)
@@ -72,8 +72,10 @@ _extreme("min_dim", "argmin", np.minimum.reduce)
 
 
 def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> Any:
-    """In a contiguous array, the flat positions of the elements with index 0 along `dim`, for each position in the other
-    dimensions of an index of this shape."""
+    """Flat positions in a contiguous array of the elements with index 0 along `dim`.
+
+    There is one position for each index into the other dimensions of `shape`, the shape of the index array.
+    """
     starts: Any = np.zeros((1,) * len(shape), np.intp)
     for axis, (length, stride) in enumerate(zip(shape, contiguous_strides(array_shape), strict=True)):
         if axis != dim:
@@ -83,7 +85,7 @@ def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> A
 
 @lru_cache(64)
 def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> tuple[Any, int]:
-    """`_starts` in the whole shape, which is added faster than what has to be broadcast; and the stride of `dim`."""
+    """Cached `_starts`, expanded to the full shape, since adding it is faster than broadcasting; and the stride of `dim`."""
     return np.broadcast_to(_starts(shape, array_shape, dim), shape).copy(), prod(array_shape[dim + 1 :])
 
 
@@ -97,7 +99,7 @@ def _places(array: Any, index: Any, dim: int) -> Any:
 
 
 def elements(input: Any, index: Any, dim: int) -> Any:
-    """`take_along_axis`, by a single index into the flattened array."""
+    """Like `take_along_axis`, with a single index into the flattened array."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
     return input.take(_places(input, index, dim) if input.ndim > 1 else index)
@@ -107,14 +109,14 @@ _UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dty
 
 
 def _check_bounds(index: Any, length: int, dim: int) -> None:
-    seen = index.view(_UNSIGNED[index.dtype])  # negative numbers are larger than any length
+    seen = index.view(_UNSIGNED[index.dtype])  # as unsigned integers, negative numbers exceed any length
     worst = seen.argmax()
     if seen.item(worst) >= length:
         raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {length}")
 
 
 def _places_by_pieces(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
-    """Slices of the index's first dimension, and the `_places` that each selects."""
+    """Yield slices of the index's first dimension, and the `_places` that each selects."""
     if index.size <= PIECE:
         yield slice(None), _places(array, index, dim)
         return
@@ -133,7 +135,7 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
     result, flat = np.empty(index.shape, input.dtype), input.reshape(-1)
     for piece, places in _places_by_pieces(input, index, dim):
         _check_bounds(index[piece], input.shape[dim], dim)
-        flat.take(places, None, result[piece], "clip")  # which needs no buffer, unlike a check of its own
+        flat.take(places, None, result[piece], "clip")  # "clip" avoids the buffer of "raise"; bounds are already checked
     return result
 
 
@@ -151,7 +153,7 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = np.ascontiguousarray(summing(input))
     flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
     for piece, places in _places_by_pieces(result, index, dim):
-        np.add.at(flat, places.reshape(-1), terms[piece].reshape(-1))  # many times faster on vectors
+        np.add.at(flat, places.reshape(-1), terms[piece].reshape(-1))  # `np.add.at` is many times faster on vectors
     return result.astype(input.dtype, copy=False)
 
 

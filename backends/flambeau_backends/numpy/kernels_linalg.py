@@ -1,4 +1,4 @@
-"""Linear algebra that NumPy (or SciPy, where it is installed) has and the array API lacks."""
+"""Linear algebra that NumPy or SciPy has and the array API lacks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def geqrf(input: Any) -> Any:
 
 @kernel
 def linalg_lstsq(A: Any, B: Any, rtol: float, is_vector: bool = False, with_residuals: bool = False) -> Any:
-    """By a QR factorization, in a third of the time that singular values take, where those are surely above the tolerance."""
+    """Solve by QR, in a third of the time of an SVD, if all singular values are certainly above the tolerance."""
     from flambeau.operations.linalg.solves import least_squares
 
     inverse = _inverse_of_columns(A, rtol) if A.size and A.shape[-2] >= A.shape[-1] else None
@@ -61,13 +61,13 @@ def linalg_lstsq(A: Any, B: Any, rtol: float, is_vector: bool = False, with_resi
 
 
 def _inverse_of_columns(A: Any, rtol: float) -> Any:
-    """The pseudo-inverse of matrices with independent columns; None where their columns may be dependent."""
+    """Return the pseudo-inverse of matrices with independent columns; None if columns may be dependent."""
     Q, R = np.linalg.qr(A)
     try:
         inverse = np.linalg.inv(R)
     except np.linalg.LinAlgError:
         return None
-    condition = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))  # at least that of A
+    condition = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))  # an upper bound of A's
     return inverse @ Q.mT.conj() if (condition * rtol < 1).all() else None
 
 
@@ -83,7 +83,7 @@ def euclidean_dist(x1: Any, x2: Any) -> Any:
 
 
 def _factors(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two matrices whose product also adds the squares: `-2 a b + aa 1 + 1 bb`."""
+    """Two matrices whose product is the squared distance: `-2 a b + aa 1 + 1 bb`."""
     left, right = (np.ones((*x.shape[:-1], x.shape[-1] + 2), x.dtype) for x in (x1, x2))
     np.multiply(x1, -2, out=left[..., :-2])
     np.vecdot(x1, x1, out=left[..., -2])
@@ -92,7 +92,7 @@ def _factors(x1: Any, x2: Any) -> tuple[Any, Any]:
     return left, right
 
 
-_NEAR = 1e-7  # of the square of a vector: where the square of a difference is less, a product in double precision loses digits
+_NEAR = 1e-7  # relative to the squared norms: below this, products in float64 lose too many digits of the difference
 
 
 @kernel
@@ -118,13 +118,13 @@ def pair_distances(input: Any, first: Any, second: Any) -> Any:
     return matrix.take(first * count + second)
 
 
-# --- LAPACK by way of SciPy ---------------------------------------------------------------------------------------
+# --- LAPACK through SciPy -----------------------------------------------------------------------------------------
 
-_WORTHWHILE = 32  # matrix size from which LAPACK, one matrix at a time, beats NumPy on the batch, despite SciPy's import
+_WORTHWHILE = 32  # matrix size above which LAPACK, one matrix at a time, beats NumPy on the batch, despite SciPy's import
 
 
 def _lapack(routine: str, like: Any) -> Any:
-    """The LAPACK routine for the dtype of an array; None where SciPy is not installed."""
+    """Return the LAPACK routine for the array's dtype; None if SciPy is not installed."""
     try:
         from scipy.linalg import get_lapack_funcs
     except ImportError:
@@ -145,11 +145,11 @@ def linalg_lu_factor_ex(A: Any) -> Any:
     return LU, pivots, info
 
 
-_PANEL = 32  # columns after which what is to the right of them is brought up to date, by a product of matrices
+_PANEL = 32  # columns per block, after which a matrix product updates the columns to the right
 
 
 def _lu_by_columns(A: Any) -> Any:
-    """LU factorization with partial pivoting, column by column, of the whole batch at once."""
+    """LU factorization with partial pivoting, column by column for the whole batch."""
     LU = A.reshape(prod(A.shape[:-2]), *A.shape[-2:]).copy()
     batch, rows, columns = LU.shape
     count = min(rows, columns)
@@ -175,7 +175,7 @@ def _lu_by_columns(A: Any) -> Any:
 
 @kernel
 def permutation_matrix(input: Any, pivots: Any, rows: int) -> Any:
-    """Swaps are made in lists, each in a tenth of the time of a call into NumPy."""
+    """Apply the swaps to Python lists, which takes a tenth of the time of NumPy calls."""
     result = np.zeros((*pivots.shape[:-1], rows, rows), input.dtype)
     for index in np.ndindex(pivots.shape[:-1]):
         order = list(range(rows))
@@ -194,9 +194,9 @@ def linalg_solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool = F
         return _solve_triangular(A, B, upper, unitriangular)
     solution = np.empty_like(B)
     for index in np.ndindex(B.shape[:-2]):
-        # LAPACK reads the transpose of a row-major matrix without a copy
+        # LAPACK uses column-major order: the transpose of a row-major matrix needs no copy
         solution[index], info = solve(A[index].T, B[index], lower=upper, trans=1, unitdiag=unitriangular)
-        if info:  # a zero on the diagonal: LAPACK refuses to divide by it
+        if info:  # zero on the diagonal, for which LAPACK returns an error
             return _solve_triangular(A, B, upper, unitriangular)
     return solution
 

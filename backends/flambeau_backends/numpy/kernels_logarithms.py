@@ -1,4 +1,4 @@
-"""Logarithms of sums of exponentials, and of odds; the activations that are such logarithms, and their gradients."""
+"""`logaddexp`, `logcumsumexp`, `softplus`, `log_sigmoid` and `logit`, and gradients of the activations."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .pieces import by_pairs_of_pieces, by_pieces, over_pieces, select
 from .polynomials import polynomial
 from .quiet import quiet
 
-_OF_NUMPY = (np.dtype(np.float32), np.dtype(np.float64))  # whose exponentials and logarithms NumPy has in vectors
+_OF_NUMPY = (np.dtype(np.float32), np.dtype(np.float64))  # dtypes with vectorized exp and log in NumPy
 _FEW = 1 << 9  # elements up to which the C library is faster
 
 
-# log(1 + u) is z P(z^2), with z = u / (2 + u) in [0, 1 / 3]: a fit for single precision, off by at most 4e-9 of the value.
+# A fit for float32: log(1 + u) = z P(z^2) with z = u / (2 + u) in [0, 1 / 3], relative error at most 4e-9.
 _LOGARITHM = (0.281746573, 0.279614188, 0.400248537, 0.666663159, 2.00000001)
 
 
 def _log1p_exp(distance: Any) -> Any:
-    """Overwrite the distance with `log(1 + exp(-abs(distance)))`."""
+    """Overwrite `distance` with `log(1 + exp(-abs(distance)))`."""
     np.abs(distance, distance)
     np.negative(distance, distance)
     np.exp(distance, distance)
@@ -37,7 +37,7 @@ def _log1p_exp(distance: Any) -> Any:
 
 def _logaddexp(out: Any, x: Any, y: Any) -> None:
     distance = np.subtract(x, y)
-    if np.isnan(distance.min()):  # NaN, or twice the same infinity
+    if np.isnan(distance.min()):  # NaN, or infinities of the same sign
         distance[np.isnan(distance)] = np.inf
     np.maximum(x, y, out=out)
     np.add(out, _log1p_exp(distance), out)
@@ -56,11 +56,11 @@ def logaddexp(input: Any, other: Any) -> Any:
     return _large_logaddexp(input, other)
 
 
-_SAFE = 600  # `exp(-_SAFE)` and its sums are no subnormal doubles
+_SAFE = 600  # exp(-_SAFE) and its sums are normal float64 numbers
 
 
 def _running_sums(out: Any, rows: Any) -> None:
-    """In double precision, relative to the largest element of each row; where that might underflow, by the forward."""
+    """Compute logcumsumexp of rows in float64, relative to the maximum of each row; uses the forward if that might underflow."""
     wide = rows.astype(np.float64)
     peaks = np.maximum.reduce(wide, -1, None, None, True)
     np.subtract(wide, peaks, wide)
@@ -90,7 +90,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 @quiet
 def softplus(input: Any, beta: float, threshold: float) -> Any:
     dtype = input.dtype
-    plain = beta == 1 and threshold >= 20 and dtype == np.float32  # adds nothing to larger singles
+    plain = beta == 1 and threshold >= 20 and dtype == np.float32  # the threshold changes nothing in float32
 
     def compute(out: Any, x: Any) -> None:
         scaled = x.copy() if beta == 1 else np.multiply(x, number(beta, dtype))
@@ -146,10 +146,10 @@ def log_sigmoid_backward(g: Any, input: Any) -> Any:
 @kernel
 @quiet
 def logit(input: Any, eps: float | None = None) -> Any:
-    """In double precision, as what a half and its neighbours leave is the rounding of odds."""
+    """Compute `log(x / (1 - x))` in float64: near 0.5, float32 odds would lose all digits of the result."""
 
     def compute(out: Any, x: Any) -> None:
-        odds = (x if eps is None else np.clip(x, eps, 1 - eps)).astype(np.float64)  # the limits, too, are rounded to the dtype
+        odds = (x if eps is None else np.clip(x, eps, 1 - eps)).astype(np.float64)  # the limits are also rounded to the dtype
         np.divide(odds, 1 - odds, odds)
         np.log(odds, odds)
         out[...] = odds

@@ -1,4 +1,4 @@
-"""Squared and absolute errors, embedding, dropout, unfolding and folding."""
+"""Losses `mse_loss`, `huber_loss` and `smooth_l1_loss`; embedding, dropout, im2col and col2im."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .random import Generator
 from .row_sums import add_rows, place_largest
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
-_FEW = 1 << 9  # elements up to which working in pieces costs more than it saves
+_FEW = 1 << 9  # elements up to which working in pieces does not pay
 
 # --- errors ------------------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
 
 
 def _bent(out: Any, x: Any, y: Any, edge: float, factor: float) -> None:
-    """Write `factor * c * (error - c / 2)`, where `c` is the error up to `edge`: a parabola with straight ends."""
+    """Write `factor * c * (error - c / 2)` with `error = abs(x - y)` and `c = min(error, edge)`: quadratic, then linear."""
     dtype = out.dtype
     np.abs(np.subtract(x, y, out), out)
     bounded = clip(np.empty_like(out), out, None, number(edge, dtype))
@@ -79,7 +79,7 @@ def _bent_loss(input: Any, target: Any, reduction: str, edge: float, factor: flo
 
 
 def _kernel_of(name: str, factor: Callable[[float], float]) -> None:
-    """Register the kernel of a bent loss; half precision, which is not summed in itself, and few elements take the forward."""
+    """Register a Huber-type loss; small arrays and half precision, which needs a wider sum, use the forward."""
     forward = OPS[name].forward
 
     def loss(input: Any, target: Any, reduction: str, edge: float) -> Any:
@@ -117,7 +117,7 @@ def sum_rows(input: Any, indices: Any, count: int) -> Any:
 
 
 def _length_of_runs(numbers: Any) -> int:
-    """How often each number occurs, if consecutive ones follow in order and each as often, as in bags of one length; else 0."""
+    """The count of each number if numbers are consecutive and equally frequent, as in bags of one length; else 0."""
     if not numbers.size:
         return 0
     count = int(numbers[-1]) - int(numbers[0]) + 1
@@ -130,7 +130,7 @@ def _length_of_runs(numbers: Any) -> int:
 
 @kernel
 def largest_rows(input: Any, segments: Any, count: int) -> Any:
-    """The segments are consecutive, so that each is one run of rows."""
+    """Maximum of each segment; segments are consecutive, so that each is one run of rows."""
     largest = np.full((count, input.shape[1]), -np.inf, input.dtype)
     if segments.size:
         starts = np.flatnonzero(np.concatenate(([True], segments[1:] != segments[:-1])))
@@ -174,7 +174,7 @@ def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, paddin
 
 @kernel
 def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
-    """The result and the scaled mask; random numbers are drawn in the memory order of the input."""
+    """Return the result and the scaled mask; random numbers are drawn in the input's memory order."""
     if input.flags.c_contiguous:
         noise = generator.bernoulli(input.shape, input.dtype, keep)
     else:
@@ -183,7 +183,7 @@ def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, A
     return _dropped(input, noise, keep)
 
 
-@quiet  # an error would make the caller compute the operation, and draw random numbers, a second time
+@quiet  # after an error the caller would compute the operation again, and draw other random numbers
 def _dropped(input: Any, noise: Any, keep: float) -> tuple[Any, Any]:
     noise /= input.dtype.type(keep)
     return input * noise, noise

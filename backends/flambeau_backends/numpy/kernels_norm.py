@@ -1,4 +1,4 @@
-"""Normalization: of rows (layers, groups, instances), and of channels over a batch."""
+"""Normalization: of rows (layer, group and instance norm), and of channels over a batch (batch norm)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .layout import keeps_channels_last
 from .pieces import contiguous, over_parts, over_pieces, pieces
 
 Dims = Sequence[int]
-_FEW = 1 << 13  # elements up to which the overhead of calls outweighs the computation
-_LONG = 1 << 8  # positions from which on a number for each channel is broadcast as fast as two arrays are multiplied
+_FEW = 1 << 13  # elements up to which call overhead outweighs computation
+_LONG = 1 << 8  # positions per channel above which broadcasting a column is as fast as multiplying two full arrays
 
 
 # --- rows: statistics over contiguous elements --------------------------------------------------------------------
 
 
 class _Rows:
-    """An input as `(sample, row of a sample, element)`, with weight and bias for the elements of each row."""
+    """The input as `(sample, row of a sample, element)`, with weight and bias for the elements of each row."""
 
     def __init__(self, input: Any, weight: Any, bias: Any, dims: Dims) -> None:
         self.length = _length(input, dims)
@@ -44,7 +44,7 @@ class _Rows:
         return (part.reshape(-1, self.length) @ average).reshape(*part.shape[:-1], 1)
 
     def standardize(self, piece: slice, eps: float, saved: Any = None) -> tuple[Any, Any, Any]:
-        """A piece of the rows normalized to mean 0 and variance 1, its means, and its scales (inverse standard deviations)."""
+        """Return some rows normalized to mean 0 and variance 1, their means, and their scales (inverse standard deviations)."""
         part, dtype = self.input[piece], self.input.dtype
         if saved is not None:
             mean, scale = (statistic[piece] for statistic in saved)
@@ -71,7 +71,10 @@ def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:
 
 
 def _channels(input: Any, weight: Any, bias: Any, dims: Dims) -> tuple[int, int, int] | None:
-    """Rows of a sample, channels of a row, and positions of a channel; None where these are few, or parameters differ in them."""
+    """Return (rows per sample, channels per row, positions per channel).
+
+    None if there are few positions, or if weight or bias differs between the positions of a channel.
+    """
     shape = (weight if bias is None else bias).shape if weight is not None or bias is not None else ()
     if weight is not None and weight.shape != shape:
         return None
@@ -158,7 +161,7 @@ def _summed_to(array: Any, shape: Any) -> Any:
 
 
 def _batches(input: Any) -> Any:
-    """The input as `(sample, channel, position)`."""
+    """Reshape the input to `(sample, channel, position)`."""
     return contiguous(input).reshape(input.shape[0], input.shape[1], -1)
 
 
@@ -167,7 +170,7 @@ def _over_channels(dims: Dims, ndim: int) -> bool:
 
 
 def _sums(rows: Any) -> Any:
-    """Sums over samples and positions, added up in double precision from those over the positions of each sample."""
+    """Sum over samples and positions: in the input's dtype over the positions of a sample, then in float64."""
     if rows.size <= _FEW:
         return np.add.reduce(rows, (0, 2), np.float64)
     sums = rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)
@@ -175,18 +178,18 @@ def _sums(rows: Any) -> Any:
 
 
 def _products(rows: Any, others: Any) -> Any:
-    """Sums of products over samples and positions, added up likewise."""
+    """Like `_sums`, for the products of `rows` and `others`."""
     return np.add.reduce(np.vecdot(rows, others), 0, np.float64)
 
 
 def _sums_and_products(rows: Any, others: Any) -> tuple[Any, Any]:
-    """For each channel, the sum of `rows`, and of their products with `others`."""
+    """For each channel, the sum of `rows`, and the sum of their products with `others`."""
     parts = over_parts(lambda part: (_sums(rows[part]), _products(rows[part], others[part])), len(rows), rows[0].size)
     return parts[0] if len(parts) == 1 else (sum(s for s, _ in parts), sum(s for _, s in parts))
 
 
 def _products_with_centred(rows: Any, others: Any, mean: Any) -> Any:
-    """Sums of products of `rows` with `others` less the mean of their channel, which are centred, too, if they are the rows."""
+    """For each channel, `sum(rows * (others - mean))`; if both are the same array, `sum((rows - mean) ** 2)`."""
     mean = mean[:, None].astype(rows.dtype, copy=False)
 
     def compute(piece: slice) -> Any:
@@ -221,12 +224,12 @@ def moments(input: Any, dims: Dims) -> Any:
 
 
 def _spread(values: Any, places: int) -> Any:
-    """Repeat each channel's value for all its positions: NumPy multiplies whole rows faster than it broadcasts."""
+    """Repeat each channel's value for all its positions: NumPy multiplies full rows faster than it broadcasts."""
     return np.repeat(values, places).reshape(len(values), places)
 
 
 def _scales(variance: Any, eps: float) -> Any:
-    """What each channel's deviations are multiplied by."""
+    """Return `1 / sqrt(variance + eps)` for each channel."""
     scales = np.add(variance.reshape(-1), number(eps, variance.dtype))
     np.sqrt(scales, scales)
     return np.reciprocal(scales, scales)
@@ -259,7 +262,7 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
 
 
 def _channel_gradients(grads: Any, rows: Any, mean: Any, scale: Any) -> tuple[Any, Any]:
-    """Sums of the gradient, and of its products with the centred input."""
+    """For each channel, the sum of the gradient, and of its products with the centred input."""
     total, projection = _sums_and_products(grads, rows)
     if row_norm.are_near(np.square(mean * scale), 1):
         projection -= mean * total
@@ -271,7 +274,7 @@ def _channel_gradients(grads: Any, rows: Any, mean: Any, scale: Any) -> tuple[An
 def _channel_norm_backward(
     g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float, fixed: bool
 ) -> tuple[Any, Any, Any]:
-    """Gradients of input, weight and bias; `fixed` if mean and variance do not depend on the input."""
+    """Gradients of input, weight and bias; `fixed` means that mean and variance do not depend on the input."""
     dtype, rows, grads = g.dtype, _batches(input), _batches(g)
     mean = mean.reshape(-1).astype(dtype, copy=False)
     scale = _scales(variance, eps).astype(dtype, copy=False)
@@ -286,14 +289,14 @@ def _channel_norm_backward(
 
 
 def _tilt(rows: Any, mean: Any, scale: Any, total: Any, projection: Any) -> tuple[Any, Any]:
-    """The factor and the offset of the input in its gradient that account for mean and variance depending on it."""
+    """Factor and offset of the input in its gradient, which account for mean and variance depending on it."""
     share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
     tilt = -projection * scale * scale * share
     return tilt, -mean * tilt - total * share
 
 
 def _back_through(grads: Any, rows: Any, factor: Any, tilt: Any = None, offset: Any = None) -> Any:
-    """`factor * (grads + tilt * rows + offset)` for each channel."""
+    """Return `factor * (grads + tilt * rows + offset)` for each channel."""
     places, result = rows.shape[2], np.empty(grads.shape, grads.dtype)
     factor = _spread(factor, places)
     if tilt is not None:
@@ -338,7 +341,7 @@ KERNELS.update(batch_norm=_norm_of_batch, fixed_norm=_norm_of_batch, layer_norm=
 
 
 def _nothing(*arrays: Any) -> tuple[Any, ...]:
-    """Gradients of an empty input."""
+    """Zero gradients, for an empty input."""
     return tuple(None if array is None else np.zeros_like(array) for array in arrays)
 
 

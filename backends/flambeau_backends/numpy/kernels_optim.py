@@ -1,4 +1,4 @@
-"""Optimizer steps, computed piece by piece, so that a piece of parameter, gradient and state stays in the processor's cache."""
+"""Optimizer steps, piece by piece, so that parameter, gradient and state stay in the processor's cache."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .quiet import quiet
 
 @lru_cache(4)
 def _factors(dtype: Any, lr: float, beta1: float, beta2: float, eps: float, step: int) -> tuple[Any, ...]:
-    """The scalars of a step, shared by all parameters of a group, as arrays, which ufuncs take faster than Python numbers."""
-    correction = math.sqrt(1 - beta2**step)  # bias correction of the denominator, moved to eps and lr to save a pass
+    """The scalars of a step, shared by all parameters of a group, as 0-d arrays, which are faster than Python numbers."""
+    correction = math.sqrt(1 - beta2**step)  # bias correction of the denominator, factored out to save a pass
     factors = 1 - beta1, beta2, 1 - beta2, eps * correction, lr / (1 - beta1**step) * correction
     return tuple(np.asarray(factor, dtype) for factor in factors)
 
@@ -39,7 +39,7 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> None:
-    """Adam, or AdamW where the decay is `decoupled`; `largest` is the running maximum of AMSGrad.  All arrays are contiguous."""
+    """Adam, or AdamW if `decoupled`; `largest` is the running maximum of AMSGrad.  All arrays are contiguous."""
     mean_weight, square_decay, square_weight, scaled_eps, step_size = _factors(param.dtype, lr, beta1, beta2, eps, step)
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     arrays = [array.reshape(-1) for array in (param, grad, mean, square) if array is not None]

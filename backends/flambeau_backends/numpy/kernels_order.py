@@ -1,8 +1,8 @@
 """Sorting, ranking and counting: `sort`, `topk`, `kthvalue`, `median`, `isin`, `bincount`.
 
-NumPy sorts and partitions numbers with vector instructions, but not where it has to say stably where they were, which takes
-many times as long.  So the place of an element is made part of the number that is sorted; or a partition finds the value of
-a rank, and a search finds which of the elements that equal it has the rank.
+NumPy sorts and partitions numbers with vector instructions, but its stable argsort does not use them and is many times slower.
+Instead, element and index are packed into one integer, and the integers are sorted. For a single rank, a partition finds the
+value, and a search finds which of the equal elements has the rank.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from .kernels_index import SMALL, elements
 
 __all__: list[str] = []
 
-_LONG = 64  # elements along a dimension from which on this pays
-_KEY_BITS = 63  # of a positive int64
+_LONG = 64  # minimum length of the dimension
+_KEY_BITS = 63  # value bits of a nonnegative int64
 
 
-# --- a whole order ------------------------------------------------------------------------------------------------
+# --- full sort ----------------------------------------------------------------------------------------------------
 
 
 def _argsort(input: Any, dim: int, descending: bool) -> Any:
-    """Indices that sort stably, ascending or descending; NaN counts as the largest."""
-    if input.dtype.kind == "V":  # sorting bfloat16 does not order NaN
+    """Indices of a stable sort, ascending or descending; NaN is the largest value."""
+    if input.dtype.kind == "V":  # NumPy does not order NaN in bfloat16
         input = input.astype(np.float32)
     if input.shape[dim] >= _LONG and (found := _sorted_places(input, dim, descending)) is not None:
         return found
     if not descending:
         return input.argsort(dim, "stable")
     if input.dtype.kind in "iub":
-        return np.invert(input).argsort(dim, "stable")  # unlike the negative, in range
-    if input.size and not isnan(input.item(input.argmax())):  # the first NaN is found, if there is one
+        return np.invert(input).argsort(dim, "stable")  # inverts the order, and cannot overflow as negation does
+    if input.size and not isnan(input.item(input.argmax())):  # argmax finds a NaN, if any
         return np.negative(input).argsort(dim, "stable")
     backwards = (slice(None),) * dim + (slice(None, None, -1),)
     return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
 
 
 def _sorted_places(input: Any, dim: int, descending: bool) -> Any:
-    """Like `_argsort`, by sorting integers that hold an element's rank above its place; None where 63 bits are too few."""
+    """Like `_argsort`, by sorting int64 keys of rank and index; None if 63 bits are too few."""
     length = input.shape[dim]
     bits = (length - 1).bit_length()
     ranks = _ranks(_as_rows(input, dim), _KEY_BITS - bits)
@@ -57,7 +57,7 @@ def _sorted_places(input: Any, dim: int, descending: bool) -> Any:
 
 
 def _ranks(rows: Any, bits: int) -> Any:
-    """Integers of so many bits and a sign, in new memory and in the order of the elements; None where there are none."""
+    """Convert elements to int64 ranks of at most `bits` bits plus sign, in their order; None if they do not fit."""
     if rows.dtype.kind != "f":
         if rows.dtype.itemsize < 8 or not rows.size:
             return rows.astype(np.int64)
@@ -65,15 +65,15 @@ def _ranks(rows: Any, bits: int) -> Any:
         return np.subtract(rows, least, dtype=rows.dtype).astype(np.int64) if most - least < 1 << bits else None
     if rows.dtype.itemsize > 4 or bits < 32:
         return None
-    singles = np.add(rows, 0.0, dtype=np.float32)  # without a negative zero
-    np.copyto(singles, np.nan, where=singles != singles)  # all NaNs alike, and positive
+    singles = np.add(rows, 0.0, dtype=np.float32)  # adding 0 turns -0 into 0
+    np.copyto(singles, np.nan, where=singles != singles)  # a single, positive NaN, so that all are equal
     numbers = singles.view(np.int32)
-    np.bitwise_xor(numbers, np.right_shift(numbers, 31) & 0x7FFFFFFF, numbers)  # a sign and a size, as one number
+    np.bitwise_xor(numbers, np.right_shift(numbers, 31) & 0x7FFFFFFF, numbers)  # sign and magnitude to two's complement
     return numbers.astype(np.int64)
 
 
 def _as_rows(input: Any, dim: int) -> Any:
-    """The array with `dim` as its last dimension."""
+    """Move `dim` to the last dimension."""
     return input if dim == input.ndim - 1 else np.moveaxis(input, dim, -1)
 
 
@@ -83,7 +83,7 @@ def sort(input: Any, dim: int, descending: bool) -> Any:
     return elements(input, indices, dim), indices
 
 
-# --- the first ----------------------------------------------------------------------------------------------------
+# --- top k --------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -100,21 +100,21 @@ def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
 
 @lru_cache(64)
 def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
-    """The flat positions of the first `k` elements along `dim`."""
+    """Flat positions of the first `k` elements along `dim`."""
     return np.arange(prod(shape)).reshape(shape)[(slice(None),) * dim + (slice(0, k),)].copy()
 
 
 def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
-    """The places of the first `k` in stable order: a partition finds them, and they alone are sorted.
+    """Indices of the first `k` elements in stable order: partition, then sort only those.
 
-    None where the last of them equals others, of which a partition takes any.
+    Return None if the last of them has equals, since a partition selects any of them.
     """
     rows = _as_rows(input.astype(np.float32) if input.dtype.kind == "V" else input, dim)
     split = rows.shape[-1] - k if largest else k - 1
     places = np.argpartition(rows, split, -1)[..., split:] if largest else np.argpartition(rows, split, -1)[..., :k]
     places = np.sort(places, -1)
     first = np.take_along_axis(rows, places, -1)
-    edge = (np.fmin if largest else np.maximum).reduce(first, -1, None, None, True)  # NaN is the largest
+    edge = (np.fmin if largest else np.maximum).reduce(first, -1, None, None, True)  # NaN is the largest value
     if np.count_nonzero(rows == edge) > np.count_nonzero(first == edge) or (edge != edge).any():
         return None
     order = _argsort(first, rows.ndim - 1, largest)
@@ -137,7 +137,7 @@ def median(input: Any, dim: int, keepdim: bool = False) -> Any:
     rows = _compared(input, dim)
     middle = (rows.shape[1] - 1) // 2
     values, largest = np.partition(rows, middle, 1)[:, middle], np.maximum.reduce(rows, 1)
-    np.copyto(values, largest, where=largest != largest)  # NaN, where there is one
+    np.copyto(values, largest, where=largest != largest)  # the median is NaN if any element is
     return _found(input, _places_of(rows, values, middle), dim, keepdim)
 
 
@@ -153,13 +153,13 @@ def nanmedian(input: Any, dim: int, keepdim: bool = False) -> Any:
 
 
 def _compared(input: Any, dim: int) -> Any:
-    """The slices along `dim` as the rows of a matrix, of a dtype that NumPy compares with vector instructions."""
+    """Reshape slices along `dim` to rows of a matrix, with a dtype for which NumPy compares with vector instructions."""
     rows = _as_rows(input.astype(np.float32) if input.dtype.kind in "fV" and input.dtype.itemsize < 4 else input, dim)
     return np.ascontiguousarray(rows).reshape(-1, input.shape[dim])
 
 
 def _places_of(rows: Any, values: Any, rank: Any) -> Any:
-    """Where a stable sort would find the element of a rank in each row, if that has this value; of NaNs, the first."""
+    """Index, in each row, of the element with this value and rank in a stable sort; for NaN values, the first NaN."""
     values = values[:, None]
     less, equal = rows < values, rows == values
     if (unknown := values[:, 0] != values[:, 0]).any():
@@ -172,7 +172,7 @@ def _places_of(rows: Any, values: Any, rank: Any) -> Any:
 
 
 def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
-    """The elements at one place of each slice along `dim`, and the places."""
+    """Return the elements at one index of each slice along `dim`, and the indices."""
     kept = (*input.shape[:dim], 1, *input.shape[dim + 1 :])
     indices = places.reshape(kept)
     values = elements(input, indices, dim)

@@ -1,4 +1,4 @@
-"""Padding: the inside is written once, and then the edges, in place of all that grows with each dimension."""
+"""Padding: the inside is written once, then the edges, instead of growing the array dimension by dimension."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def constant_pad(input: Any, pad: Pads, value: Any = 0) -> Any:
         return inside.copy()
     output = np.empty(shape, input.dtype)
     output[tuple(part)] = inside
-    for dim, (before, after) in enumerate(pad):  # the edges, in place of all of it: the inside is written once
+    for dim, (before, after) in enumerate(pad):  # only the edges: the inside is already written
         if before > 0:
             output[(*part[:dim], slice(0, before))] = value
         if after > 0:
@@ -37,7 +37,7 @@ def constant_pad(input: Any, pad: Pads, value: Any = 0) -> Any:
     return output
 
 
-# --- by elements of the input -------------------------------------------------------------------------------------
+# --- padding with elements of the input ---------------------------------------------------------------------------
 
 
 def _reflected(length: int, before: int, after: int) -> tuple[slice, slice]:
@@ -59,9 +59,9 @@ _SOURCES: dict[str, Callable[[int, int, int], tuple[slice, slice]]] = {
 
 
 def _edges(shape: Sequence[int], pad: Pads, mode: str) -> list[tuple[Any, Any, int]]:
-    """Where the edges are in a padded array, and what they are copies of: along one dimension after the other, from the last.
+    """The index of each edge in the padded array and of its source, from the last dimension to the first.
 
-    An edge leaves out the edges along the dimensions before.
+    An edge does not include the edges along earlier dimensions.
     """
     inside = [slice(before, length - after) for length, (before, after) in zip(shape, pad, strict=True)]
     edges = []

@@ -1,4 +1,4 @@
-"""Lengths, fractions, finite numbers, and steps between two arrays, of which NumPy makes scalar calls or many passes."""
+"""`hypot`, `frac`, `nan_to_num` and `lerp`, for which NumPy calls scalar functions or makes many passes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .namespace import namespace
 from .pieces import by_pairs_of_pieces, by_pieces
 from .quiet import quiet
 
-_FEW = 1 << 9  # elements up to which one call, of scalars, is faster than several passes
-_SMALLEST, _LARGEST = 1e-30, 1e38  # sums of squares that have lost nothing to underflow or overflow
+_FEW = 1 << 9  # elements up to which one scalar loop is faster than several passes
+_SMALLEST, _LARGEST = 1e-30, 1e38  # sums of squares in this range lost nothing to underflow or overflow
 
 
 def _hypot(out: Any, x: Any, y: Any) -> None:

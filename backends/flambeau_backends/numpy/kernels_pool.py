@@ -1,4 +1,4 @@
-"""Pooling by strided views, one for each position in the window; of few elements, by one look-up of all windows."""
+"""Pooling by strided views, one for each kernel element; small inputs use a single `take` of all windows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .pool_places import MANY, places_of_maxima
 from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
-_CACHE = 1 << 18  # elements of the input that are worked on at a time
-_FEW = 1 << 13  # elements of all windows up to which one look-up is faster than views
+_CACHE = 1 << 18  # elements of the input processed at a time
+_FEW = 1 << 13  # elements of all windows up to which `take` is faster than views
 
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
@@ -33,7 +33,7 @@ def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
 
 @lru_cache(64)
 def _padding_amounts(space: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """How many elements to add before and after each dimension of the input; None if there are none to add."""
+    """The elements to add before and after each dimension of the input; None if no padding is needed."""
     after = [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
         for o, k, s, p, d, n in zip(size, window, stride, padding, dilation, space, strict=True)
@@ -43,12 +43,12 @@ def _padding_amounts(space: Sizes, window: Sizes, stride: Sizes, padding: Sizes,
 
 @lru_cache(64)
 def _along(dim: int, k: int, s: int, d: int, n: int) -> tuple[tuple[slice, ...], ...]:
-    """For each of the `k` positions in a window, the index of the elements at that position in all `n` windows along `dim`."""
+    """For each of the `k` kernel elements, the index of the elements under it in all `n` windows along `dim`."""
     return tuple((*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k))
 
 
 def _combined(combine: Callable[..., Any], places: Sequence[Any], out: Any = None) -> Any:
-    """Reduce the views of all window positions to one array, `out` if given, with the ufunc `combine`."""
+    """Reduce the views of all kernel elements to one array (`out` if given) with the ufunc `combine`."""
     if len(places) == 1:
         if out is None:
             return places[0]
@@ -63,7 +63,7 @@ def _combined(combine: Callable[..., Any], places: Sequence[Any], out: Any = Non
 def _pool(
     combine: Callable[..., Any], out: Any, images: Any, window_size: Sizes, stride: Sizes, dilation: Sizes, size: Sizes
 ) -> None:
-    """Reduce each window with the ufunc `combine`, along one dimension after the other; `out` gets the results."""
+    """Reduce each window with the ufunc `combine`, one dimension at a time, and write the results to `out`."""
     last = images.ndim - 1
     for dim, geometry in enumerate(zip(window_size, stride, dilation, size, strict=True), 2):
         places = [images[index] for index in _along(dim, *geometry)]
@@ -71,7 +71,7 @@ def _pool(
 
 
 def _by_parts(compute: Callable[..., None], result: Any, *arrays: Any) -> Any:
-    """The result, whose parts of the batch `compute(out, *parts)` fills, each from the same part of the arrays."""
+    """Fill `result` by calling `compute(out, *parts)` for parts of the batch, and return it."""
     batch, elements = len(result), max(array.size for array in (result, *arrays))
     if elements <= _CACHE:
         compute(result, *arrays)
@@ -83,7 +83,7 @@ def _by_parts(compute: Callable[..., None], result: Any, *arrays: Any) -> Any:
 
 
 def _empty(images: Any, size: Sizes) -> Any:
-    """An array for as many images of this size, in channels-last memory if these are."""
+    """Allocate an output for these images, in channels-last memory if they are."""
     batch, channels = images.shape[:2]
     if has_channels_last(images):
         return channels_second(np.empty((batch, *size, channels), images.dtype))
@@ -92,7 +92,7 @@ def _empty(images: Any, size: Sizes) -> Any:
 
 @lru_cache(64)
 def _few_places(shape: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Flat positions of `(*position in a window, image, channel, *window)`; None if they are many, or some lie in the padding."""
+    """Flat indices of `(*kernel element, image, channel, *window)`; None if there are many, or windows include padding."""
     if not 0 < prod(shape[:2]) * prod(size) * prod(window_size) <= _FEW:
         return None
     if _padding_amounts(shape[2:], window_size, stride, padding, dilation, size) is not None:
@@ -135,7 +135,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 
     def compute(out: Any, g: Any, images: Any) -> None:
         if images.dtype.itemsize == 2:
-            images = images.astype(np.float32)  # NumPy compares these much faster
+            images = images.astype(np.float32)  # NumPy compares float32 much faster
         if np.isnan(images.max()):
             out[...] = _at_indices(g, images, *geometry)
             return
@@ -149,7 +149,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 
 
 def _to_maxima(g: Any, input: Any, window_size: Sizes, size: Sizes) -> Any:
-    """Put the gradients of windows that do not overlap where their maxima are."""
+    """Assign the gradients of non-overlapping windows to the positions of their maxima."""
     windows = [(np.arange(n) * k, np.arange(n) * k + (k - 1)) for k, n in zip(window_size, size, strict=True)]
     places = places_of_maxima(input, windows).reshape(prod(g.shape[:2]), -1)
     places += np.arange(len(places))[:, None] * prod(input.shape[2:])
@@ -166,26 +166,26 @@ def adaptive_max_indices(input: Any, sizes: Sizes) -> Any:
 
 @lru_cache(64)
 def _divided(length: int, count: int) -> tuple[Any, Any]:
-    """The first and the last positions of windows that divide a dimension; remembered, not to be written to."""
+    """First and last positions of windows that divide a dimension; cached, do not write to them."""
     windows = np.array(adaptive_windows(length, count), np.int64).reshape(-1, 2)
     return windows[:, 0].copy(), windows[:, 1] - 1
 
 
 def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int, tuple[int, ...]]]) -> None:
-    """Write the gradient of `images` to `out`, given those of the maxima of their windows.
+    """Write the gradient of `images` to `out`, given the gradients of their windows' maxima.
 
-    Maxima are taken over the last dimension first, so that among equal elements the first in row-major order is chosen.
-    The padding is NaN, which equals nothing and so is never chosen.
+    Maxima are taken over the last dimension first, so that among equal elements the first in row-major order is chosen. The
+    padding is NaN, which never equals a maximum.
     """
     *outer, (dim, (k, s, d, n)) = windows
     spots = _along(dim, k, s, d, n)
-    places = [np.ascontiguousarray(images[spot]) for spot in spots]  # NumPy computes with these much faster
+    places = [np.ascontiguousarray(images[spot]) for spot in spots]  # NumPy is much faster on contiguous arrays
     best = _combined(np.fmax, places)
     if outer:
         gradient = np.empty(best.shape, g.dtype)
         _to_first_maximum(gradient, g, best, outer)
         g = gradient
-    disjoint = s > d * (k - 1)  # whether windows do not overlap
+    disjoint = s > d * (k - 1)  # windows do not overlap
     if not disjoint or images.shape[dim] != n * k:
         out[...] = 0
     for spot, given in zip(spots, _shares(g, places, best), strict=True):
@@ -196,11 +196,11 @@ def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int
 
 
 def _shares(g: Any, places: Sequence[Any], best: Any) -> Iterator[Any]:
-    """For each place in a window, the gradients of the windows whose maximum is there and at no place before."""
+    """Yield for each kernel element the gradients of the windows in which it is the first maximum."""
     for place in places[:-1]:
         given, g = split(place == best, g)
         yield given
-    yield g  # all that is left
+    yield g  # the remaining gradients
 
 
 def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
@@ -215,7 +215,7 @@ def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
 
 @lru_cache(64)
 def _window_sizes(*geometry: Any) -> Any:
-    """`pooling.window_sizes`, remembered: not to be written to."""
+    """Cached `pooling.window_sizes`: do not write to it."""
     sizes = pooling.window_sizes(np, *geometry)
     dtype = geometry[-1]
     return sizes if dtype.kind in "iu" else np.asarray(sizes, dtype)  # an array divides faster than a Python number
@@ -241,7 +241,7 @@ def _avg_pool(
     if input.dtype.kind not in "iu":
         return sums / counts
     quotient = abs(sums) // abs(counts)
-    return np.where((sums < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
+    return np.where((sums < 0) != (counts < 0), -quotient, quotient)  # round towards zero
 
 
 _avg_pool_of_images = keeps_channels_last(_avg_pool)

@@ -1,4 +1,4 @@
-"""Activations that are linear in parts, and exponential units; their gradients. `select` chooses without branches."""
+"""Piecewise linear activations and exponential units, and their gradients, computed without branches by `select`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .quiet import quiet
 
 __all__: list[str] = []
 
-_FEW = 1 << 9  # elements up to which working in pieces costs more than it saves
+_FEW = 1 << 9  # elements up to which working in pieces does not pay
 
 
-# --- a slope of its own below zero --------------------------------------------------------------------------------
+# --- leaky ReLU, PReLU --------------------------------------------------------------------------------------------
 
 
 @quiet
@@ -39,7 +39,7 @@ def leaky_relu(input: Any, negative_slope: float) -> Any:
 
 
 def _scale_below(out: Any, values: Any, x: Any, slope: Any) -> None:
-    """The values where `x` is positive, and the values times the slope elsewhere."""
+    """Write `values` where `x` is positive, and `values * slope` elsewhere."""
     np.multiply(values, slope, out)
     select(x > number(0, x.dtype), values, out, out)
 
@@ -55,7 +55,7 @@ def _by_channels(values: Any, x: Any, weight: Any) -> Any:
     """`_scale_below` with a slope for each channel."""
     channels = weight.size
     length = prod(x.shape[2:])
-    if length > 1:  # a row for each channel of each sample
+    if length > 1:  # as rows: one for each channel of each sample
         weight = np.tile(weight.reshape(-1), len(x))[:, None]
     shape = (-1, length) if length > 1 else (-1, channels)
     result = np.empty(x.shape, values.dtype)
@@ -92,7 +92,7 @@ def prelu_backward(g: Any, input: Any, weight: Any) -> Any:
 
 
 def _expm1(x: Any) -> None:
-    """Write `exp(x) - 1` over `x`, which is not positive: without vectors, `2 t / (1 - t)` with `t = tanh(x / 2)`."""
+    """Overwrite nonpositive `x` with `exp(x) - 1`; without a vectorized expm1 as `2 t / (1 - t)`, `t = tanh(x / 2)`."""
     if x.dtype != np.float32 or has_vectors("expm1"):
         np.expm1(x, x)
         return
@@ -104,7 +104,7 @@ def _expm1(x: Any) -> None:
 @kernel
 @quiet
 def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    """The sum of both parts, of which one is 0."""
+    """Return the sum of the positive and the negative part."""
     dtype = input.dtype
     zero, height = number(0, dtype), alpha * scale
 
@@ -145,7 +145,7 @@ def elu_backward(g: Any, input: Any, alpha: float, scale: float, input_scale: fl
     return by_pieces(compute, g, input)
 
 
-# --- linear in parts ----------------------------------------------------------------------------------------------
+# --- piecewise linear ---------------------------------------------------------------------------------------------
 
 
 @kernel

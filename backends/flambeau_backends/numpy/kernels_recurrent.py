@@ -1,7 +1,7 @@
-"""Recurrent layers: one time step after the other, in preallocated arrays, with each gate of a step contiguous.
+"""Recurrent layers: step by step, in preallocated arrays, with each gate of a step contiguous.
 
-What does not depend on the previous step is computed for several steps at once, but few enough to stay in the cache.  The
-products with the hidden state are split into small ones, which OpenBLAS computes without packing the factors or waking threads.
+Computations that do not depend on the previous step cover several steps at a time, few enough to stay in the cache. Products
+with the hidden state are split into small ones, which OpenBLAS computes without packing operands or waking threads.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from .pieces import pieces
 from .sums import column_sums
 
 _SMALL = 10**6  # multiplications up to which OpenBLAS treats a product as small
-_WIDTHS = (64, 32)  # numbers of columns that suit the vector registers
+_WIDTHS = (64, 32)  # column counts that suit vector registers
 
 
 def _width(batch: int, size: int) -> int:
-    """How many columns of a gate to compute at a time."""
+    """The number of columns of a gate to compute at a time."""
     return next((width for width in _WIDTHS if size % width == 0 and batch * size * width <= _SMALL), size)
 
 
 def _by_gate(array: Any, gates: int = 4) -> Any:
-    """`(steps, batch, gates * size)` as `(steps, gate, batch, size)`; the same memory."""
+    """View `(steps, batch, gates * size)` as `(steps, gate, batch, size)`."""
     steps, batch, width = array.shape
     return array.reshape(steps, batch, gates, width // gates).swapaxes(1, 2)
 
 
 def _cut(array: Any, width: int) -> Any:
-    """`(..., n, m)` as `(..., m / width, n, width)`; the same memory."""
+    """View `(..., n, m)` as `(..., m / width, n, width)`."""
     return array.reshape(*array.shape[:-1], array.shape[-1] // width, width).swapaxes(-2, -3)
 
 
@@ -73,7 +73,7 @@ def lstm_backward(
     steps, batch, size = output.shape
     grad_gates = np.empty((steps, batch, 4 * size), output.dtype)
     order = slice(None, None, -1 if reverse else 1)
-    if "gates" not in workspace:  # another kernel was the forward
+    if "gates" not in workspace:  # a different kernel computed the forward
         lstm_layer(gates, h, c, weight, reverse, workspace)
     activations = workspace["gates"]
     rows, active, g_output, output, cells = (array[order] for array in (grad_gates, activations, g_output, output, cells))
@@ -104,7 +104,7 @@ def lstm_backward(
 
 
 def _lstm_derivatives(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
-    """Derivatives of the cell by the first three gates and of the output by the last gate; and of the output by the cell."""
+    """Derivatives of the cell by gates i, f, g, and of the output by gate o; and the derivative of the output by the cell."""
     i, _, g, o = active.swapaxes(0, 1)
     derivatives = np.square(active)
     np.subtract(active, derivatives, derivatives)  # the derivative of sigmoid ...
@@ -163,7 +163,7 @@ def gru_backward(
     g: Any, gates: Any, h: Any, weight: Any, bias: Any, output: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
     steps, batch, size = output.shape
-    if "gates" not in workspace:  # another kernel was the forward
+    if "gates" not in workspace:  # a different kernel computed the forward
         gru_layer(gates, h, weight, bias, reverse, workspace)
     order = slice(None, None, -1 if reverse else 1)
     grad_gates, past = np.empty((2, steps, batch, 3 * size), output.dtype)
@@ -202,7 +202,7 @@ def _gru_derivatives(active: Any, before: Any) -> Any:
     return derivatives
 
 
-# --- units without gates ------------------------------------------------------------------------------------------
+# --- Elman RNN ----------------------------------------------------------------------------------------------------
 
 
 @kernel

@@ -1,6 +1,6 @@
-"""Reductions by NumPy's ufuncs directly, without the Python code that `np.max` and its like run first; in row-major order.
+"""Reductions that call NumPy's ufuncs directly, without the Python overhead of `np.max` etc.; results are row-major.
 
-And the gradient of products.
+Also the gradient of products.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _truth("any", np.logical_or)
 
 
 def _others(rows: Any) -> Any:
-    """The product of all others for each element, by running products; NaN for a NaN where no element is 0, as in PyTorch."""
+    """For each element the product of all others, by cumulative products; NaN stays NaN in rows without zeros, as in PyTorch."""
     result = np.ones_like(rows)
     np.multiply.accumulate(rows[:, :-1], 1, None, result[:, 1:])
     behind = np.multiply.accumulate(rows[:, :0:-1], 1)
@@ -56,8 +56,10 @@ def _others(rows: Any) -> Any:
 @kernel
 @quiet
 def prod_backward(g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
-    """The product divided by the element, as PyTorch computes it; by running products where the product is 0, infinite or NaN,
-    or lost digits to underflow."""
+    """Gradient of a product: `product / element`, as PyTorch computes it.
+
+    Cumulative products replace the division if the product is 0, infinite or NaN, or underflowed.
+    """
     if not input.ndim:
         return g
     if dim is None:

@@ -1,7 +1,7 @@
-"""Resampling.
+"""Resampling (interpolation) by banded matrix products.
 
-An element of the result depends on a few neighbours in the input, so that the matrix of weights is a band. Products of dense
-pieces along the band do little more arithmetic than is needed, and leave it to the BLAS.
+An output element depends on a few neighbours in the input, so that the weight matrix is a band. Products with dense pieces of
+the band do little more arithmetic than necessary, and run in BLAS.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from .pieces import over_pieces, pieces, select
 
 __all__: list[str] = []
 
-_HEIGHT = 16  # rows of a piece of the band
+_HEIGHT = 16  # rows of each piece of the band
 
 
 class _Piece(NamedTuple):
-    """Rows of the matrix of weights, without the columns that are zero in all of them."""
+    """Some rows of the weight matrix, without the columns that are zero in all of them."""
 
     rows: slice
     columns: slice
-    weights: Any  # transposed for a product from the right: the BLAS is nearly twice as fast then
+    weights: Any  # transposed if it is the right operand: BLAS is nearly twice as fast then
 
 
 def _is_last(shape: Sequence[int], dim: int) -> bool:
-    """Whether vectors along a dimension lie in one piece: the product is one from the right."""
+    """Whether vectors along the dimension are contiguous, so that the matrix is the right operand."""
     return prod(shape[dim + 1 :] if dim != -1 else ()) == 1
 
 
 def _cut(matrix: Any, first: Any, last: Any, transposed: bool) -> list[_Piece]:
-    """A few rows of a matrix at a time, with the columns from the first to the last that has a weight."""
+    """Split a matrix into pieces of a few rows, each with the columns from its first to its last nonzero weight."""
     pieces = []
     for start in range(0, len(matrix), _HEIGHT):
         rows = slice(start, min(start + _HEIGHT, len(matrix)))
@@ -56,14 +56,14 @@ def _cut(matrix: Any, first: Any, last: Any, transposed: bool) -> list[_Piece]:
 
 
 def _matrix(indices: Any, weights: Any, length: int, dtype: Any) -> Any:
-    """The matrix with `weights` at the columns `indices`, both `(rows, taps)` and rising; weights at the same place are added."""
+    """The matrix with `weights` in the columns `indices`, both `(rows, taps)`; weights at equal indices are added."""
     matrix = np.zeros((len(indices), length), dtype)
     np.add.at(matrix, (np.arange(len(indices))[:, None], indices), weights)
     return matrix
 
 
 def _along(input: Any, dim: int, size: int, pieces: list[_Piece]) -> Any:
-    """The product of a matrix of `size` rows, in pieces, and the vectors along `dim`; the input is contiguous."""
+    """Multiply a matrix of `size` rows, given in pieces, with the vectors along `dim` of a contiguous input."""
     before, after = prod(input.shape[:dim]), prod(input.shape[dim + 1 :])
     result = np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
     if after == 1:
@@ -101,7 +101,7 @@ def resample(input: Any, dim: int, taps: Taps) -> Any:
     if taps.weights is None:
         return resample_forward(np, input, dim, taps)
     output = _along(np.ascontiguousarray(input), dim, size, _pieces_of(taps, input.dtype, _is_last(input.shape, dim)))
-    if not np.isfinite(output).all():  # 0 * inf would put NaN into outputs that do not depend on the infinity
+    if not np.isfinite(output).all():  # 0 * inf put NaN into outputs that do not depend on the infinity
         return resample_forward(np, input, dim, taps)
     return output
 
@@ -138,7 +138,7 @@ def weighted_pixels(input: Any, weights: Any, index: Any) -> Any:
                     np.add(out, np.multiply(part, factor[k, piece], part), out)
 
     over_pieces(compute, batch, channels * points * neighbours)
-    if not np.isfinite(output).all():  # what is outside is 0 even where the pixel that was taken in its place is infinite
+    if not np.isfinite(output).all():  # pixels outside contribute 0, even if the substituted pixel is infinite
         return weighted_pixels_forward(np, input, weights, index)
     return output
 
@@ -168,14 +168,14 @@ _FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
 
 
 def _widened(filter: Callable[[Any], Any], reach: int, length: int, size: int, ratio: float) -> tuple[Any, Any]:
-    """Indices and weights of a filter that grows with the ratio, found without a loop: random crops need new ones each time."""
+    """Indices and weights of a filter that widens with the ratio; vectorized, since random crops need new ones each time."""
     stretch = max(ratio, 1.0)
     centers = ratio * (np.arange(size) + 0.5)
     first = np.maximum((centers - reach * stretch + 0.5).astype(np.int64), 0)
     last = np.minimum((centers + reach * stretch + 0.5).astype(np.int64), length)
     places = first[:, None] + np.arange(max(int((last - first).max()), 1))
     weights = np.where(places < last[:, None], filter((places - (centers[:, None] - 0.5)) / stretch), 0)
-    totals = weights.cumsum(1)[:, -1:]  # from left to right, as a loop adds them
+    totals = weights.cumsum(1)[:, -1:]  # summed from left to right, like a loop
     return places, weights / np.where(totals == 0, 1, totals)
 
 
@@ -183,9 +183,9 @@ def _widened(filter: Callable[[Any], Any], reach: int, length: int, size: int, r
 def _pieces_for_bytes(
     length: int, size: int, scale: float | None, align_corners: bool, filter: str, transposed: bool
 ) -> tuple[list[_Piece], Any, bool]:
-    """The pieces, the dtype to compute in, and whether results may leave the range of bytes.
+    """Return the pieces, the dtype for computing, and whether results can leave the range of bytes.
 
-    Weights are multiples of a power of 2, as in `in_fixed_point`. Their sums are exact, mostly in single precision already.
+    Weights are multiples of a power of 2, as in `in_fixed_point`. Their sums are exact, in most cases even in float32.
     """
     if filter in _FILTERS and not align_corners:
         indices, weights = _widened(*_FILTERS[filter], length, size, 1.0 / scale if scale else length / size)
@@ -198,7 +198,7 @@ def _pieces_for_bytes(
     heaviest = 255 * float(np.abs(weights).sum(1).max())
     dtype = np.dtype(np.float32 if (heaviest + 0.5) * unit <= 2**24 else np.float64)
     if filter in _FILTERS and not align_corners:
-        # The places of a row are different ones; those behind the end have no weight.
+        # Indices within a row are distinct; those beyond the end have weight 0.
         matrix = np.zeros((size, length + weights.shape[1]), dtype)
         matrix[np.arange(size)[:, None], indices] = weights
         matrix, indices = matrix[:, :length], np.minimum(indices[:, [0, -1]], length - 1)
@@ -216,7 +216,7 @@ def resample_bytes(input: Any, sizes: Sequence[int], scales: Sequence[float | No
     output = input
     for dim, size, scale in zip(range(-1, -len(sizes) - 1, -1), reversed(sizes), reversed(scales), strict=True):
         if dim < -1 and output.dtype.kind == "f":
-            np.floor(output, output)  # bytes again after each dimension
+            np.floor(output, output)  # results of each dimension are rounded to bytes
         pieces, dtype, leaves = _pieces_for_bytes(
             input.shape[dim], size, scale, align_corners, filter, _is_last(output.shape, dim)
         )

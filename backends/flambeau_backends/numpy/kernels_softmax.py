@@ -16,10 +16,10 @@ from .pieces import PIECE, SHARED, over_pieces
 from .quiet import quiet
 from .threads import share
 
-_SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
-_EXACT = 24.0  # magnitude up to which the logarithm of such a sum is precise enough for a small loss
-_WIDE = 64  # elements behind a dimension from which on vectors along it are computed side by side, without transposing
-_BROAD = 512  # of them at least at a time: what lies further apart in memory is not read ahead
+_SAFE = 46.0  # magnitude up to which exponentials are summed without overflow and with negligible underflow
+_EXACT = 24.0  # magnitude up to which the logarithm of such a sum is precise enough for small losses
+_WIDE = 64  # if at least this many elements follow the dimension, its vectors are processed side by side, without transposing
+_BROAD = 512  # minimum number of vectors processed side by side: shorter runs of memory are not prefetched
 _LEAST_SUM = {limit: exp(-limit) for limit in (_SAFE, _EXACT)}
 
 
@@ -27,7 +27,7 @@ _LEAST_SUM = {limit: exp(-limit) for limit in (_SAFE, _EXACT)}
 
 
 def _last(input: Any, dim: int) -> Any:
-    """The array as a contiguous matrix whose rows run along `dim`."""
+    """Reshape to a contiguous matrix whose rows run along `dim`."""
     if input.ndim == 2 and dim in (1, -1):
         return np.ascontiguousarray(input)
     moved = input if dim % max(input.ndim, 1) == input.ndim - 1 else np.moveaxis(input, dim, -1)
@@ -35,7 +35,7 @@ def _last(input: Any, dim: int) -> Any:
 
 
 def _back(rows: Any, like: Any, dim: int) -> Any:
-    """The reverse of `_last`: the matrix in the shape of `like`."""
+    """Reshape a matrix to the shape of `like`: the inverse of `_last`."""
     if dim % max(like.ndim, 1) == like.ndim - 1:
         return rows.reshape(like.shape)
     moved = np.moveaxis(like, dim, -1).shape
@@ -51,9 +51,9 @@ def row_sums(rows: Any) -> Any:
 
 
 def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
-    """Fill `out` with exponentials; return their row sums, and the shift that was subtracted first (None if there was none).
+    """Fill `out` with exponentials; return their row sums, and the shift subtracted before (None for no shift).
 
-    Row maxima are subtracted only if some number exceeds `limit`, since finding them takes longest.
+    Row maxima are subtracted only if a number exceeds `limit`, since computing them takes most of the time.
     """
     if -limit < rows.item(rows.argmax()) < limit:
         np.exp(rows, out)
@@ -72,7 +72,7 @@ def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
 
 
 def _exponentials_of_columns(out: Any, columns: Any, limit: float) -> tuple[Any, Any]:
-    """`_exponentials`, along the middle of three dimensions."""
+    """Like `_exponentials`, along the middle one of three dimensions."""
     if -limit < columns.max() < limit:
         np.exp(columns, out)
         sums = np.add.reduce(out, 1, keepdims=True)
@@ -84,7 +84,7 @@ def _exponentials_of_columns(out: Any, columns: Any, limit: float) -> tuple[Any,
 
 
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
-    """The array that `compute(out, *pieces)` fills, row by row along `dim`."""
+    """Return an array filled by `compute(out, *pieces)`, row by row along `dim`."""
     first = arrays[0]
     shape, ndim = first.shape, first.ndim
     if not first.size:
@@ -103,7 +103,10 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
 
 
 def _along(by_rows: Callable[..., None], by_columns: Callable[..., None], dim: int, *arrays: Any) -> Any:
-    """The array that one of the functions fills, with pieces `(row, place along dim)`, or `(outer, place along dim, inner)`."""
+    """Return an array filled by one of the functions.
+
+    `by_rows` receives pieces `(row, position along dim)`, `by_columns` receives pieces `(outer, position along dim, inner)`.
+    """
     shape = arrays[0].shape
     after = prod(shape[dim % max(len(shape), 1) + 1 :])
     if after < _WIDE or not arrays[0].size or not all(array.flags.c_contiguous for array in arrays):
@@ -147,12 +150,12 @@ def softmax(input: Any, dim: int) -> Any:
 
 def _softmax_rows(out: Any, rows: Any) -> None:
     sums, _ = _exponentials(out, rows, _SAFE)
-    np.divide(out, sums, out)  # by a reciprocal, a single class would not have the probability 1
+    np.divide(out, sums, out)  # multiplying by a reciprocal would not give exactly 1 for a single class
 
 
 def _softmax_columns(out: Any, columns: Any) -> None:
     sums, _ = _exponentials_of_columns(out, columns, _SAFE)
-    np.divide(out, sums, out)  # by a reciprocal, a single class would not have the probability 1
+    np.divide(out, sums, out)  # multiplying by a reciprocal would not give exactly 1 for a single class
 
 
 @kernel
@@ -206,7 +209,7 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
-    """Two entries along `dim`: the shift that was subtracted (0 if none), and the logarithm of the sum of exponentials."""
+    """Return two entries along `dim`: the subtracted shift (0 for none), and the logarithm of the sum of exponentials."""
     if input.ndim == 2 and (rows := few.rows_of(input, dim)) is not None and (result := few.log_sums(rows)) is not None:
         return result.T
     rows = _last(input, dim)
@@ -234,10 +237,10 @@ def _log_sums(out: Any, rows: Any) -> None:
 
 
 def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Flat target classes, with 0 for ignored ones, and the weight of each target (None: all 1)."""
+    """Return flat target classes, with 0 for ignored ones, and the weight of each target (None if all are 1)."""
     flat = target.reshape(-1)
     if weight is None and flat.size and not 0 <= ignore_index < count:
-        seen = flat.view(np.uint64)  # as unsigned, negative numbers are larger than any class
+        seen = flat.view(np.uint64)  # as unsigned integers, negative numbers exceed any class
         if seen.item(seen.argmax()) < count:
             return flat, None
     ignored = flat == ignore_index
@@ -252,7 +255,7 @@ def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int
 
 
 def _places(shape: Any, classes: Any) -> Any:
-    """Flat positions, in a contiguous input of shape `(N, C, *)`, of the element of each target."""
+    """Flat indices of each target's element in a contiguous input of shape `(N, C, *)`."""
     if len(shape) == 2:
         return classes + (_few_starts if len(classes) < PIECE else _starts)(*shape, 1)
     positions = prod(shape[2:])
@@ -260,7 +263,7 @@ def _places(shape: Any, classes: Any) -> Any:
 
 
 def _starts(samples: int, classes: int, positions: int) -> Any:
-    """The flat positions of the elements of class 0."""
+    """Flat indices of the elements of class 0."""
     starts = np.arange(0, samples * classes * positions, classes * positions)
     return starts if positions == 1 else (starts[:, None] + np.arange(positions)).reshape(-1)
 
@@ -304,7 +307,7 @@ def cross_entropy(
 
 
 def _sample_gradients(g: Any, target: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
-    """The gradient of each sample's loss."""
+    """Return the gradient of each sample's loss."""
     if reduction == "none":
         g = g.reshape(-1)
     elif reduction == "mean":
@@ -328,7 +331,7 @@ def nll_loss_backward(
 
 @kernel
 def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
-    """Probabilities minus one at the target, scaled sample by sample."""
+    """Return `(probabilities - one_hot(target)) * gradient of each sample's loss`."""
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
     sample_grads = _sample_gradients(g, target, weights, reduction, ignore_index)
     factor = sample_grads.reshape(log_sum[:, :1].shape) if sample_grads.ndim else sample_grads

@@ -1,4 +1,4 @@
-"""Sparse matrices, by SciPy where it is installed; None says that the caller has to do without."""
+"""Sparse matrix operations by SciPy; kernels return None without SciPy, and the caller uses the generic way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .kernels import kernel
 
 
 def _matrix(rows: Any, columns: Any, values: Any, shape: Any) -> Any:
-    """A SciPy matrix in rows, of the entries; None where SciPy is not installed, or does not know the dtype."""
+    """A SciPy CSR matrix of the entries; None if SciPy is not installed or does not support the dtype."""
     if values.dtype.kind not in "iufc" or values.dtype == np.float16:
         return None
     try:
@@ -22,7 +22,7 @@ def _matrix(rows: Any, columns: Any, values: Any, shape: Any) -> Any:
 
 @kernel
 def sparse_product(parts: Any, values: Any, shape: Any, dense: Any, layout: str, turned: bool) -> Any:
-    """Each layout by the class that SciPy has for it, so that nothing is sorted or converted."""
+    """Use SciPy's class for the given layout, so that nothing is sorted or converted."""
     if values.dtype.kind not in "iufc" or values.dtype == np.float16 or values.ndim != (3 if layout == "sparse_bsr" else 1):
         return None
     try:
@@ -36,7 +36,7 @@ def sparse_product(parts: Any, values: Any, shape: Any, dense: Any, layout: str,
     if of_layout is None:
         return None
     compressed, plain = parts
-    if layout == "sparse_bsr" and turned:  # the columns of blocks were rows, and so were those in them
+    if layout == "sparse_bsr" and turned:  # transposes the blocks
         values = np.swapaxes(values, 1, 2)
     return of_layout((values, plain, compressed), shape=shape) @ dense
 

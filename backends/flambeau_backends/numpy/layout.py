@@ -1,4 +1,4 @@
-"""Memory orders that PyTorch gives results: channels-last where an operand has it, row-major for reductions."""
+"""Memory orders of results as in PyTorch: channels-last if an operand is, row-major for reductions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["channels_last", "channels_second", "has_channels_last", "in_rows", "
 
 
 def channels_last(array: Any) -> Any:
-    """A view of images, or of weights, with the channels as their last dimension."""
+    """View images or weights with the channels as the last dimension."""
     return array.transpose(0, *range(2, array.ndim), 1)
 
 
 def channels_second(array: Any) -> Any:
-    """The reverse of `channels_last`."""
+    """The inverse of `channels_last`."""
     return array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
 
 
@@ -28,12 +28,12 @@ def has_channels_last(array: Any) -> bool:
 
 
 def in_rows(result: Any) -> Any:
-    """The result of a reduction in row-major order; NumPy gives it the input's, and a program's `view` of it would fail."""
+    """Copy a reduction's result to row-major order: NumPy keeps the input's order, for which a program's `view` may fail."""
     return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a kernel so that its result is in channels-last memory if its input or its weight is."""
+    """Wrap a kernel to return channels-last memory if its input or weight is channels-last."""
 
     @functools.wraps(kernel)
     def keeping(input: Any, weight: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -1,11 +1,11 @@
-"""The memory of arrays: its extent, its owner, and keeping freed memory with the process.
+"""The memory of arrays: extent and owner, and keeping freed memory in the process.
 
-An array may be a view of another one, which NumPy calls its base. A *window* is a view that is treated as if it were a whole
-memory of its own: a slice of a storage, or an array of the user's.
+An array may be a view of another one, which NumPy calls its base. A *window* is a view that is treated as a separate memory
+(storage): a slice of a storage, or an array that the user passed.
 
-A training step frees what it allocated, and the next one allocates the same again.  glibc returns blocks over 128 KiB,
-and the free top of its heap, to the system at once. Every page that is mapped again then costs a page fault, which takes longer
-than the arithmetic on it: a step of a small network takes a third longer.
+A training step frees what it allocated, and the next step allocates the same again. glibc immediately returns blocks over 128
+KiB, and the free top of its heap, to the system. Each page that is mapped again costs a page fault, which takes longer than
+the arithmetic on it: a step of a small network takes a third longer.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ __all__ = [
     "window",
 ]  # fmt: skip
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # constants in glibc's malloc.h
 _KEPT = 512 << 20  # bytes that may stay free at the top of the heap
-_MAPPED = 32 << 20  # size from which on a freed block is returned at once; the largest that glibc accepts
+_MAPPED = 32 << 20  # larger blocks are returned to the system when freed; the largest value that glibc accepts
 
 
 def keep_freed_memory() -> None:
-    """Let up to 512 MiB of freed memory stay with the process.
+    """Keep up to 512 MiB of freed memory in the process.
 
     Does nothing if the user has configured the allocator, by `MALLOC_TRIM_THRESHOLD_` or `MALLOC_MMAP_THRESHOLD_` in the
-    environment or by another C library or allocator.
+    environment, or by a different C library or allocator.
     """
     chosen = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES", "LD_PRELOAD"} & os.environ.keys()
     if chosen or not sys.platform.startswith("linux"):
@@ -52,7 +52,7 @@ def keep_freed_memory() -> None:
 
 
 def as_strided(array: Any, shape: Any, strides: Any) -> Any:
-    """NumPy's `as_strided`, also for dtypes that its description of memory has no code for, such as 8-bit floating-point ones."""
+    """Like NumPy's `as_strided`, also for dtypes that NumPy's array interface cannot describe, such as 8-bit floats."""
     if array.dtype.isbuiltin == 2:
         return stride_tricks.as_strided(array.view(_BYTES[array.itemsize]), shape, strides).view(array.dtype)
     return stride_tricks.as_strided(array, shape, strides)
@@ -62,7 +62,7 @@ _BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 class _Window:
-    """The base object of a window, at which `_base` stops walking from views to bases."""
+    """The base object of a window: `_base` stops here when it walks from views to bases."""
 
     def __init__(self, array: Any) -> None:
         address, read_only = array.__array_interface__["data"]
@@ -75,7 +75,7 @@ class _Window:
 
 
 def window(array: Any) -> Any:
-    """A view of the array that counts as a memory of its own, writable even where the array is flagged read-only."""
+    """View an array as a separate memory, writable even if the array is flagged read-only."""
     if array.base is None and array.flags.writeable:
         return array
     view = np.asarray(_Window(array))
@@ -83,10 +83,10 @@ def window(array: Any) -> Any:
 
 
 def _base(array: Any) -> Any:
-    """The array that owns the memory of `array`, or the window that it is a view of."""
+    """The array that owns the memory of `array`, or the window of which it is a view."""
     while array.base is not None:
         below = array.base
-        if not isinstance(below, np.ndarray):  # as_strided inserts an object of its own between view and base
+        if not isinstance(below, np.ndarray):  # as_strided inserts a helper object between view and base
             below = None if isinstance(below, _Window) else getattr(below, "base", None)
             if not isinstance(below, np.ndarray):
                 break
@@ -95,7 +95,7 @@ def _base(array: Any) -> Any:
 
 
 def all_of(array: Any) -> Any:
-    """The whole memory that an array is a view of, as a one-dimensional array."""
+    """The full memory of which an array is a view, as a one-dimensional array."""
     base = _base(array)
     if base.ndim == 1 and base.flags.c_contiguous:
         return base
@@ -108,7 +108,7 @@ def all_of(array: Any) -> Any:
 
 
 def as_dtype(flat: Any, dtype: Any) -> Any:
-    """Reinterpret a one-dimensional array as another dtype; bytes that do not fill an element are left out."""
+    """Reinterpret a one-dimensional array as another dtype; trailing bytes that do not fill an element are dropped."""
     if flat.dtype == dtype:
         return flat
     over = flat.nbytes % dtype.itemsize
@@ -122,7 +122,7 @@ def memory_owner(array: Any) -> Any:
 
 
 def is_shared(array: Any) -> bool:
-    """Whether the object that lends the memory says that other processes may map it too."""
+    """Whether the memory's owner is shared with other processes (its attribute `is_shared`)."""
     owner = memory_owner(array)
     while isinstance(owner, _Window):
         owner = memory_owner(owner.base)
@@ -130,7 +130,7 @@ def is_shared(array: Any) -> bool:
 
 
 def is_unaliased(array: Any) -> bool:
-    """Whether no other array shares the memory, and only the caller refers to this one."""
+    """Whether no other array shares the memory, and only the caller holds a reference to this one."""
     if _count_references(array) > _ONE_NAME:
         return False
     below = array.base
@@ -142,7 +142,7 @@ def is_unaliased(array: Any) -> bool:
 
 
 def is_all_of_unshared(view: Any) -> bool:
-    """Whether this is a dense view of all of an array that owns its memory, and to which nothing else refers."""
+    """Whether this is a dense view of an entire array that owns its memory and has no other references."""
     below = view.base
     return (
         type(below) is np.ndarray
@@ -162,4 +162,4 @@ def _measure(thing: Any) -> int:
 
 
 _held = [object()]
-_ONE_NAME = _measure(_held[0])  # reference count, seen in a function, of an object with one other reference
+_ONE_NAME = _measure(_held[0])  # reference count that a function sees for an object with one other reference

@@ -1,4 +1,4 @@
-"""The array-API namespace of the backend: NumPy's own, extended to recognize the dtypes of `ml_dtypes` as floating-point ones."""
+"""The backend's array-API namespace: NumPy's, extended to treat the dtypes of `ml_dtypes` as floating-point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["namespace"]
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """`numpy.isdtype`, which refuses dtypes that are not NumPy's."""
+    """Like `numpy.isdtype`, which raises for dtypes that are not NumPy's."""
     if getattr(dtype, "isbuiltin", 1) != 2:
         return np.isdtype(dtype, kind)
     return any(
@@ -21,7 +21,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def finfo(dtype: Any) -> Any:
-    """`numpy.finfo`, which refuses dtypes that are not NumPy's."""
+    """Like `numpy.finfo`, which raises for dtypes that are not NumPy's."""
     if getattr(dtype, "isbuiltin", 1) != 2:
         return np.finfo(dtype)
     import ml_dtypes
@@ -30,21 +30,21 @@ def finfo(dtype: Any) -> Any:
 
 
 class _Writable:
-    """Exposes the memory of an array as writable."""
+    """Expose the memory of an array as writable, through its `__array_interface__`."""
 
     def __init__(self, array: np.ndarray) -> None:
-        self.array = array  # keeps the memory
+        self.array = array  # keeps the memory alive
         self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
 
 
 def from_dlpack(x: Any, /, **options: Any) -> np.ndarray:
-    """`numpy.from_dlpack`, but with a writable result: NumPy returns a read-only one for version 0 of the protocol."""
+    """Like `numpy.from_dlpack`, but the result is writable: for version 0 of the protocol NumPy returns read-only arrays."""
     array = np.from_dlpack(x, **options)
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
 def astype(x: np.ndarray, dtype: Any, /, *, copy: bool = True) -> np.ndarray:
-    """`numpy.astype` without NumPy's module around the conversion, in whose name it would warn of overflow."""
+    """Like `numpy.astype`, but overflow warnings are not attributed to NumPy's module."""
     return x.astype(dtype, copy=copy)
 
 

@@ -1,12 +1,12 @@
-"""The interface for kernel packs of the NumPy backend; the rest of this package may change from one version to the next.
+"""The interface for kernel packs of the NumPy backend; the rest of this package may change between versions.
 
-- `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, to fall back on where a pack's are not faster.
-- `box_muller`: the functions of normal values, which a pack may replace where the bits stay the same.
-- `halves`: its `CONVERSIONS`, which a pack may replace where the bits stay the same, and its `LOOPS`, empty without one.
-- `Generator`: PyTorch's random stream, for kernels that draw.
-- `follow`, `keep_products_serial`: be told the number of threads; keep matrix products in one thread beside a pack's threads.
-- `output_size`: the number of windows of a convolution along each dimension.
-- `quiet`: lets a function compute infinities and NaN without warnings.
+- `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, as fallbacks where a pack's kernels are not faster.
+- `box_muller`: the functions that compute normal values; replacements must be bitwise equal.
+- `halves`: `CONVERSIONS`, whose replacements must be bitwise equal, and `LOOPS`, which is empty without a pack.
+- `Generator`: PyTorch's random stream, for kernels that draw random numbers.
+- `follow`, `keep_products_serial`: follow the number of threads; limit BLAS to one thread next to a pack's own threads.
+- `output_size`: the output size of a convolution.
+- `quiet`: run a function without warnings about infinities and NaN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Working through large arrays a piece at a time, so that temporaries stay in the processor's cache."""
+"""Process large arrays piece by piece, so that temporaries stay in the processor's cache."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = [
     "select", "split",
 ]  # fmt: skip
 
-PIECE = 1 << 16  # elements at a time, in one thread
-SHARED = 1 << 19  # elements from which on threads share what takes several passes
-_IN_THREADS = 1 << 18  # elements at a time then: see `over_pieces`
+PIECE = 1 << 16  # elements per piece in one thread
+SHARED = 1 << 19  # elements above which several passes over an array are split between threads
+_IN_THREADS = 1 << 18  # elements per piece with several threads: see `over_pieces`
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:
@@ -29,10 +29,10 @@ def pieces(length: int, width: int = 1) -> Iterator[slice]:
 
 
 def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = SHARED) -> list[Any]:
-    """What `compute` returns for each piece, in order; threads share what has at least `shared_from` elements.
+    """Call `compute` for each piece and return the results in order; split between threads from `shared_from` elements.
 
-    Pieces are longer then, since a thread waits some 10 us for Python's lock after a call into NumPy that ends while the other
-    thread holds it: calls of 5 us take longer in two threads than in one, those of 100 us little more than half.
+    Threads get longer pieces: when a NumPy call ends while another thread holds the GIL, the thread waits some 10 us. Calls of
+    5 us take longer in two threads than in one, calls of 100 us little more than half.
     """
     if length * width >= shared_from and get_num_threads() > 1:
         return share(compute, parts(length, _IN_THREADS // max(width, 1), True))
@@ -40,7 +40,7 @@ def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, sh
 
 
 def over_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
-    """Like `over_pieces`, for what needs no temporaries: one part for each thread, or all at once."""
+    """Like `over_pieces`, for functions without temporaries: one part per thread, or a single part."""
     if length * width >= SHARED and get_num_threads() > 1:
         return share(compute, parts(length, length, True))
     return [compute(slice(None))]
@@ -48,14 +48,14 @@ def over_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> 
 
 @functools.cache
 def cache_size() -> int:
-    """Bytes in the second-level cache of a processor; a megabyte where the system does not say."""
+    """The size in bytes of a processor's L2 cache; 1 MiB if the system does not report it."""
     with suppress(OSError, ValueError):
         return int(Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().rstrip().removesuffix("K")) << 10
     return 1 << 20
 
 
 def contiguous(array: Any) -> Any:
-    """The array in row-major order: itself, or a copy."""
+    """Return the array in row-major order, copied if necessary."""
     if array.flags.c_contiguous:
         return array
     result = np.empty(array.shape, array.dtype)
@@ -68,9 +68,9 @@ def contiguous(array: Any) -> Any:
 
 
 def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype: Any = None) -> Any:
-    """The array that `compute(out, *pieces)` fills, from arrays of one shape; pieces are shorter where temporaries are wide.
+    """Return an array filled by `compute(out, *pieces)` from arrays of one shape.
 
-    It has the first array's dtype, unless there is another.
+    Pieces are shorter for wide temporaries (`width`). The result has `dtype`, by default the first array's.
     """
     first = arrays[0]
     dtype = dtype or first.dtype
@@ -81,7 +81,7 @@ def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype:
     order: Any = "C"
     if not first.flags.c_contiguous:
         result = np.empty_like(first, dtype)
-        order = "K" if all(_steps(array) == _steps(result) for array in arrays) else "C"  # all dense, in one memory order
+        order = "K" if all(_steps(array) == _steps(result) for array in arrays) else "C"  # "K" if all are dense in one order
     if order == "C":
         result = np.empty(first.shape, dtype)
     flat = [array.ravel(order) for array in (result, *arrays)]
@@ -98,7 +98,7 @@ def _steps(array: Any) -> list[int]:
 
 
 def by_pairs_of_pieces(compute: Callable[..., None], input: Any, other: Any, width: int = 1, dtype: Any = None) -> Any:
-    """`by_pieces` for two arrays that broadcast, in which a single number stays one."""
+    """Like `by_pieces`, for two arrays that broadcast; 0-d arrays are passed unchanged."""
     if input.shape == other.shape:
         return by_pieces(compute, input, other, width=width, dtype=dtype)
     if not other.ndim:
@@ -112,7 +112,7 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(mask: Any, array: Any, other: Any = None, out: Any = None) -> Any:
-    """`where(mask, array, other or 0)` for arrays of one dtype, computed without branches, on the bits; into `out`, if given."""
+    """Compute `where(mask, array, other or 0)` without branches, by bitwise operations; write to `out` if given."""
     bits = _BITS.get(array.dtype.itemsize)
     if bits is None:
         result = np.where(mask, array, array.dtype.type(0) if other is None else other)
@@ -129,6 +129,6 @@ def select(mask: Any, array: Any, other: Any = None, out: Any = None) -> Any:
 
 
 def split(mask: Any, array: Any) -> tuple[Any, Any]:
-    """`where(mask, array, 0)` and `where(mask, 0, array)`, the latter as what the former leaves of the array's bits."""
+    """Return `where(mask, array, 0)` and `where(mask, 0, array)`; the second is the XOR of `array` and the first."""
     chosen, bits = select(mask, array), _BITS[array.dtype.itemsize]
     return chosen, np.bitwise_xor(array.view(bits), chosen.view(bits)).view(array.dtype)

@@ -1,7 +1,7 @@
-"""Where the maxima of windows are: of large windows by `argmax`, which takes a call for each of them.
+"""Positions of window maxima.
 
-Of small ones along one dimension after the other, turned so that it is the first. Then the elements that all windows have at
-one place in them are rows, which NumPy compares as vectors.
+Large windows call `argmax` once per window. Small windows are processed one dimension at a time, with that dimension moved to
+the front: the elements at one offset in all windows are then contiguous rows, which NumPy compares as vectors.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from .pieces import over_pieces
 __all__ = ["MANY", "places_of_maxima"]
 
 
-MANY = 48  # elements of a window from which on `argmax` is faster
-_SHORTER = 16  # how many times shorter than the elements of space the vectors are, about
+MANY = 48  # window elements above which `argmax` is faster
+_SHORTER = 16  # approximate ratio of spatial elements to the elements of temporary vectors
 
-Windows = tuple[Any, Any]  # the first and the last position of each window along a dimension
+Windows = tuple[Any, Any]  # first and last position of each window along a dimension
 
 
 def places_of_maxima(images: Any, windows: Sequence[Windows]) -> Any:
-    """For each window, where in the flattened space its maximum comes first, but its last NaN if there is one.
+    """Return, for each window, the flat index of its first maximum, or of its last NaN if it has any.
 
-    `windows` has those along each dimension of space.
+    `windows` contains the windows along each spatial dimension.
     """
     n = len(windows)
     batch, space = images.shape[: images.ndim - n], images.shape[images.ndim - n :]
     rows = np.ascontiguousarray(images).reshape(prod(batch), *space)
     if rows.dtype.itemsize == 2:
-        rows = rows.astype(np.float32)  # NumPy compares these much faster
+        rows = rows.astype(np.float32)  # NumPy compares float32 much faster
     sizes = [len(first) for first, _ in windows]
     places = np.empty((len(rows), *sizes), np.int64)
     if places.size:
@@ -68,7 +68,7 @@ def _has_nan(values: Any) -> bool:
 
 
 def _in_windows(rows: Any, windows: Sequence[Windows]) -> Any:
-    places, step = None, 1  # what one further along the dimension is in the flattened space
+    places, step = None, 1  # step: stride of the dimension in the flattened space
     for dim in range(len(windows), 0, -1):
         values = np.ascontiguousarray(np.moveaxis(rows, dim, 0))
         largest, found = _first_largest(values, *windows[dim - 1])
@@ -82,9 +82,9 @@ def _in_windows(rows: Any, windows: Sequence[Windows]) -> Any:
 
 
 def _first_largest(values: Any, first: Any, last: Any) -> tuple[Any, Any]:
-    """The maxima of windows along the first dimension, and their positions in it."""
+    """Return the maxima of windows along the first dimension, and their positions in it."""
     largest, length = values.take(first, 0), int((last - first).max()) + 1
-    turn = np.zeros(largest.shape, np.min_scalar_type(length))  # how far behind its first position the largest so far is
+    turn = np.zeros(largest.shape, np.min_scalar_type(length))  # offset of the maximum so far from the window's start
     with_nan = _has_nan(values)
     for place in range(1, length):
         part = values.take(np.minimum(first + place, last), 0)

@@ -1,7 +1,7 @@
-"""Computing infinities and NaN without warnings or errors, as PyTorch does, whatever `np.errstate` the user has set.
+"""Compute infinities and NaN without warnings or errors, as PyTorch does, whatever `np.errstate` the user has set.
 
-NumPy keeps its error state in a context variable.  Kernels run in contexts of their own, in which the state is "ignore":
-entering an existing context takes a twentieth of the time of `np.errstate`.
+NumPy stores its error state in a context variable. Kernels run in separate contexts whose error state is "ignore": entering an
+existing context takes a twentieth of the time of `np.errstate`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["quiet", "quiet_in_place"]
 Run = Callable[..., Any]
 C = TypeVar("C", bound=Callable[..., Any])
 
-_free: list[Run] = []  # `run` of contexts that are not in use; a context can run only one call at a time
+_free: list[Run] = []  # `run` methods of idle contexts; a context can run only one call at a time
 
 
 def _new() -> Run:
@@ -30,14 +30,14 @@ def _new() -> Run:
 def quiet(function: C) -> C:
     """Wrap a function so that it neither depends on NumPy's error state nor changes it for others.
 
-    The function must not run user code: other context variables have their default values inside it.
+    The function must not run user code, because other context variables have their default values inside it.
     """
 
     @functools.wraps(function)
     def quieted(*args: Any, **kwargs: Any) -> Any:
         try:
             run = _free.pop()
-        except IndexError:  # all are in use: by other threads, or by an enclosing call
+        except IndexError:  # all contexts are in use, by other threads or an enclosing call
             run = _new()
         try:
             return run(function, *args, **kwargs)
@@ -48,7 +48,7 @@ def quiet(function: C) -> C:
 
 
 def quiet_in_place(ufunc: np.ufunc) -> Callable[..., None]:
-    """`quiet` for a ufunc that writes to its first argument; every `x += y` calls one of these."""
+    """Like `quiet`, for a ufunc that writes to its first argument; every `x += y` calls one of these."""
 
     def unary(target: Any) -> None:
         try:
@@ -80,6 +80,6 @@ def quiet_in_place(ufunc: np.ufunc) -> Callable[..., None]:
         finally:
             _free.append(run)
 
-    if ufunc in (np.maximum, np.minimum):  # for these NumPy deprecates a third positional argument
+    if ufunc in (np.maximum, np.minimum):  # NumPy deprecates a third positional argument for these
         return binary_by_keyword
     return unary if ufunc.nin == 1 else binary

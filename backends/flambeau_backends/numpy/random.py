@@ -1,12 +1,12 @@
 """PyTorch's CPU random stream on NumPy: the same seed gives the same values.
 
-One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), feeds every sampler with words of 32
-bits. How many words a value consumes, and how it is computed from them (normal values in `box_muller`), is part of the behaviour:
+One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), supplies 32-bit words to every sampler.
+To match PyTorch, samplers use the same number of words per value, and the same formulas (normal values in `box_muller`):
 
-- `uniform` and `integers` take one word for a value, two if it needs more bits;
-- `bernoulli`, `exponential`, `geometric` and `cauchy` transform a double, two words, for each value;
-- `normal` transforms blocks of 16 values, or pairs if there are fewer or the target is not contiguous;
-- `poisson`, `binomial` and `gamma` reject: each value decides where in the stream the next one starts.
+- `uniform` and `integers` use one word per value, two if it needs more bits;
+- `bernoulli`, `exponential`, `geometric` and `cauchy` transform a float64 (two words) for each value;
+- `normal` transforms blocks of 16 values, or pairs if there are fewer values or the target is not contiguous;
+- `poisson`, `binomial` and `gamma` use rejection: each value determines where in the stream the next one starts.
 
 Samplers take a shape and a NumPy dtype and return a new array. Bad parameters raise PyTorch's errors.
 """
@@ -33,13 +33,13 @@ Uniform = Callable[[], float]
 DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # mask of one word
 _SINGLE, _LONG, _WORD_TYPE = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint32)
-_FEW_STEPS = 200  # of a shuffle, up to which a loop in Python is faster
+_FEW_STEPS = 200  # steps of a shuffle up to which a Python loop is faster
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
-# A double keeps as many low bits of its two words as its mantissa holds; a float (words.py) 24 of one.
+# A float64 uses the low 53 bits of two words; a float32 (words.py) 24 bits of one.
 _MASK_53, _SCALE_53 = np.array(2**53 - 1, np.uint64), np.array(2.0**-53)
 
-# How PyTorch lays its generator out in `get_rng_state()`: fields of a C structure, gaps included.
+# Layout of PyTorch's `get_rng_state()`: fields of a C structure, including gaps.
 _STATE = np.dtype(
     {
         "names": ["seed", "left", "seeded", "next", "key", "spare", "has_spare"],
@@ -51,7 +51,7 @@ _STATE = np.dtype(
 
 
 class Generator:
-    """A stream of random numbers equal to `torch.Generator` on the CPU.
+    """A stream of random numbers equal to that of `torch.Generator` on the CPU.
 
     >>> Generator().manual_seed(0).uniform((3,), "float32").tolist()
     [0.49625658988952637, 0.7682217955589294, 0.08847743272781372]
@@ -64,28 +64,28 @@ class Generator:
     # --- seed and state ---
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart the stream. The engine takes the low 32 bits; a negative seed counts from 2**64 down."""
+        """Restart the stream. The engine uses the low 32 bits; negative seeds are taken modulo 2**64."""
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
         self._words.seed(self._seed & _WORD)
-        self._spare: float | None = None  # the second normal of a pair, waiting to be asked for
+        self._spare: float | None = None  # the second normal value of a pair, saved for the next call
         return self
 
     def seed(self) -> int:
-        """Restart the stream from a seed of the operating system's, and return that seed."""
+        """Restart the stream from a seed of the operating system, and return the seed."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed this stream started from."""
+        """Return the seed from which the stream started."""
         return self._seed
 
     def get_state(self) -> np.ndarray:
-        """The complete state, in PyTorch's layout of 5056 bytes."""
+        """Return the complete state, in PyTorch's layout of 5056 bytes."""
         key, used = self._words.state
-        fresh = used == 624 and key[0] == self._seed & _WORD  # seeded, and nothing drawn since
+        fresh = used == 624 and key[0] == self._seed & _WORD  # seeded, and nothing drawn yet
         state = np.zeros(1, _STATE)
         state["seed"], state["seeded"], state["key"] = self._seed, 1, key
         state["left"], state["next"] = 625 - used, 0 if fresh else used
@@ -94,7 +94,7 @@ class Generator:
         return state.view(np.uint8)
 
     def set_state(self, state: np.ndarray) -> None:
-        """Continue from what `get_state`, here or in PyTorch, returned."""
+        """Continue from a state returned by `get_state`, here or in PyTorch."""
         if state.size != _STATE.itemsize:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG state "
@@ -110,7 +110,7 @@ class Generator:
         self._spare = float(fields["spare"]) if fields["has_spare"] else None
 
     def clone(self) -> Generator:
-        """An independent generator in the same state."""
+        """Return an independent generator in the same state."""
         copy = Generator()
         copy.set_state(self.get_state())
         return copy
@@ -118,7 +118,7 @@ class Generator:
     # --- uniform and integer values ---
 
     def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """Uniform on `[low, high)`; a complex dtype draws both parts."""
+        """Draw from the uniform distribution on `[low, high)`; a complex dtype draws both parts."""
         if dtype is _SINGLE and low == 0.0 and high == 1.0 and (count := math.prod(shape)) <= MANY:
             return self._words.uniform(count).reshape(shape)
         dtype = np.dtype(dtype)
@@ -140,10 +140,10 @@ class Generator:
         return _in_chunks_quietly(draw_between, shape, dtype)
 
     def integers(self, shape: Shape, dtype: np.dtype, low: int | None = None, high: int | None = None) -> np.ndarray:
-        """Integers on `[low, high)`, in any dtype.
+        """Draw integers from `[low, high)`, in any dtype.
 
-        Without `high`, up to the largest of the dtype; of a float, the one up to which it has all integers.
-        Without `low` too, from 0 to there: what `random_()` draws.
+        Without `high`, the upper limit is the dtype's largest integer, or for floats the limit up to which all integers are
+        representable. Without `low` as well, draw from 0 up to there, as `random_()` does.
         """
         if dtype is _LONG and low == 0 and high is not None and 0 < high < 2**28 and (count := math.prod(shape)) <= MANY:
             return np.remainder(self._words.take(count), number(high, _WORD_TYPE)).astype(np.int64).reshape(shape)
@@ -156,13 +156,13 @@ class Generator:
             low, high = 0, _largest_integer(dtype) + 1
         else:
             low, high = _bounds(low, high, dtype)
-            wide = high - low >= 2**28  # PyTorch's limit: a remainder of 32 bits would be too uneven
+            wide = high - low >= 2**28  # PyTorch's limit: the remainder of 32 bits would be too uneven
         span = high - low
         take = self._words.take_wide if wide else self._words.take
         return _in_chunks(lambda count: _remainder(take(count), span).astype(np.int64) + low, shape, dtype)
 
     def permutation(self, n: int, dtype: np.dtype) -> np.ndarray:
-        """The integers below `n`, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
+        """Return a random permutation of the integers below `n` (Fisher & Yates 1938; Durstenfeld 1964)."""
         if n <= _FEW_STEPS:
             return np.array(_shuffled(n, self._words.take(max(n - 1, 0)).tolist())).astype(dtype, copy=False)
         steps = np.arange(n)
@@ -173,7 +173,7 @@ class Generator:
     # --- choices ---
 
     def bernoulli(self, shape: Shape, dtype: np.dtype, p: float | np.ndarray = 0.5) -> np.ndarray:
-        """One with probability `p`, else zero. An array of probabilities draws in its own precision."""
+        """Draw 1 with probability `p`, else 0. An array of probabilities is compared with numbers of its own precision."""
         if isinstance(p, np.ndarray):
             if not ((p >= 0) & (p <= 1)).all():
                 raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
@@ -187,10 +187,10 @@ class Generator:
 
     @quiet
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
-        """Indices (int64) drawn by the weights in each row of `probs`, which need not sum to one.
+        """Draw indices (int64) with the weights in each row of `probs`, which need not sum to 1.
 
-        With replacement by inverting the cumulative distribution; without, as the largest quotients of weight
-        and exponential noise (Efraimidis & Spirakis 2006).
+        With replacement, invert the cumulative distribution. Without, take the largest quotients of weight and exponential
+        noise (Efraimidis & Spirakis 2006).
         """
         if probs.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -229,7 +229,7 @@ class Generator:
 
     @quiet
     def exponential(self, shape: Shape, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-        """Exponential with mean `1 / rate`."""
+        """Draw from the exponential distribution with mean `1 / rate`."""
         if not rate > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
         log1p = _function("log1p", dtype)
@@ -237,14 +237,14 @@ class Generator:
 
     @quiet
     def geometric(self, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
-        """Trials until the first success, when each succeeds with probability `p`."""
+        """Draw the number of trials until the first success, each with probability `p`."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         return _in_chunks(lambda count: np.ceil(np.log(self._doubles(count)) / math.log1p(-p)), shape, dtype)
 
     @quiet
     def cauchy(self, shape: Shape, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-        """Cauchy around `median` with half-width `sigma`."""
+        """Draw from the Cauchy distribution around `median` with half-width `sigma`."""
         if not sigma > 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
         tan = _function("tan", dtype)
@@ -261,10 +261,10 @@ class Generator:
         *,
         contiguous: bool = True,
     ) -> np.ndarray:
-        """Normal values (Box & Muller 1958); a complex dtype splits the variance between its parts.
+        """Draw normal values (Box & Muller 1958); for a complex dtype each part gets half of the variance.
 
-        Arrays of means and deviations shift and scale standard normal values. `contiguous=False` draws what
-        PyTorch draws into a tensor that is not contiguous.
+        Arrays of means and standard deviations shift and scale standard normal values. `contiguous=False` draws the values
+        that PyTorch draws into a tensor that is not contiguous.
         """
         if dtype is _SINGLE and contiguous and type(mean) is type(std) is float and mean == 0.0 and std == 1.0:
             count = math.prod(shape)
@@ -293,7 +293,7 @@ class Generator:
 
     @quiet
     def log_normal(self, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-        """The exponential of normal values."""
+        """Return the exponential of normal values."""
         if not std > 0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
         return _in_chunks(lambda count: np.exp(_shift(self._normal_pairs(count, dtype), mean, std)), shape, dtype)
@@ -312,7 +312,7 @@ class Generator:
         return values
 
     def _normal_blocks(self, shape: Shape, dtype: np.dtype, mean: float, std: float) -> np.ndarray:
-        """Blocks of 16 values; if the last block is incomplete, the last 16 values are drawn anew, as in PyTorch."""
+        """Draw blocks of 16 values; if the last block is incomplete, the last 16 values are drawn again, as in PyTorch."""
         draw = self._doubles if dtype.itemsize == 8 else self._floats
 
         def block(count: int) -> np.ndarray:
@@ -320,7 +320,7 @@ class Generator:
 
         n = math.prod(shape)
         remainder = n % 16
-        if n <= MANY and dtype.itemsize == 4:  # the code below, in a single draw
+        if n <= MANY and dtype.itemsize == 4:  # the same as below, in a single draw
             return _shift(self._words.normal((n,), n), mean, std).reshape(shape)
         if dtype is _SINGLE and box_muller.draw is not None:
             values = np.empty(n - remainder, dtype)
@@ -331,16 +331,19 @@ class Generator:
         else:
             values = _in_chunks(block, (n - remainder,), dtype)
         if remainder:
-            if dtype.itemsize > 2:  # PyTorch draws the incomplete block too, but not in 16 bits
+            if dtype.itemsize > 2:  # PyTorch also draws the incomplete block, except in 16 bits
                 draw(remainder)
             values = np.concatenate([values[: n - 16], _cast(block(16), dtype)])
         return values.reshape(shape)
 
     def _normal_pairs(self, count: int, dtype: np.dtype) -> np.ndarray:
-        """Standard normal doubles, in pairs, to be cast to `dtype`; the second of an incomplete pair waits for the next call."""
+        """Draw standard normal float64 values in pairs; the second value of an incomplete pair is kept for the next call.
+
+        `dtype` is the dtype to which the caller casts them.
+        """
         waiting = [] if self._spare is None else [self._spare]
         uniforms = self._doubles(2 * ((count - len(waiting) + 1) // 2))
-        if count < 16:  # faster one by one
+        if count < 16:  # a Python loop is faster
             uniform = iter(uniforms.tolist()).__next__
             return np.array([self._next_normal(uniform) for _ in range(count)])
         log1p = _function("log1p", dtype)
@@ -351,7 +354,7 @@ class Generator:
         return values[:count]
 
     def _next_normal(self, uniform: Uniform) -> float:
-        """One standard normal double, from the same pairs as `_normal_pairs`."""
+        """Draw one standard normal float64 value, from the same pairs as `_normal_pairs`."""
         value, self._spare = self._spare, None
         if value is None:
             angle = 2 * math.pi * uniform()
@@ -363,7 +366,7 @@ class Generator:
 
     @quiet
     def poisson(self, rates: np.ndarray) -> np.ndarray:
-        """Poisson counts, one for each rate, in the dtype of `rates`."""
+        """Draw a Poisson count for each rate, in the dtype of `rates`."""
         if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         counts, live = np.zeros(rates.shape), rates > 0
@@ -372,7 +375,7 @@ class Generator:
 
     @quiet
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
-        """Successes in `count` trials of probability `prob`; both of one shape and dtype."""
+        """Draw the number of successes in `count` trials of probability `prob`; both have the same shape and dtype."""
         flip = prob > 0.5
         chance = np.where(flip, 1 - prob, prob)
         live = (count > 0) & (chance > 0)
@@ -385,15 +388,15 @@ class Generator:
 
     @quiet
     def gamma(self, alpha: np.ndarray) -> np.ndarray:
-        """Gamma values of unit scale, one for each shape `alpha`, in its dtype.
+        """Draw gamma values of unit scale, one for each shape parameter `alpha`, in its dtype.
 
-        Never zero: at least the smallest normal number.
+        Results are at least the smallest normal number, never zero.
         """
         return np.maximum(self._gamma(alpha).astype(alpha.dtype), np.finfo(alpha.dtype).tiny)
 
     @quiet
     def dirichlet(self, alpha: np.ndarray) -> np.ndarray:
-        """Points on the simplex, one for each row of concentrations: gamma values over their sum."""
+        """Draw points on the simplex, one for each row of concentrations: gamma values divided by their sum."""
         weights = np.maximum(self._gamma(alpha.astype(float)), np.finfo(float).tiny)
         share = weights / weights.sum(-1, keepdims=alpha.ndim > 0)
         one = alpha.dtype.type(1)
@@ -402,13 +405,13 @@ class Generator:
     def _gamma(self, alpha: np.ndarray) -> np.ndarray:
         values, live = np.where(alpha >= 0, 0.0, np.nan), alpha > 0
         alpha = alpha[live]
-        small = alpha < 1  # drawn at alpha + 1, then scaled down by a power of a uniform
+        small = alpha < 1  # drawn with alpha + 1, then scaled by a power of a uniform value
         d = np.where(small, alpha + 1, alpha) - _THIRD
         values[live] = self._each(self._marsaglia_tsang, d, np.where(small, 1 / alpha, 0))
         return values
 
     def _marsaglia_tsang(self, uniform: Uniform, d: float, boost: float) -> float:
-        """Marsaglia & Tsang (2000), "A simple method for generating gamma variables"."""
+        """Draw a gamma value: Marsaglia & Tsang (2000), "A simple method for generating gamma variables"."""
         scale = (1 - uniform()) ** boost * d if boost else d
         c = 1 / math.sqrt(9 * d)
         while True:
@@ -421,10 +424,10 @@ class Generator:
                 return scale * v
 
     def _each(self, sample: Callable[..., float], *parameters: np.ndarray) -> list[float]:
-        """`sample(uniform, *scalars)` for one element after the other.
+        """Call `sample(uniform, *scalars)` for each element in order.
 
-        Uniforms are drawn in batches, as many as there are elements left: each element uses at least one, so
-        none is wasted and the engine ends in the same state as PyTorch's.
+        Uniform values are drawn in batches, one for each remaining element. Each element uses at least one, so that none is
+        wasted and the engine ends in the same state as PyTorch's.
         """
         to_come = parameters[0].size
 
@@ -442,11 +445,11 @@ class Generator:
     # --- words and uniforms ---
 
     def _floats(self, count: int) -> np.ndarray:
-        """Uniform float32 on [0, 1), 24 bits each."""
+        """Draw float32 from [0, 1), 24 bits each."""
         return singles(self._words.take(count))
 
     def _doubles(self, count: int) -> np.ndarray:
-        """Uniform float64 on [0, 1), 53 bits each."""
+        """Draw float64 from [0, 1), 53 bits each."""
         bits = self._words.take_wide(count)
         bits &= _MASK_53
         return bits.view(np.int64) * _SCALE_53
@@ -454,12 +457,12 @@ class Generator:
 
 # --- algorithms ---
 
-_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch has them in single precision
+_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # float32 constants in PyTorch
 
 
 def _box_muller(unit: np.ndarray) -> np.ndarray:
-    """Turn uniforms into normal values, in blocks of eight radii and eight angles; in place."""
-    eight = np.dtype((np.void, 8 * unit.itemsize))  # moved as one item
+    """Turn uniform values into normal ones, in place, in blocks of eight radii and eight angles."""
+    eight = np.dtype((np.void, 8 * unit.itemsize))  # eight values, copied as one item
     halves = unit.view(eight).reshape(-1, 2)
     radius, angle = (halves[:, side].copy().view(unit.dtype) for side in (0, 1))
     box_muller.radii(radius)
@@ -470,17 +473,17 @@ def _box_muller(unit: np.ndarray) -> np.ndarray:
 
 
 def _shift(values: np.ndarray, mean: float, std: float) -> np.ndarray:
-    """Compute `values * std + mean`, rounded once, in place where it can be."""
+    """Return `values * std + mean`, rounded once, in place if possible."""
     if std != 1 and mean != 0:
         return _fused_multiply_add(values, values.dtype.type(std), values.dtype.type(mean))
     if std != 1:
         values *= std
-    values += mean  # of 0 too: it leaves no negative zeros
+    values += mean  # also for 0, which turns -0 into 0
     return values
 
 
 def _shuffled(n: int, words: list[int]) -> list[int]:
-    """The integers below `n`, each but the last swapped with itself or a later one, as its word says."""
+    """Shuffle the integers below `n`: each one except the last is swapped with itself or a later one, as its word determines."""
     places = list(range(n))
     for step, word in enumerate(words):
         target = step + word % (n - step)
@@ -489,19 +492,19 @@ def _shuffled(n: int, words: list[int]) -> list[int]:
 
 
 def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """`places = steps`, after swapping places i and `targets[i]`, never less than i, for each i in turn.
+    """Return `steps` after swapping elements i and `targets[i]` (never less than i), for each i in turn.
 
-    Computed without a loop over steps. After step i, place i is final: it holds what `targets[i]` held before
-    that step. If an earlier step k had the same target, the last such step left there what place k held before
-    step k; otherwise the target still holds its own number. What place k held before step k came in the same
-    way from the last earlier step whose target was k. Follow these links to the end.
+    Computed without a loop over steps. After step i, element i is final: it is what position `targets[i]` held before that
+    step. If an earlier step k had the same target, the last such step put there what position k held before step k; otherwise
+    the target still holds its own number. What position k held before step k came in the same way from the last earlier step
+    whose target was k. The loop follows these links to the end.
     """
     order = np.sort(targets << 32 | steps)  # by target, then by step
     target, step = order >> 32, order & _WORD
     again = np.flatnonzero(target[1:] == target[:-1])
     earlier = np.full(len(steps), -1)  # the last earlier step with the target of this step
     earlier[step[again + 1]] = step[again]
-    last = np.full(len(steps), -1)  # the last step before k aimed at k
+    last = np.full(len(steps), -1)  # the last step before k with target k
     last[target] = step
     last = np.where(last == steps, earlier, last)
     origin = np.where(last < 0, steps, last)
@@ -511,9 +514,9 @@ def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def _poisson(uniform: Uniform, rate: float) -> float:
-    """Hörmann (1993), "The transformed rejection method for generating Poisson random variables" (PTRS).
+    """Draw from the Poisson distribution by transformed rejection: PTRS (Hörmann 1993).
 
-    For a small rate, how many uniforms can be multiplied before the product falls to `exp(-rate)`.
+    For small rates, count the uniform values whose product stays above `exp(-rate)`.
     """
     if rate < 10:
         limit, product, k = math.exp(-rate), uniform(), 0
@@ -547,9 +550,9 @@ def _binomial(
     odds: float,
     log_miss: float,
 ) -> float:
-    """Hörmann (1993), "The generation of binomial random variates" (BTRS).
+    """Draw from the binomial distribution by rejection: BTRS (Hörmann 1993).
 
-    For a small mean, how many geometric waiting times fit into `n` trials (Devroye 1986).
+    For small means, count the geometric waiting times that fit into `n` trials (Devroye 1986).
     """
     if mean < 10:
         hits, trials = -1, 0.0
@@ -584,7 +587,7 @@ def _binomial(
 
 
 def _stirling_tail(k: float) -> float:
-    """What Stirling's formula leaves out of `log(k!)`."""
+    """Return the remainder of Stirling's formula for `log(k!)`."""
     if k < 10:
         return _SMALL_TAILS[int(k)]
     square = (k + 1) * (k + 1)
@@ -602,7 +605,7 @@ def _log(x: float) -> float:
 
 
 def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """An array of `shape` filled with `draw(count)`, a chunk at a time."""
+    """Return an array of `shape` filled with `draw(count)`, chunk by chunk."""
     n, dtype = math.prod(shape), np.dtype(dtype)
     if n == 0:
         return np.empty(shape, dtype)
@@ -619,16 +622,16 @@ _in_chunks_quietly = quiet(_in_chunks)
 
 
 def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """`values` in `dtype`; a 16-bit float is rounded from float32, as PyTorch does."""
+    """Cast to `dtype`; 16-bit floats are rounded from float32, as in PyTorch."""
     if dtype.itemsize == 2 and _is_float(dtype):
         return values.astype(np.float32, copy=False).astype(dtype)
     return values.astype(dtype, copy=False)
 
 
 def _fused_multiply_add(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
-    """`x * scale + shift` rounded once, like the fused multiply-add instruction that PyTorch uses.
+    """Return `x * scale + shift` rounded once, like the fused multiply-add instruction that PyTorch uses.
 
-    float32 goes through float64; float64 keeps the rounding errors of product (Dekker 1971) and sum.
+    float32 is computed in float64. float64 adds the rounding errors of product (Dekker 1971) and sum.
     """
     if x.dtype == np.float32:
         return (x * np.float64(scale) + np.float64(shift)).astype(np.float32)
@@ -641,14 +644,14 @@ def _fused_multiply_add(x: np.ndarray, scale: np.floating, shift: np.floating) -
 
 
 def _split(x: np.ndarray | np.floating) -> tuple[np.ndarray | np.floating, np.ndarray | np.floating]:
-    """Two numbers of half the digits whose sum is `x` (Veltkamp 1968)."""
+    """Split `x` into a sum of two numbers with half the digits each (Veltkamp 1968)."""
     shifted = x * (2.0**27 + 1)
     high = shifted - (shifted - x)
     return high, x - high
 
 
 def _remainder(words: np.ndarray, span: int) -> np.ndarray:
-    """`words % span`; NumPy divides by a constant far faster than it takes the remainder."""
+    """Return `words % span`; NumPy divides by a constant far faster than it computes the remainder."""
     if span == 2**64:
         return words
     divisor = words.dtype.type(span)
@@ -656,10 +659,10 @@ def _remainder(words: np.ndarray, span: int) -> np.ndarray:
 
 
 def _bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
-    """The range to draw integers from; for floats moved inward to where rounding cannot leave it."""
+    """Return the range of integers to draw; for floats it is narrowed so that rounding cannot leave it."""
     if high is None:
         if low == -(2**63):
-            return 0, 2**64  # every 64-bit word, read as signed
+            return 0, 2**64  # every 64-bit word, reinterpreted as signed
         high = _largest_integer(dtype) + 1
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
@@ -673,17 +676,17 @@ def _bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
 
 
 def _largest_integer(dtype: np.dtype) -> int:
-    """The largest integer of a dtype; of a float, the one up to which it has all of them."""
+    """The largest integer of a dtype; for floats, the limit up to which all integers are representable."""
     if _is_float(dtype):
         return 2 ** {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}[dtype.name]
     return 1 if dtype.kind == "b" else np.iinfo(dtype).max
 
 
 def _function(name: str, dtype: np.dtype) -> Callable[[np.ndarray], np.ndarray]:
-    """A function of doubles whose results are cast to `dtype`.
+    """A float64 function whose results are cast to `dtype`.
 
-    NumPy's logarithms and tangents are its own on some processors, and differ in the last digit from the C library's,
-    which PyTorch calls. A cast to fewer digits does not leave the difference; doubles are given to `math` one by one.
+    On some processors, NumPy's own logarithms and tangents differ in the last digit from the C library's, which PyTorch calls.
+    A cast to a smaller dtype hides the difference. For float64, `math` is called for each element.
     """
     if np.dtype(dtype).itemsize < 8:
         return getattr(np, name)
@@ -692,7 +695,7 @@ def _function(name: str, dtype: np.dtype) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _is_float(dtype: np.dtype) -> bool:
-    return dtype.kind in "fV"  # bfloat16, from ml_dtypes, is of kind V
+    return dtype.kind in "fV"  # kind V: bfloat16 of ml_dtypes
 
 
 def _real(dtype: np.dtype) -> np.dtype:

@@ -1,12 +1,12 @@
-"""Normalization of rows, with one weight and one bias for each column: the computation of `layer_norm`.
+"""Normalization of rows with one weight and bias per column: the computation of `layer_norm`.
 
-NumPy takes twice as long to broadcast a row or a column against a matrix as to multiply two matrices elementwise, and BLAS takes
-next to no time to compute a matrix of rank two.  So this computes
+NumPy takes twice as long to broadcast a row or column against a matrix as to multiply two matrices element by element, while
+BLAS computes a matrix of rank two in almost no time. So the result is computed as
 
     x_ij * (scale_i * weight_j) + (bias_j - mean_i * scale_i * weight_j)
 
-with matrices of rank two, and the gradient likewise.  Where a mean is so far from zero that digits would cancel, it is
-subtracted first.
+where both terms in parentheses are matrices of rank at most two, and the gradient likewise. If a mean is so far from zero that
+digits would cancel, it is subtracted first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .sums import weighted_column_sums
 
 __all__ = ["are_near", "normalize", "normalize_backward", "normalize_channels"]
 
-_FAR = 2.0  # standard deviations that a mean may be away from zero
+_FAR = 2.0  # maximum distance of a mean from zero, in standard deviations
 _SMALL = 1 << 12  # elements up to which `_normalize_few` is faster
 
 
@@ -32,26 +32,26 @@ def _as_rows(array: Any, length: int) -> Any:
 
 
 def _rank_two(a: Any, b: Any, rights: Any, out: Any = None) -> Any:
-    """The matrix `a_i * rights_0j + b_i * rights_1j`."""
+    """Return the matrix `a_i * rights_0j + b_i * rights_1j`."""
     lefts = np.empty((len(a), 2), rights.dtype)
     lefts[:, 0], lefts[:, 1] = a, b
     return lefts.dot(rights) if out is None else lefts.dot(rights, out)
 
 
 def are_near(squares: Any, variances: Any) -> bool:
-    """Whether means, given their squares, are so few standard deviations away from zero that no digits cancel."""
+    """Whether the means, given their squares, are within `_FAR` standard deviations of zero, so that no digits cancel."""
     return bool((squares <= variances * _FAR**2).all())
 
 
 def _centred(part: Any, mean: Any) -> tuple[Any, Any]:
-    """The rows with their means subtracted, and their new means, which are zero."""
+    """Return the rows minus their means, and the new means, which are zero."""
     return part - mean[:, None], np.zeros_like(mean)
 
 
 def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tuple[Any, Any]:
     """Fill `mean` and `scale` (the inverse standard deviation) of each row; return the rows and their means.
 
-    Rows of which some mean is far from zero are returned centred, with means of zero.
+    If any mean is far from zero, the rows are returned centred, with means of zero.
     """
     part.dot(average, mean)
     square = np.square(mean)
@@ -69,7 +69,7 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
 
 
 def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, saving: bool = True) -> tuple[Any, Any]:
-    """The normalized rows of `length`, and, where it is `saving` them, their means and scales for the backward."""
+    """Return the normalized rows of `length`, and, if `saving`, their means and scales for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
     if few.are_few(rows.size, length):
         normalized, scale = few.normalize(rows, weight, bias, eps)
@@ -96,7 +96,7 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, savin
 
 
 def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean: Any, scale: Any) -> None:
-    """Like `normalize`, in fewer calls, whose overhead is what counts for few elements."""
+    """Like `normalize`, with fewer calls, since call overhead dominates for few elements."""
     length, dtype = rows.shape[1], rows.dtype
     count = number(length, dtype)
     rows.dot(ones(length, dtype), mean)
@@ -115,10 +115,10 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
 
 
 def normalize_channels(input: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    """The normalized rows of an array `(sample, row, channel, position)`, and their means and scales, for each sample and row.
+    """Normalize an array `(sample, row, channel, position)`; return it with means and scales for each sample and row.
 
-    Weight and bias, `(row, channel, 1)`, have a number for each channel, which has so many positions that it is broadcast
-    as fast as arrays of one shape are multiplied.
+    Weight and bias, `(row, channel, 1)`, have one number per channel. Channels have enough positions that broadcasting these
+    numbers is as fast as multiplying arrays of one shape.
     """
     samples, rows, channels, positions = input.shape
     length, dtype = channels * positions, input.dtype
@@ -138,7 +138,7 @@ def normalize_channels(input: Any, weight: Any, bias: Any, eps: float) -> tuple[
 
 
 def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, eps: float, moments: Any) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias.
+    """Return the gradients of input, weight and bias.
 
     With `t = g * weight` and a normalized row `s`, the gradient of the row is `scale * (t - mean(t) - s * mean(t * s))`.
     """
@@ -150,7 +150,7 @@ def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, 
     factors = np.stack((factor, np.zeros(length, dtype)))
 
     def compute(piece: slice) -> tuple[Any, Any]:
-        """Write the gradient of some rows; what they add to those of weight and bias."""
+        """Write the gradient of some rows; return their contributions to those of weight and bias."""
         part, grad, out, (mean, scale) = rows[piece], grads[piece], grad_rows[piece], moments[:, piece]
         if not are_near(np.square(mean * scale), 1):
             part, mean = _centred(part, mean)

@@ -1,8 +1,8 @@
-"""Adding rows to those of a table at given indices, which may repeat: gradients of look-ups, bags, segments.
+"""Add rows to a table at indices that may repeat: gradients of embeddings, bags and segments.
 
-The rows of each index are added one after the other, as PyTorch does: the order decides on last digits. `np.add.at` does so
-element by element. What is many times faster is to add the first row of every index at once, then the second of every index
-that has one, and so on; and to add many rows of one index by one reduction.
+The rows of each index are added in order, as in PyTorch, since the order determines the last digits. `np.add.at` does so
+element by element. It is many times faster to add the first row of every index in one call, then the second row of every index
+that has one, and so on, and to add many rows of one index by one reduction.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .pieces import pieces
 
 __all__ = ["add_rows", "place_largest"]
 
-_FEW = 1 << 16  # elements up to which sorting the indices costs more than it saves
-_NARROW = 16  # elements of a row up to which a look-up of rows takes longer than adding elements
-_LONG = 1 << 6  # rows of one index from which on they are added up by themselves, if there are fewer indices
-_AT_ONCE = 1 << 14  # elements whose places are computed at a time, so that these stay in the cache
+_FEW = 1 << 16  # elements up to which sorting the indices does not pay
+_NARROW = 16  # row length up to which adding elements is faster than gathering rows
+_LONG = 1 << 6  # rows of one index above which they are summed by a reduction, if there are fewer indices
+_AT_ONCE = 1 << 14  # elements whose flat positions are computed at a time, to stay in the cache
 
 
 class _Runs:
-    """The rows of each index, in their order: one run of them for each, the longest runs first."""
+    """The rows grouped by index: one run per index, in order, longest runs first."""
 
     def __init__(self, index: Any, rows: Any, count: int) -> None:
-        self.rows, self.order = rows, None  # the order that sorts the index; None where it is sorted
+        self.rows, self.order = rows, None  # the permutation that sorts the index; None if it is sorted
         if (index[1:] < index[:-1]).any():
             self.order = _stable_order(index, count)
             index = index.take(self.order)
@@ -38,11 +38,11 @@ class _Runs:
         self.places = index.take(self.starts)
 
     def places_of_rows(self, chosen: Any) -> Any:
-        """Where the rows are that are at these places when sorted."""
+        """Map positions in the sorted order to row numbers."""
         return chosen if self.order is None else self.order[chosen]
 
     def turns(self, piece: slice) -> Iterator[tuple[int, Any]]:
-        """For each turn but the first, how many of these runs still have a row, and where these rows are."""
+        """For each turn but the first, yield the number of these runs that still have a row, and the row numbers."""
         starts, lengths = self.starts[piece], -self.lengths[piece]
         for turn in range(1, int(-lengths[0])):
             active = int(lengths.searchsorted(-turn))
@@ -50,7 +50,7 @@ class _Runs:
 
 
 def add_rows(target: Any, index: Any, rows: Any) -> None:
-    """Add each row to that of the target at its index; indices are neither negative nor too large."""
+    """Add each row to the target's row at its index; indices must be in range."""
     width = target.shape[1]
     if rows.size <= _FEW or width < _NARROW:
         _add_elements(target, index, rows)
@@ -70,11 +70,11 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
 
 
 def place_largest(target: Any, index: Any, rows: Any) -> None:
-    """Write, for each column, where in the rows of its index the largest element comes first; NaN counts as the largest."""
+    """Write, for each index and column, the number of the row with the first largest element; NaN counts as the largest."""
     runs = _Runs(index, rows, len(target) + 1)
     for piece in pieces(len(runs.places), 4 * target.shape[1]):
         largest = rows.take(runs.places_of_rows(runs.starts[piece]), 0)
-        found = np.zeros(largest.shape, np.int32)  # the turn of the largest so far
+        found = np.zeros(largest.shape, np.int32)  # the turn of the maximum so far
         for turn, (active, places) in enumerate(runs.turns(piece), 1):
             part, best, at = rows.take(places, 0), largest[:active], found[:active]
             better = part > best
@@ -87,14 +87,14 @@ def place_largest(target: Any, index: Any, rows: Any) -> None:
 
 
 def _add_run(place: Any, rows: Any, chosen: Any) -> None:
-    """Add rows, or those chosen, to one place."""
+    """Add all rows, or the chosen ones, to one row of the target."""
     for piece in pieces(len(rows) if chosen is None else len(chosen), 2 * place.size):
         part = rows[piece] if chosen is None else rows.take(chosen[piece], 0)
         np.add.reduce(np.concatenate([place[None], part], dtype=place.dtype), 0, None, place)
 
 
 def _stable_order(index: Any, count: int) -> Any:
-    """What `index.argsort(kind="stable")` gives, by a sort of numbers that end in their places, for which NumPy has vectors."""
+    """Like `index.argsort(kind="stable")`: sorts integers that end in their position, for which NumPy is vectorized."""
     bits = len(index).bit_length()
     if count.bit_length() + bits > 63:
         return index.argsort(kind="stable")

@@ -1,7 +1,7 @@
-"""Kernels whose results are contiguous (row-major), as PyTorch's are.
+"""Kernels with contiguous (row-major) results, as in PyTorch.
 
-NumPy's results have the memory order of the arguments.  In PyTorch that holds for elementwise operations; most others return
-contiguous tensors, and programs rely on that when they take a `view` of them.
+NumPy's results have the memory order of the arguments. In PyTorch only elementwise operations behave like that. Most others
+return contiguous tensors, and programs rely on it when they call `view`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ for _name in ("cumprod", "cumsum", "logcumsumexp", "logsumexp", "masked_fill", "
 
 
 def _of_images(array: Any) -> bool:
-    """Whether the strides are those of an array in channels-last memory, or of a part of one."""
+    """Whether the strides are those of channels-last memory, or of a slice of it."""
     if array.ndim not in (4, 5):
         return False
     least = 0
@@ -48,7 +48,7 @@ def _of_images(array: Any) -> bool:
 
 
 def _joined(result: Any, *args: Any) -> Any:
-    """The result in row-major order, unless all arguments are in channels-last memory."""
+    """Make the result row-major, unless all arguments are channels-last."""
     return result if all(_of_images(arg) for arg in args if type(arg) is np.ndarray) else np.ascontiguousarray(result)
 
 

@@ -1,7 +1,7 @@
-"""Faster functions than kernels for arrays of known shapes and dtypes, for the steps that `torch.compile` captures.
+"""Replace kernels by faster functions for known shapes and dtypes, in the steps that `torch.compile` captures.
 
-There, each call is made with arrays of the same shapes again and again.  So what a kernel would decide by them is decided once,
-and the program calls the function that is left.  A step runs as a whole in `quiet`, so that these functions need not.
+A captured step calls each kernel with the same shapes again and again. Decisions that depend on them are made once, and the
+program calls the remaining function. A step runs entirely inside `quiet`, so these functions need not be wrapped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["specialize"]
 
 Kernel = Callable[..., Any]
 
-_SMALL = 1 << 16  # elements from which on calls cost little beside what they compute
+_SMALL = 1 << 16  # elements above which call overhead is negligible
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _COMPARISONS = {
     (np.equal, operator.eq): np.equal, (np.not_equal, operator.ne): np.not_equal, (np.less, operator.lt): np.less,
@@ -31,7 +31,7 @@ _COMPARISONS = {
 
 
 def specialize(kernel: Kernel, args: tuple[Any, ...]) -> Kernel | None:
-    """Return a faster function than a kernel for such arguments, or None if there is none.
+    """Return a faster function than a kernel for such arguments, or None.
 
     Args:
         kernel: a kernel, or a function of NumPy.
@@ -92,7 +92,7 @@ def _comparison(ufunc: np.ufunc) -> Callable[..., Kernel | None]:
     def choose(input: Any, other: Any) -> Kernel | None:
         if type(other) not in (int, float) or getattr(input, "dtype", None) not in _FLOATS or input.size >= _SMALL:
             return None
-        number = np.asarray(other, input.dtype)  # which is faster than a Python number
+        number = np.asarray(other, input.dtype)  # faster than a Python number
         return (lambda input, other: ufunc(input, number)) if number == other else None
 
     return choose

@@ -1,7 +1,7 @@
-"""Threads: how many there are, and sharing large work between them.
+"""The number of threads, and sharing large work between them.
 
-Matrix products use the threads of the OpenBLAS library that comes with NumPy.  NumPy's other functions compute in the calling
-thread, but release the GIL, so that several threads can each work on a part of the arrays.
+Matrix products use the threads of the OpenBLAS library in NumPy. NumPy's other functions run in the calling thread, but
+release the GIL, so that several threads can each process a part of the arrays.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = [
     "set_num_threads", "share",
 ]  # fmt: skip
 
-LARGE = 2_000_000  # elements from which on memory-bound work is shared between threads; fewer fit into one core's cache
-HEAVY = 1 << 25  # multiplications from which on compute-bound work is shared; less is done before another thread has started
+LARGE = 2_000_000  # elements above which memory-bound work is split between threads; less fits into a core's cache
+HEAVY = 1 << 25  # multiplications above which compute-bound work is split; less is done before a thread has started
 SMALL_PRODUCT = 1 << 18  # multiplications up to which OpenBLAS uses one thread
-_MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23  # from which several pay: where no other work is shared, and always
-_LATELY = 100  # products during which work that was shared before counts: the program goes on sharing
+_MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23  # multiplications above which threads pay: if no other work is shared; always
+_LATELY = 100  # after sharing work, the next this many products assume that the program continues to do so
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set the number of threads
 
-_PLACES = ("../numpy.libs/*openblas*", ".dylibs/*openblas*")  # beside NumPy on Linux and Windows, inside it on macOS
+_PLACES = ("../numpy.libs/*openblas*", ".dylibs/*openblas*")  # next to NumPy on Linux and Windows, inside it on macOS
 _NAMES = (
     "scipy_openblas_{}_num_threads64_",
     "scipy_openblas_{}_num_threads",
@@ -41,20 +41,20 @@ _NAMES = (
 )
 
 
-# --- how many -----------------------------------------------------------------------------------------------------
+# --- number of threads --------------------------------------------------------------------------------------------
 
 
 def _libraries() -> Iterator[ctypes.CDLL]:
     root = Path(np.__file__).parent
     for pattern in _PLACES:
         for path in root.joinpath(pattern).parent.resolve().glob(Path(pattern).name):
-            yield ctypes.CDLL(str(path))  # loaded already: this only finds it
+            yield ctypes.CDLL(str(path))  # already loaded: this only finds it
     yield ctypes.CDLL(None)  # a system's OpenBLAS, linked into NumPy
 
 
 @cache
 def _switch() -> Number | None:
-    """The functions that get and set the number; None where NumPy uses another library."""
+    """OpenBLAS's functions to get and set the number of threads; None if NumPy uses another library."""
     for library in _libraries():
         for name in _NAMES:
             if hasattr(library, name.format("set")):
@@ -63,19 +63,19 @@ def _switch() -> Number | None:
 
 
 _followers: list[Callable[[int], None]] = []
-_asked: list[int] = []  # the number that was set last
-_besides: list[int] = []  # the number of threads for all but matrix products, if those are kept to one thread
+_asked: list[int] = []  # the number set last
+_besides: list[int] = []  # the number of threads for other work, if products are limited to one thread
 
 
 def follow(setter: Callable[[int], None]) -> None:
-    """Call `setter` with the number of threads whenever it is set, and now if it has been: for kernels with their own threads."""
+    """Call `setter` whenever the number of threads is set, and now if it has been: for kernels with their own threads."""
     _followers.append(setter)
     for count in _asked:
         setter(count)
 
 
 def get_num_threads() -> int:
-    """How many threads a matrix product, or large work that is shared, may use."""
+    """Return the number of threads for a matrix product or shared work."""
     if _team.size:
         return _team.size
     if _besides:
@@ -85,7 +85,7 @@ def get_num_threads() -> int:
 
 
 def keep_products_serial() -> None:
-    """Let NumPy's matrix products use one thread from now on: for kernels that multiply with threads of their own.
+    """Limit NumPy's matrix products to one thread from now on: for kernels that multiply with their own threads.
 
     OpenBLAS's idle threads would spin and compete with those.
     """
@@ -95,7 +95,7 @@ def keep_products_serial() -> None:
 
 
 def set_num_threads(count: int) -> None:
-    """Let matrix products, and large work that is shared, use `count` threads."""
+    """Set the number of threads for matrix products and shared work."""
     _asked[:] = [count]
     if _besides:
         _besides[:] = [count]
@@ -134,28 +134,28 @@ class _Work:
 
 
 class _Team:
-    """Helper threads of the thread that has work to share."""
+    """Helper threads that share work with the calling thread."""
 
     def __init__(self) -> None:
         self.free = Lock()
-        self.size = 0  # threads at work, while there is shared work
+        self.size = 0  # number of threads while work is shared, else 0
         self.helpers = 0
-        self.products = _LATELY  # those of middle size since work was shared
+        self.products = _LATELY  # products of medium size since work was last shared
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def shares_other_work(self) -> bool:
-        """Whether the program has shared work lately: asked before each product of middle size."""
+        """Whether the program has recently shared work; called before each product of medium size."""
         self.products += 1
         return self.products <= _LATELY
 
     def do(self, work: _Work, size: int) -> None:
         self.size, self.products = size, 0
-        with suppress(RuntimeError):  # no more threads can be started: go on with fewer
+        with suppress(RuntimeError):  # no more threads can be started
             while self.helpers < size - 1:
                 Thread(target=_help, args=[self.calls], name="flambeau", daemon=True).start()
                 self.helpers += 1
         for _ in range(min(self.helpers, size - 1)):
-            self.calls.put(partial(contextvars.copy_context().run, work.help))  # NumPy's errstate goes with the context
+            self.calls.put(partial(contextvars.copy_context().run, work.help))  # the context includes NumPy's errstate
         work.help()
 
 
@@ -170,7 +170,7 @@ _team = _Team()
 
 
 def _leave_threads_behind() -> None:
-    """Start afresh after a fork: the child has none of the parent's threads, but may have inherited a held lock."""
+    """Reset after a fork: the child has no helper threads, but may have inherited a held lock."""
     global _team
     size, _team = _team.size, _Team()
     if size:
@@ -182,12 +182,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def serially(compute: Callable[..., Any], *args: Any) -> Any:
-    """`compute(*args)`, with matrix products that use one thread each.
+    """Call `compute(*args)` with single-threaded matrix products.
 
     OpenBLAS's threads spin for some 20 ms after a product, and occupy cores that shared work could use.
     """
     team = _team
-    if not team.free.acquire(blocking=False):  # inside shared work, or beside it: one thread each already
+    if not team.free.acquire(blocking=False):  # inside or next to shared work, where products are already single-threaded
         return compute(*args)
     try:
         team.size = size = get_num_threads()
@@ -200,10 +200,10 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
 
 
 def product(left: Any, right: Any) -> Any:
-    """The product of two matrices, by several threads only where it is large, or nothing beside it would be disturbed.
+    """Multiply two matrices, with several threads only if they are large or no other work would be disturbed.
 
-    OpenBLAS's threads spin for some 20 ms after a product: see `serially`. A program that shares other work multiplies with the
-    threads that do that.
+    OpenBLAS's threads spin for some 20 ms after a product: see `serially`. Programs that share other work multiply with the
+    helper threads.
     """
     work = left.size * right.shape[1]
     if work <= SMALL_PRODUCT:
@@ -222,12 +222,12 @@ def product(left: Any, right: Any) -> Any:
         share(lambda part: np.matmul(left[part], right, result[part]), parts(rows, rows, True))
     else:
         share(lambda part: np.matmul(left, right[:, part], result[:, part]), parts(columns, columns, True))
-    _team.products = products  # this is no other work
+    _team.products = products  # products do not count as other work
     return result
 
 
 def _product_of_integers(left: Any, right: Any) -> Any:
-    """In double precision, for which BLAS has a product, where no sum is too large to be exact."""
+    """Multiply integer matrices in float64, for which BLAS has a product, if all sums are exactly representable."""
     extremes = [max(abs(int(array.min())), abs(int(array.max()))) for array in (left, right)]
     if left.dtype != right.dtype or extremes[0] * extremes[1] * len(right) >= 1 << 53:
         return left.dot(right)
@@ -235,22 +235,22 @@ def _product_of_integers(left: Any, right: Any) -> Any:
 
 
 def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True) -> list[Any]:
-    """What `compute` returns for each part, in order.
+    """Call `compute` for each part and return the results in order.
 
-    If sharing pays, several threads take the parts one by one, so that slower threads do fewer.  Matrix products use one
-    thread each.
+    If it pays, several threads take the parts one by one, so that slower threads do fewer. Matrix products are
+    single-threaded.
     """
     size, team = get_num_threads() if pays and len(parts) > 1 else 1, _team
     if size == 1:
         return serially(lambda: [compute(part) for part in parts])
-    if not team.free.acquire(blocking=False):  # inside shared work, or beside it
+    if not team.free.acquire(blocking=False):  # inside or next to shared work
         return [compute(part) for part in parts]
     try:
         work = _Work(compute, parts)
         _set_for_products(1)
         team.do(work, size)
         done = sorted((work.done.get() for _ in parts), key=lambda item: item[0])
-        work.compute = None  # it refers to arrays, and a late thread may refer to `work` for a while
+        work.compute = None  # releases arrays, since a late thread may hold `work` for a while
     finally:
         team.size = 0
         _set_for_products(size)
@@ -262,7 +262,7 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True
 
 
 def parts(length: int, most: int, pays: bool) -> list[slice]:
-    """Slices of `range(length)` of about equal length, at most `most`; the same number for each thread, if sharing pays."""
+    """Split `range(length)` into slices of at most `most`; if sharing pays, their number is a multiple of the thread count."""
     count = get_num_threads() if pays else 1
     rounds = -(-length // (max(most, 1) * count))
     step = -(-length // max(rounds * count, 1))

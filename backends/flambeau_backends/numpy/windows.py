@@ -1,4 +1,4 @@
-"""The geometry of convolution windows, and how many images are worked on at a time."""
+"""The geometry of convolutions, and the number of images to process at a time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = [
 
 Sizes = Sequence[int]
 
-_CACHE = 1 << 18  # elements of windows that are worked on at a time
-_SHARED = 1 << 20  # the same with several threads: larger parts mean that threads wait for each other less often
+_CACHE = 1 << 18  # elements of windows processed at a time
+_SHARED = 1 << 20  # the same with several threads: larger parts reduce waiting
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """The sizes of a convolution: its windows, with an entry for each spatial dimension, and its weight."""
+    """The sizes of a convolution: per-dimension options, and the weight's shape."""
 
     batch: int  # images
-    shape: Sizes  # of the weight: (output, channel in the group, *place)
-    size: Sizes  # number of windows
+    shape: Sizes  # of the weight: (output channel, input channel in the group, *kernel)
+    size: Sizes  # output size
     stride: Sizes
     padding: Sizes
     dilation: Sizes
@@ -40,17 +40,17 @@ class Geometry:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether each element is a window of its own (a 1 x 1 convolution)."""
+        """Whether it is a 1 x 1 convolution with stride 1 and without padding, so that each element is a window."""
         return prod(self.places) == max(self.stride) == 1 and not any(self.padding)
 
     @cached_property
     def is_three_by_three(self) -> bool:
-        """Whether the windows are 3 x 3 neighbours, at every element."""
+        """Whether the kernel is 3 x 3, with stride, dilation and groups of 1."""
         return tuple(self.places) == (3, 3) and self.groups == max(self.stride) == max(self.dilation) == 1
 
     @cached_property
     def elements(self) -> int:
-        """How many elements the windows on an image have."""
+        """The number of elements of all windows of an image."""
         return self.groups * prod(self.shape[1:]) * prod(self.size)
 
     @cached_property
@@ -64,12 +64,12 @@ class Geometry:
 
     @cached_property
     def is_light(self) -> bool:
-        """Whether there is so little to do that all of it is one part."""
+        """Whether the work is so small that it is not split."""
         return self.multiplications <= SMALL_PRODUCT and 0 < self.batch * self.elements <= _CACHE
 
     @cached_property
     def joins(self) -> bool:
-        """Whether an image has so few windows that one product for all images is faster than one per image, with its copies."""
+        """Whether images have so few windows that one product for all images is faster than one per image, including copies."""
         rows, columns = self.shape[0] // self.groups, prod(self.shape[1:])
         return 2 * prod(self.size) * (rows + columns) < rows * columns
 
@@ -87,7 +87,7 @@ class Geometry:
         return parts(self.batch, most // max(self.elements, 1), self.pays)
 
     def share(self, compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-        """What `compute` returns for each of these parts, in order; computed by several threads if that is faster."""
+        """Call `compute` for each part and return the results in order; uses several threads if that is faster."""
         if self.multiplications <= SMALL_PRODUCT:
             return [compute(part) for part in parts]
         return share(compute, parts, self.pays)
@@ -95,7 +95,7 @@ class Geometry:
 
 @lru_cache(256)
 def output_size(space: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
-    """The number of windows along each dimension."""
+    """The output size: number of windows along each dimension."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(space, places, stride, padding, dilation, strict=True)
     )
@@ -106,12 +106,12 @@ def padded_size(space: Sizes, padding: Sizes) -> tuple[int, ...]:
 
 
 def inside(space: Sizes, padding: Sizes) -> tuple[Any, ...]:
-    """The index of the padded images that selects the images without padding."""
+    """The index into padded images that selects the images without padding."""
     return (..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))
 
 
 def padded(images: Any, padding: Sizes) -> Any:
-    """The images padded with zeros; the images themselves if there is no padding."""
+    """Return the images padded with zeros; unchanged if there is no padding."""
     if not any(padding):
         return images
     space = images.shape[2:]
@@ -121,20 +121,20 @@ def padded(images: Any, padding: Sizes) -> Any:
 
 
 def strided(array: Any, shape: Sizes, strides: Sizes) -> Any:
-    """`as_strided`, without its overhead if the array is contiguous."""
+    """Like `as_strided`, with less overhead if the array is contiguous."""
     if array.flags.c_contiguous:
         return np.ndarray(tuple(shape), array.dtype, array, 0, tuple(strides))
     return np.lib.stride_tricks.as_strided(array, shape, strides)
 
 
 def spots(place: Sizes, g: Geometry) -> tuple[Any, ...]:
-    """The index of the elements at one place in all windows."""
+    """The index of the elements under one kernel element in all windows."""
     steps = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, g.size, g.stride, g.dilation, strict=True))
     return (..., *steps)
 
 
 def total(arrays: Sequence[Any]) -> Any:
-    """The sum of the arrays; the first one is overwritten."""
+    """Return the sum of the arrays; overwrites the first."""
     result = arrays[0]
     for array in arrays[1:]:
         result += array

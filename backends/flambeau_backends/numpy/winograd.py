@@ -1,9 +1,9 @@
-"""Convolution of 3 x 3 windows with a quarter of the multiplications.
+"""Winograd convolution of 3 x 3 kernels, with a quarter of the multiplications.
 
-Lavin & Gray (2016), "Fast algorithms for convolutional neural networks", after S. Winograd.  The image is cut into tiles of
-6 x 6 that give 4 x 4 results each.  Tiles and weights are transformed; 36 matrix products, one for each place in a tile,
-replace the convolution; and their results are transformed back.  The transforms are products with small matrices.
-A few tiles are worked on at a time, so that they stay in the processor's cache.
+Lavin & Gray (2016), "Fast algorithms for convolutional neural networks", after S. Winograd. The image is split into tiles of 6
+x 6, each giving 4 x 4 results. Tiles and weights are transformed. 36 matrix products, one for each element of a tile, replace
+the convolution, and their results are transformed back. The transforms are products with small matrices. A few tiles are
+processed at a time, so that they stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ _WEIGHT = np.array(
     np.float32,
 )
 _RESULT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]], np.float32)
-_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # both dimensions at once
-_AT_ONCE = 64  # tiles: more would leave the cache, and fewer would make products of too small matrices
+_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # both dimensions in one product
+_AT_ONCE = 64  # tiles: more would leave the cache, fewer would make the matrices too small
 
 
 def suits(batch: int, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
-    """Whether this is likely to be faster than `conv_rows` and `conv_columns`, for a stride of 1 and results of this size."""
+    """Whether this is likely to be faster than `conv_rows` and `conv_columns`, for stride 1 and this output size."""
     if weight_shape[0] < 16 or weight_shape[1] < 16 or dtype != np.float32:
         return False
     return min(size) >= 4 and batch * -(-size[0] // 4) * -(-size[1] // 4) >= 32  # tiles
 
 
 def _tiles(size: Sizes) -> tuple[int, int]:
-    """How many tiles, down and across, cover an image of results."""
+    """The number of rows and columns of tiles that cover an output image."""
     return -(-size[0] // 4), -(-size[1] // 4)
 
 
 def _blocks(batch: int, tiles: Sizes, most: int, pays: bool) -> list[tuple[slice, slice]]:
-    """Blocks of several images, or of several rows of tiles of one image, of at most `most` tiles each."""
+    """Blocks of several images, or of several rows of tiles of one image, with at most `most` tiles each."""
     if tiles[0] * tiles[1] <= most:
         return [(part, slice(0, tiles[0])) for part in parts(batch, most // (tiles[0] * tiles[1]), pays)]
     rows = parts(tiles[0], most // tiles[1], pays)
@@ -70,7 +70,7 @@ def _pays(input: Any, outputs: int, tiles: Sizes) -> bool:
 
 
 def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
-    """Rows of the images from `first` on, channels last, with zeros outside of the images; `shape` is that of the result."""
+    """Rows of the images from `first` on, channels last, zero-padded; the result has shape `(batch, *shape, channels)`."""
     result = np.zeros((len(images), *shape, images.shape[1]), np.float32)
     start, stop = max(first, 0), min(first + shape[0], images.shape[2])
     result[:, start - first : stop - first, left : left + images.shape[3]] = images[:, :, start:stop].transpose(0, 2, 3, 1)
@@ -78,7 +78,7 @@ def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
 
 
 def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
-    """Transformed tiles of some rows of tiles: `(36, tile, channel)`."""
+    """Return the transformed tiles of some rows of tiles: `(36, tile, channel)`."""
     down = rows.stop - rows.start
     padded = _channels_last(images, 4 * rows.start - padding[0], (4 * down + 2, 4 * across + 2), padding[1])
     sample, row, column, channel = padded.strides
@@ -88,7 +88,7 @@ def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
 
 
 def _gradient_tiles(grads: Any, rows: slice, across: int) -> Any:
-    """Transformed tiles of the gradient of the results: `(36, tile, output)`."""
+    """Return the transformed tiles of the output's gradient: `(36, tile, output channel)`."""
     down, outputs = rows.stop - rows.start, grads.shape[1]
     whole = _channels_last(grads, 4 * rows.start, (4 * down, 4 * across))
     blocks = whole.reshape(-1, down, 4, across, 4, outputs).transpose(2, 4, 0, 1, 3, 5)
@@ -96,7 +96,7 @@ def _gradient_tiles(grads: Any, rows: slice, across: int) -> Any:
 
 
 def _weights(weight: Any) -> Any:
-    """Transformed weights: `(36, channel, output)`."""
+    """Return the transformed weights: `(36, channel, output channel)`."""
     outputs, channels = weight.shape[:2]
     result = np.empty((36, channels, outputs), np.float32)
 
@@ -109,7 +109,7 @@ def _weights(weight: Any) -> Any:
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """The convolution of stride 1 of float32 images with a weight `(outputs, channels, 3, 3)`."""
+    """Convolve float32 images with stride 1 and a weight `(outputs, channels, 3, 3)`."""
     outputs, size = len(weight), [n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True)]
     tiles = _tiles(size)
     weights = _weights(weight)
@@ -131,7 +131,7 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
-    """The gradient of the weight, given that of the result."""
+    """Return the gradient of the weight, given the gradient of the output."""
     (batch, outputs, *size), channels = grad.shape, input.shape[1]
     tiles, most = _tiles(size), max(_AT_ONCE, min(outputs, channels))
     pays = _pays(input, outputs, tiles)
@@ -144,7 +144,7 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
             accumulated = products if accumulated is None else np.add(accumulated, products, accumulated)
         return accumulated.reshape(36, -1).T @ _WEIGHT2
 
-    if batch * tiles[0] * tiles[1] < outputs:  # more weights than tiles: rather transform tiles twice than add up weights
+    if batch * tiles[0] * tiles[1] < outputs:  # more weights than tiles: transforming tiles twice is cheaper than summing weights
         blocks = _blocks(batch, tiles, most, False)
         grad_weight = np.concatenate(share(lambda part: compute(grad[:, part], blocks), parts(outputs, outputs, pays), pays))
     else:

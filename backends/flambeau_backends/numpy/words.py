@@ -1,7 +1,8 @@
-"""MT19937's words (Matsumoto & Nishimura 1998), drawn ahead of where the stream is.
+"""The words of MT19937 (Matsumoto & Nishimura 1998), drawn ahead of use.
 
-A call to NumPy costs as much as hundreds of words, so small requests are served from a window that is drawn at once. Uniform and
-normal values are, too: they are computed for all words of the window when they are first asked for, wherever blocks may start.
+A NumPy call costs as much as hundreds of words, so small requests are served from a buffer (the window) that is drawn in one
+call. Uniform and normal values are also computed for the whole window when first requested, for every possible start of a
+block.
 """
 
 from __future__ import annotations
@@ -18,35 +19,35 @@ from . import box_muller
 
 __all__ = ["MANY", "Words", "singles"]
 
-MANY = 1 << 10  # words of a request from which on it is drawn by itself
-_LEAST, _MOST = 1 << 8, 1 << 14  # words of a window: at first, and in a program that goes on asking
+MANY = 1 << 10  # larger requests are drawn directly
+_LEAST, _MOST = 1 << 8, 1 << 14  # words in a window: at first, and at most, after continued use
 _MASK, _SCALE, _ZERO = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32), np.array(0, np.float32)
 
 
 def singles(words: Any) -> Any:
-    """Uniform float32 on [0, 1), of the low 24 bits of each word."""
+    """Return uniform float32 on [0, 1) from the low 24 bits of each word."""
     values = np.bitwise_and(words, _MASK).view(np.int32).astype(np.float32)
     values *= _SCALE
     return values
 
 
 def _normal_pairs(unit: Any) -> Any:
-    """For each uniform value but the last 8, the two normal values of its radius and the direction 8 places on, in turns."""
+    """For each uniform value but the last 8, the two normal values from its radius and the angle 8 values later, alternating."""
     radius, directions = box_muller.radii(unit[:-8].copy()), box_muller.directions(unit[8:].copy())
     values = np.empty((len(radius), 2), np.float32)
     for part, direction in enumerate(directions):
         np.multiply(radius, direction, values[:, part])
-    values += _ZERO  # leaves no negative zeros
+    values += _ZERO  # turns -0 into 0
     return values.reshape(-1)
 
 
 @lru_cache(64)
 def _places_of_blocks(shape: tuple[int, ...]) -> Any:
-    """Where in those pairs an array has its values from: blocks of 16 with 8 by cosines and 8 by sines."""
+    """The indices in `_normal_pairs` of an array's values: blocks of 16 have 8 cosines, then 8 sines."""
     count = math.prod(shape)
     value = np.arange(count)
     block = value // 16
-    if count % 16:  # then the last 16 values are drawn anew
+    if count % 16:  # the last 16 values are drawn again
         value[-16:], block[-16:] = np.arange(16), 0
     place = 2 * (block * 16 + value % 8) + value % 16 // 8
     if count % 16:
@@ -59,7 +60,7 @@ class Words:
 
     def __init__(self) -> None:
         self._bits = np.random.MT19937(0)
-        self._scout = np.random.MT19937(0)  # goes to where in the window the stream is
+        self._scout = np.random.MT19937(0)  # finds the engine's state at the current position in the window
         self._seeder = np.random.RandomState(self._bits)
         self._wide = np.random.Generator(self._bits)
         self._lock = Lock()  # threads may share a stream
@@ -71,20 +72,20 @@ class Words:
 
     def _forget(self) -> None:
         self._window = np.empty(0, np.uint32)
-        self._at = 0  # how many words of the window are used
-        self._starts: list[tuple[int, Any]] = []  # places in the window, and the engine's state there
-        self._uniform: Any = None  # the window's words as uniform values
-        self._normal: Any = None  # and what these give as normal ones
+        self._at = 0  # number of used words
+        self._starts: list[tuple[int, Any]] = []  # positions in the window, with the engine's state there
+        self._uniform: Any = None  # the window's words as uniform values, or None
+        self._normal: Any = None  # the window's normal values, or None
 
     def seed(self, seed: int) -> None:
-        """Restart from 32 bits."""
+        """Restart from a 32-bit seed."""
         with self._lock:
             self._seeder.seed(seed)
             self._restart()
 
     @property
     def state(self) -> tuple[Any, int]:
-        """The engine's key of 624 words, and how many of the key's words have been used."""
+        """The engine's key of 624 words, and the number of its used words."""
         with self._lock:
             return self._engine()
 
@@ -108,14 +109,14 @@ class Words:
         self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
 
     def advance(self, fill: Callable[[Any, int], int]) -> None:
-        """Let `fill(key, position)` consume words: it changes the key, and returns the new position."""
+        """Let `fill(key, position)` consume words: it modifies the key and returns the new position."""
         with self._lock:
             key, position = self._engine()
             self._move(key, fill(key, position))
             self._forget()
 
     def take(self, count: int) -> Any:
-        """The next `count` words of 32 bits, not to be written to."""
+        """Return the next `count` 32-bit words; do not write to them."""
         with self._lock:
             at = self._at
             if at + count > len(self._window):
@@ -129,16 +130,16 @@ class Words:
             return self._window[at : at + count]
 
     def take_wide(self, count: int) -> Any:
-        """The next `count` words of 64 bits, made of two words each with the high one first."""
+        """Return the next `count` 64-bit words, each made of two words with the high one first."""
         if 2 * count > MANY:
             with self._lock:
-                if self._at == len(self._window):  # NumPy's own way of joining words, which has more overhead
+                if self._at == len(self._window):  # NumPy's own 64-bit words, which have more call overhead
                     self._forget()
                     return self._wide.integers(0, 2**64, count, np.uint64)
         return self.take(2 * count).astype(">u4").view(">u8").astype(np.uint64)
 
     def uniform(self, count: int) -> Any:
-        """At most `MANY` values of `singles`."""
+        """Return at most `MANY` values of `singles`."""
         with self._lock:
             at = self._at
             if at + count > len(self._window):
@@ -149,7 +150,7 @@ class Words:
             return self._uniform[at : at + count].copy()
 
     def normal(self, shape: tuple[int, ...], count: int) -> Any:
-        """An array of `count` standard normal values, at least 16 and at most `MANY`, in float32."""
+        """Return `count` standard normal float32 values, at least 16 and at most `MANY`."""
         words = count + 16 if count % 16 else count
         with self._lock:
             at = self._at
@@ -161,7 +162,7 @@ class Words:
             return self._normal[2 * at :][_places_of_blocks(shape)]
 
     def _draw_ahead(self, count: int) -> int:
-        """Extend what is left of the window to at least `count` words; returns 0, the place in the new one."""
+        """Extend the rest of the window to at least `count` words; returns the position in the new window, 0."""
         at, rest = self._at, self._window[self._at :]
         starts = [(place - at, state) for place, state in self._starts]
         passed = [entry for entry in starts if entry[0] <= 0][-1:]

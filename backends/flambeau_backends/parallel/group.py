@@ -17,7 +17,7 @@ __all__ = ["Collectives"]
 class Collectives:
     """Collective operations on devices of one type.
 
-    Tensors come in without history and results have none.  `devices` may name a device twice.
+    Arguments and results have no autograd history. `devices` may contain a device twice.
 
     >>> Collectives("cpu").broadcast([torch.ones(2)], [torch.device("cpu")])
     [[tensor([1., 1.])]]
@@ -27,21 +27,21 @@ class Collectives:
         self.device_type = device_type
 
     def devices(self) -> list[device]:
-        """All devices of the type."""
+        """Return all devices of the type."""
         return [device(self.device_type, index) for index in range(backend.for_device_type(self.device_type).device_count())]
 
     def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
-        """Each call on its device, side by side; an exception in place of a result where one was raised."""
+        """Run each call on its device, concurrently; return the results, with an exception in place of each that failed."""
         return run_on(devices, calls)
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        """For each device, copies of all tensors; tensors that are on it already are not copied."""
+        """Return, for each device, copies of all tensors; tensors already there are not copied."""
         return [[tensor.to(place) for tensor in tensors] for place in devices]
 
     def scatter(
         self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None = None, dim: int = 0
     ) -> list[Tensor]:
-        """A chunk of the tensor for each device, of these sizes or as even as possible; fewer if the tensor is short.
+        """Split a tensor into a chunk for each device, of these sizes or as even as possible; fewer if the tensor is short.
 
         Raises:
             RuntimeError: the sizes do not add up to the tensor's.
@@ -58,14 +58,14 @@ class Collectives:
         return [part.to(place) for part, place in zip(parts, devices, strict=False)]
 
     def gather(self, tensors: Sequence[Tensor], destination: device, dim: int = 0) -> Tensor:
-        """The tensors of all devices joined on one."""
+        """Concatenate the tensors of all devices on one device."""
         return torch.cat([tensor.to(destination) for tensor in tensors], dim)
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
-        """The sum of the tensors of all devices, on one: always added in the same order."""
+        """Sum the tensors of all devices on one device, always in the same order."""
         return reduce(torch.add, [tensor.to(destination) for tensor in tensors])
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The sum of the tensors, on the device of each."""
+        """Return the sum of the tensors, on the device of each."""
         total = self.reduce_add(tensors, tensors[0].device)
         return [total.to(tensor.device) for tensor in tensors]

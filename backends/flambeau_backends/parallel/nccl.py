@@ -1,4 +1,4 @@
-"""Collectives by NCCL, which uses NVLink where there is any and all devices at once."""
+"""Collectives by NCCL, which uses all devices concurrently, and NVLink if present."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_available() -> bool:
 
 
 class NcclCollectives(Collectives):
-    """Sums and broadcasts among distinct devices; everything else copies from device to device."""
+    """Sums and broadcasts among distinct devices by NCCL; everything else copies from device to device."""
 
     def __init__(self, device_type: str) -> None:
         super().__init__(device_type)
@@ -74,11 +74,11 @@ class NcclCollectives(Collectives):
         return results
 
     def _serves(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> bool:
-        """Whether NCCL can do it: it needs several distinct devices, and dtypes that it supports."""
+        """Whether NCCL supports the call: it requires several distinct devices, and supported dtypes."""
         return len(set(devices)) == len(devices) > 1 and all(tensor.dtype in _kinds() for tensor in tensors)
 
     def _together(self, tensors: Sequence[Tensor], call: Callable[..., Any], results: Sequence[Tensor]) -> None:
-        """`call(communicator, address, address of result, count, kind, stream)` on every device, as one operation."""
+        """Run `call(communicator, address, result address, count, dtype constant, stream)` on every device as one NCCL group."""
         from cupy.cuda import Device, get_current_stream, nccl
 
         indices = tuple(tensor.device.index or 0 for tensor in tensors)

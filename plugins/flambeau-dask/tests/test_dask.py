@@ -1,4 +1,4 @@
-"""Lazy tensors: what they compute, when, and on a cluster of two processes with less memory than a result has."""
+"""Lazy tensors: results, when they are computed, and a cluster of two processes with less memory than a result."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_result_is_larger_than_the_memory(cluster):
 
 
 def test_data_parallel_training_on_a_cluster(cluster):
-    """The example `examples/ddp_on_dask.py`: two processes end with one network."""
+    """The example `examples/ddp_on_dask.py`: both processes end with equal parameters."""
     path = Path(__file__).parents[3] / "examples" / "ddp_on_dask.py"
     spec = importlib.util.spec_from_file_location("ddp_on_dask", path)
     example = importlib.util.module_from_spec(spec)
@@ -133,7 +133,7 @@ def test_data_parallel_training_on_a_cluster(cluster):
 
 
 def test_what_dask_itself_cannot() -> None:
-    """Diagonals wider than high, and values put to places that several arrays name."""
+    """Operations that Dask lacks: `eye` with more columns than rows, and assignment with several index arrays."""
     assert torch.equal(torch.eye(2, 5, device="dask").cpu(), torch.eye(2, 5))
     x = torch.zeros(3, 4, device="dask")
     x.fill_diagonal_(2)

@@ -1,4 +1,4 @@
-"""All of flambeau on this backend, but for what `exceptions.txt` declares."""
+"""Conformance of flambeau on this backend, except the failures declared in `exceptions.txt`."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ def test_writes_to_views_are_seen():
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)])
 def test_products_of_expanded_matrices(shape):
-    """dpnp raises for some of these, and computes something else for others."""
+    """dpnp raises for some of these, and returns wrong results for others."""
     import flambeau
 
     matrix, row = flambeau.randn(*shape), flambeau.randn(3)

@@ -1,24 +1,24 @@
-/* Attention, a block of queries of one head at a time, and of its keys some at a time, so that scores stay in the thread's cache.
+/* Attention: a block of queries of one head and some keys at a time, so that scores stay in the thread's cache.
 
-Arrays are `(sample, head, position, feature)`, of any strides but contiguous features: queries, keys and values may be parts of one
-projection, and a bias be broadcast.
+Arrays are `(sample, head, position, feature)` with contiguous features and any other strides: queries, keys and values may be
+slices of one projection, and a bias may be broadcast.
 
-Scores are `(key, query)`, of PIECE queries: vectors are of queries, so that softmax needs no sums over lanes, and products take scores
-from where they are, whether as rows or as columns. */
+Scores are `(key, query)`, with PIECE queries, and vectors contain queries.  So softmax needs no sums over lanes, and products
+can read the scores in place, as rows or as columns. */
 #pragma once
 
 #include "matrix.h"
 #include "scalar.h"
 
-#define QUERIES PIECE    /* in a block */
-#define KEYS (8 * ROWS) /* that meet them at a time */
+#define QUERIES PIECE    /* per block */
+#define KEYS (8 * ROWS) /* processed at a time with a block of queries */
 
 typedef struct {
     float *at;
     int64_t step;
 } Rows;
 
-/* The rows of a head from a certain position on. */
+/* The rows of a head from a given position on. */
 INLINE Rows rows_at(const Argument *a, int i, int64_t n, int64_t h, int64_t position) {
     return (Rows){FLOATS(i) + n * STEP(i, 0) + h * STEP(i, 1) + position * STEP(i, 2), STEP(i, 2)};
 }
@@ -27,7 +27,7 @@ INLINE Rows rows_from(Rows rows, int64_t first) { return (Rows){rows.at + first 
 
 INLINE int64_t whole_vectors(int64_t count) { return pieces(count, LANES) * LANES; }
 
-/* Rows of whole vectors: these, or a copy with zeros at its end. */
+/* Rows padded to full vectors: in place, or a copy with zeros at the end. */
 static Rows of_whole_vectors(Rows rows, int64_t count, int64_t features, float *memory) {
     const int64_t width = whole_vectors(features);
     if (width == features) return rows;
@@ -38,7 +38,7 @@ static Rows of_whole_vectors(Rows rows, int64_t count, int64_t features, float *
     return (Rows){memory, width};
 }
 
-/* `(feature, query)`, multiplied by a number. */
+/* Transpose to `(feature, query)` and multiply by a number. */
 static void transpose_queries(float *to, Rows queries, int64_t count, int64_t features, float scale) {
     if (count < QUERIES) memset(to, 0, features * QUERIES * sizeof(float));
     transpose(to, QUERIES, queries.at, queries.step, count, features);
@@ -46,7 +46,7 @@ static void transpose_queries(float *to, Rows queries, int64_t count, int64_t fe
         SIMD() for (int64_t i = 0; i < features * QUERIES; i++) to[i] *= scale;
 }
 
-/* Products of `count` rows with queries, `lanes` of them. */
+/* Products of `count` rows with `lanes` queries. */
 static void products_with_queries(float *scores, Rows rows, int64_t count, int64_t features, const float *queries, int64_t lanes) {
     for (int64_t i = 0; i < count; i += ROWS) {
         const int64_t some = smaller(ROWS, count - i);
@@ -58,7 +58,8 @@ static void products_with_queries(float *scores, Rows rows, int64_t count, int64
     }
 }
 
-/* Products of scores with rows of `width` numbers: one for each key, over all queries, or `across`, one for each query, over all keys. */
+/* Products of scores with rows of width `width`: one result per key, summed over queries, or, if `across`, one per query,
+summed over keys. */
 static void products_of_scores(Rows out, const float *scores, bool across, int64_t rows, int64_t depth, Rows b, int64_t width, bool add) {
     const int64_t panels = pieces(rows, ROWS);
     const int wide = across ? COLUMNS_OF_PIECE : BY_ROWS, narrow = across ? COLUMNS_NARROW : ROWS_NARROW;
@@ -72,7 +73,7 @@ static void products_of_scores(Rows out, const float *scores, bool across, int64
     }
 }
 
-/* What is added to the scores of some keys and queries; the steps are from query to query and from key to key. */
+/* The bias for some keys and queries; steps are the strides of queries and keys. */
 static void add_bias(float *scores, int64_t keys, int64_t queries, const float *bias, int64_t query_step, int64_t key_step) {
     for (int64_t first = 0; first < keys; first += LANES) {
         const int64_t some = smaller(LANES, keys - first);
@@ -92,7 +93,7 @@ static void add_bias(float *scores, int64_t keys, int64_t queries, const float *
 /* A block of queries of one head. */
 typedef struct {
     Rows queries, keys, bias;
-    int64_t start, count, lanes, features, seen; /* the first query, how many, in whole vectors; how many keys they see */
+    int64_t start, count, lanes, features, seen; /* first query, number, number in full vectors; visible keys */
     int64_t bias_step;
     bool causal;
 } Queries;
@@ -105,7 +106,7 @@ INLINE Queries queries_at(const Argument *a, int i, int64_t n, int64_t h, int64_
                      INTEGER(i + 5) ? smaller(keys, start + count) : keys, STEP(i + 3, 3), INTEGER(i + 5)};
 }
 
-/* The scores of some of the keys. */
+/* Compute the scores of some keys. */
 static void scores_of(const Queries *q, float *scores, int64_t first, int64_t count, const float *queries) {
     products_with_queries(scores, rows_from(q->keys, first), count, q->features, queries, q->lanes);
     if (q->bias.at) add_bias(scores, count, q->count, q->bias.at + first * q->bias_step, q->bias.step, q->bias_step);
@@ -114,10 +115,10 @@ static void scores_of(const Queries *q, float *scores, int64_t first, int64_t co
             for (int64_t i = 0; i < smaller(first + k - q->start, q->lanes); i++) scores[k * QUERIES + i] = -INFINITY;
 }
 
-/* Raise `most` to the largest scores of each query, but for NaN; which become NaN by `powers`. */
+/* Update `most`, the maximum score of each query, ignoring NaN; `powers` returns NaN for these. */
 static void raise_to_largest(float *most, const float *scores, int64_t keys, int64_t lanes) {
     for (int64_t j = 0; j < lanes; j += LANES) {
-        const float *last = scores + (keys - 1) * QUERIES + j; /* in its place, if there is an odd number of keys */
+        const float *last = scores + (keys - 1) * QUERIES + j; /* the last key, which the loop may miss */
         Vector even = larger_lanes(load(last), load(most + j)), odd = even;
         for (int64_t k = 0; k + 1 < keys; k += 2) {
             even = larger_lanes(load(scores + k * QUERIES + j), even);
@@ -127,10 +128,10 @@ static void raise_to_largest(float *most, const float *scores, int64_t keys, int
     }
 }
 
-/* What is subtracted from the scores of a query: their largest, unless it may see nothing. */
+/* The number subtracted from a query's scores: their maximum, or 0 if it is fully masked. */
 INLINE float shift_of(float most) { return most == -INFINITY ? 0.0f : most; }
 
-/* Scores to the powers of e, which are added to `totals`; zeros where a query may see nothing. */
+/* Replace scores by exponentials and add them to `totals`; 0 for fully masked queries. */
 static void powers(float *scores, int64_t keys, int64_t lanes, const float *most, float *totals) {
     for (int64_t j = 0; j < lanes; j += LANES) {
         float shifts[LANES], sums[LANES] = {0};
@@ -147,7 +148,7 @@ static void powers(float *scores, int64_t keys, int64_t lanes, const float *most
     }
 }
 
-/* What the backward needs of the softmax: of each query the largest score, and one over the sum of exponentials; nowhere without a backward. */
+/* Save what the backward needs, if there is one: the maximum score of each query, and 1 / the sum of exponentials. */
 typedef struct {
     float *most, *shares;
 } Softmax;
@@ -160,7 +161,7 @@ INLINE Softmax softmax_at(const Argument *a, int i, int64_t n, int64_t h, int64_
 
 /* Context: out, softmax, query, key, value, bias, whether there is a bias, whether causal, scale.
 
-Where later keys have larger scores, what was summed before is made smaller (Milakov & Gimelshein 2018, Dao et al. 2022). */
+If later keys have larger scores, previous sums are scaled down (online softmax: Milakov & Gimelshein 2018, Dao et al. 2022). */
 static void attention_block(void *context, int64_t number) {
     const Argument *a = context;
     const int64_t heads = SIZE(2, 1), blocks = pieces(SIZE(2, 2), QUERIES), n = number / (heads * blocks), h = number / blocks % heads;
@@ -201,7 +202,7 @@ static void attention(const Argument *a, int64_t first, int64_t last) {
     parallel(SIZE(2, 0) * SIZE(2, 1) * pieces(SIZE(2, 2), QUERIES), attention_block, (void *)a);
 }
 
-/* From scores to weights, and from the gradients of weights to those of scores; `means` are of the gradients, by weight. */
+/* Replace scores by weights, and gradients of weights by gradients of scores; `means` are the gradients' weighted means. */
 static void weights_and_slopes(float *scores, float *slopes, int64_t keys, int64_t lanes, Softmax softmax, const float *means, float scale) {
     for (int64_t j = 0; j < lanes; j += LANES) {
         float shifts[LANES], shares[LANES], mean[LANES];
@@ -217,22 +218,23 @@ static void weights_and_slopes(float *scores, float *slopes, int64_t keys, int64
     }
 }
 
-/* Rows of whole vectors back to where they belong. */
+/* Copy rows of full vectors back to the array. */
 static void copy_rows(Rows to, const float *from, int64_t count, int64_t features) {
     const int64_t width = whole_vectors(features);
     for (int64_t i = 0; i < count; i++) memcpy(to.at + i * to.step, from + i * width, features * sizeof(float));
 }
 
-/* Context: grad_query, grad_key, grad_value, g, out, softmax, query, key, value, bias, whether there is a bias, whether causal, scale.
+/* Context: grad_query, grad_key, grad_value, g, out, softmax, query, key, value, bias, whether there is a bias, whether
+causal, scale.
 
-Some queries meet some keys at a time: their weights are computed again (Dao et al. 2022), and the mean of the gradients of a query's
-weights is the product of the gradient of its result and the result. */
+Weights of some queries and keys at a time are recomputed (Dao et al. 2022).  The weighted mean of the gradients of a query's
+weights is the dot product of its output and the output's gradient. */
 static void attention_head_gradients(void *context, int64_t number) {
     const Argument *a = context;
     const int64_t heads = SIZE(6, 1), length = SIZE(6, 2), features = SIZE(6, 3), keys = SIZE(7, 2), n = number / heads, h = number % heads;
     const int64_t of_values = SIZE(8, 3), width = whole_vectors(features), value_width = whole_vectors(of_values);
     float *weights = scratch(1, 2 * QUERIES * KEYS * sizeof(float)), *slopes = weights + QUERIES * KEYS;
-    /* the sums; copies of rows; queries and their gradients, transposed */
+    /* sums; copies of rows; transposed queries and their gradients */
     float *key_sums = scratch(2, ((2 * keys + 2 * QUERIES) * width + (keys + QUERIES) * value_width + QUERIES * (features + of_values)) * sizeof(float));
     float *value_sums = key_sums + keys * width, *copied_keys = value_sums + keys * value_width, *query_sums = copied_keys + keys * width;
     float *copied_queries = query_sums + QUERIES * width, *copied_grads = copied_queries + QUERIES * width;

@@ -1,8 +1,8 @@
-"""Compile the kernels into one library, for each set of instructions that processors have; needs gcc (from 12) or clang.
+"""Compile the kernels into one library with a variant for each instruction set; requires gcc (12 or newer) or clang.
 
-    python c/build.py          # into src/flambeau_fast, if a source is newer than what is there
+    python c/build.py          # into src/flambeau_fast, if a source is newer than the library
 
-The library uses only Python's stable ABI, so that one build is for all versions from 3.11 on.
+The library uses only Python's stable ABI, so that one build works for all Python versions from 3.11 on.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parent
 LIBRARY = SOURCES.parent / "src" / "flambeau_fast" / "_kernels.abi3.so"
 
-# Products may be fused with sums.  Sums are reordered only where the source says so; NaN and infinities are handled correctly.
+# Contraction: products and sums may be fused. Sums are reordered only where the source allows it; NaN and infinities are exact.
 OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
 OPTIONS += ["-ffp-contract=fast", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 X86 = {
     "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     "avx2": ["-march=x86-64-v3"],
-    "plain": ["-march=x86-64-v2"],  # what NumPy needs, too
+    "plain": ["-march=x86-64-v2"],  # also NumPy's requirement
 }
 
 
 def is_stale() -> bool:
-    """Whether there is no library, or a source has changed since it was built."""
+    """Whether the library is missing or older than a source."""
     if not LIBRARY.exists():
         return True
     built = LIBRARY.stat().st_mtime
@@ -38,13 +38,13 @@ def is_stale() -> bool:
 
 
 def _target(compiler: str) -> str:
-    """The processors that a compiler compiles for, which may not be this one."""
+    """Return the architecture that the compiler targets, which may differ from this machine's."""
     asked = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True, check=False).stdout
     return (asked.partition("-")[0] or platform.machine()).lower()
 
 
 def build() -> Path:
-    """Compile everything and replace the library."""
+    """Compile all variants and replace the library."""
     compiler = [*shlex.split(os.environ.get("CC", "cc")), *OPTIONS, *shlex.split(os.environ.get("CFLAGS", ""))]
     is_x86 = _target(compiler[0]) in ("x86_64", "amd64")
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", "-Wl,-s", "-lpthread", "-lm"]

@@ -1,10 +1,10 @@
-/* Channels of images `(sample, channel, position)`: sums, moments, batch normalization and its gradient.  Runs of positions are
-added in single precision, and their sums in double. */
+/* Channels of images `(sample, channel, position)`: sums, moments, batch normalization and its gradient.  Positions of a
+channel are summed in float32, and their sums in float64. */
 #pragma once
 
 #include "kernel.h"
 
-/* The sums of strips of a vector: out, x. */
+/* Sum strips of a vector.  Arguments: out, x. */
 static void sums_of_strips(const Argument *a, int64_t first, int64_t last) {
     int64_t strips = SIZE(0, 0), size = SIZE(1, 0);
     for (int64_t strip = first; strip < last; strip++) {
@@ -19,8 +19,8 @@ static void sums_of_strips(const Argument *a, int64_t first, int64_t last) {
 
 enum { ELEMENTS, SQUARES, PRODUCTS };
 
-/* The sum over the runs of a channel, `step` apart: of x, of the squares of x - mean, or of x (y - mean).  Short runs are added lane by
-lane, some thousand numbers together, as to add up the lanes takes longer than a short run. */
+/* Sum over the runs of a channel, `step` apart: x, (x - mean)^2, or x (y - mean).  For short runs, lanes are summed
+separately over some thousand elements, because adding up the lanes takes longer than a short run. */
 INLINE double sum_over_runs(const float *x, const float *y, float mean, int64_t runs, int64_t step, int64_t places, const int kind) {
     double total = 0.0;
     if (places >= 32 * LANES) {
@@ -45,7 +45,7 @@ INLINE double sum_over_runs(const float *x, const float *y, float mean, int64_t 
     return total;
 }
 
-/* The sum of each channel: out, x. */
+/* Sum each channel.  Arguments: out, x. */
 static void sums_of_channels(const Argument *a, int64_t first, int64_t last) {
     int64_t batch = SIZE(1, 0), channels = SIZE(1, 1), places = SIZE(1, 2);
     for (int64_t c = first; c < last; c++) {
@@ -78,7 +78,8 @@ static void affine_of_channels(const Argument *a, int64_t first, int64_t last) {
 
 #define MOST_TOGETHER 64 /* channels */
 
-/* The sums of g and of g (x - mean) over the runs of some channels, run by run of all of them, as those of one lie pages apart. */
+/* Sums of g and g (x - mean) over the runs of some channels.  Runs of all these channels alternate, because those of one are
+pages apart. */
 INLINE void gradient_sums(const float *g, const float *x, const float *mean, int64_t channels, int64_t runs, int64_t step, int64_t places,
                           double *totals, double *projections) {
     memset(totals, 0, channels * sizeof(double)), memset(projections, 0, channels * sizeof(double));
@@ -91,7 +92,7 @@ INLINE void gradient_sums(const float *g, const float *x, const float *mean, int
             }
         return;
     }
-    const int64_t together = 4096 / larger(places, 1); /* runs that are added in single precision */
+    const int64_t together = 4096 / larger(places, 1); /* runs summed in float32 */
     for (int64_t n = 0, stop; n < runs; n = stop) {
         Vector of_grads[MOST_TOGETHER], of_products[MOST_TOGETHER];
         memset(of_grads, 0, channels * sizeof(Vector)), memset(of_products, 0, channels * sizeof(Vector));
@@ -117,8 +118,8 @@ INLINE void gradient_sums(const float *g, const float *x, const float *mean, int
     }
 }
 
-/* Arguments: grad_weight, grad_bias, grad_input, g, x, mean, scale (one over the standard deviation), factor (that times the
-weight), whether the moments are fixed. */
+/* Arguments: grad_weight, grad_bias, grad_input, g, x, mean, scale (1 / standard deviation), factor (scale * weight), whether
+the moments are fixed. */
 static void norm_backward_channels(const Argument *a, int64_t first, int64_t last) {
     const int64_t batch = SIZE(3, 0), places = SIZE(3, 2), step = SIZE(3, 1) * places;
     const int64_t together = larger(1, smaller(MOST_TOGETHER, 1024 / larger(places, 1)));

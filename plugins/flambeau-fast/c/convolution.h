@@ -1,32 +1,32 @@
-/* Convolutions of images `(sample, channel, row, column)` as products of matrices, one of which exists only as panels.
+/* Convolutions of images `(sample, channel, row, column)` as matrix products, one of whose operands exists only as panels.
 
     forward           C = W B            (output, position)           B: windows of the images      (channel and tap, position)
     gradient of input C = W' B           (channel, position)          B: windows of the gradient    (output and tap, position)
     gradient of weight C = G B           (output, channel and tap)    B: windows, transposed        (position, channel and tap)
 
-An element of a window lies at an offset for its channel and tap, the same for all windows, from where the window begins.  Images
-are padded by copying, some at a time, so that this holds at their edges, too.
+A tap is an element of the kernel.  The element of a window for a channel and tap is at the same offset from the window's
+start, for all windows.  Images are padded by copying, some at a time, so that this also holds at the edges.
 
-With a stride, the input's elements fall into phases, by their places modulo the stride, each of which meets only some of the taps;
-the gradient of a phase is a convolution of stride 1 with these. */
+With a stride, the input's elements are divided into phases by their index modulo the stride.  Each phase meets only some of
+the taps; its gradient is a convolution of stride 1 with these. */
 #pragma once
 
 #include <stdlib.h>
 
 #include "matrix.h"
 
-#define PADDED_FLOATS (1 << 21) /* of padded images at a time */
-#define MOST_IN_PLACE 256       /* elements of a plane; those of large ones, one for each channel, would share a few places in the cache */
+#define PADDED_FLOATS (1 << 21) /* elements of padded images at a time */
+#define MOST_IN_PLACE 256       /* elements of a plane; larger planes, one per channel, would compete for a few cache sets */
 
 typedef struct {
     const float *images, *end;
-    int64_t image_step, row_step, column_step; /* from a window to the next in each direction */
-    int64_t rows, columns;                     /* of windows */
+    int64_t image_step, row_step, column_step; /* from one window to the next in each direction */
+    int64_t rows, columns;                     /* number of windows */
     const int64_t *offsets;
     const float *grads; /* for the gradient of the weight */
 } Windows;
 
-/* Every `step`-th number from `from` on, LANES of them; `end` is where memory ends. */
+/* Load LANES elements, `step` apart, starting at `from`; `end` is the end of the memory. */
 INLINE Vector every(const float *from, const int64_t step, const float *end) {
     if (step == 1 && from + LANES <= end) return load(from);
 #if LANES == 16
@@ -45,9 +45,9 @@ INLINE Vector every(const float *from, const int64_t step, const float *end) {
 typedef struct {
     const float *at;
     int64_t place, count;
-} Run; /* of windows in a row of an image */
+} Run; /* consecutive windows in one row of an image */
 
-/* The runs of the windows from number `first` on, in pieces that do not cross multiples of `piece`. */
+/* Yield the runs of windows from number `first` on, split at multiples of `piece`. */
 INLINE int runs_of(const Windows *w, int64_t first, int64_t count, int64_t piece, Run *runs) {
     int found = 0;
     int64_t column = first % w->columns, row = first / w->columns % w->rows, image = first / w->columns / w->rows;
@@ -61,8 +61,7 @@ INLINE int runs_of(const Windows *w, int64_t first, int64_t count, int64_t piece
     return found;
 }
 
-/* Copied line by line, as the lines of images are contiguous.  What is written beyond a run is overwritten by the next one, or by the
-next line. */
+/* Copy row by row, because image rows are contiguous.  Writes beyond a run are overwritten by the next run or row. */
 INLINE void copy_runs(const Windows *w, const Run *runs, int count, const int64_t *offsets, int64_t depth, float *panels, const int64_t step) {
     for (int64_t d = 0; d < depth; d++)
         for (int r = 0; r < count; r++) {
@@ -108,7 +107,7 @@ static void panels_of_transposed_windows(const Product *p, int64_t column, int64
     }
 }
 
-/* Gradients of the result, `(output, sample and position)`. */
+/* The gradient of the output, `(output, sample and position)`. */
 static void panel_of_grads(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const Windows *w = p->b;
     Product image = *p;
@@ -120,7 +119,7 @@ static void panel_of_grads(const Product *p, int64_t row, int64_t rows, int64_t 
     }
 }
 
-/* Weights, transposed to `(output, tap, channel)`, with the outputs and taps of a phase as depth: `a_offsets` are theirs. */
+/* Weights, transposed to `(output, tap, channel)`; the depth is the outputs and taps of a phase, at `a_offsets`. */
 typedef struct {
     Product product;
     const int64_t *a_offsets;
@@ -156,13 +155,13 @@ static void transpose_weights(void *context, int64_t output) {
 
 /* --- few rows ---
 
-With few rows a panel of B is used too seldom to be worth copying.  With a stride of 1 it need not be: as the positions of a whole padded
-plane lie one after the other, a line of B is a piece of the plane at the line's offset.  What is computed for positions between the
-images' rows is left out of C. */
+With few rows, a panel of B is used too rarely to be worth copying.  With stride 1 it need not be copied: the positions of a
+padded plane are consecutive, so that a row of B is a part of the plane, starting at the row's offset.  Results for positions
+between image rows are not written to C. */
 
 typedef struct {
     const Product *product;
-    int64_t line, positions, strips; /* of a padded plane; strips of positions for each image */
+    int64_t line, positions, strips; /* of a padded plane; strips of positions per image */
     const float *a;                  /* all panels */
 } FewRows;
 
@@ -190,7 +189,7 @@ static void compute_few_rows(void *context, int64_t number) {
         }
 }
 
-/* Compute C without copying B, if that suits; `line` is the length of a padded row. */
+/* Compute C without copying B, if possible; `line` is the length of a padded row. */
 static bool computed_with_few_rows(const Product *p, int64_t images, int64_t line) {
     const Windows *w = p->b;
     int64_t positions = (w->rows - 1) * line + w->columns;
@@ -226,7 +225,7 @@ static void pad_plane(void *context, int64_t number) {
     }
 }
 
-/* Images with zeros around them, or the images themselves where none are asked for, and no room for a vector after the last. */
+/* Pad images with zeros, or return them unchanged if neither padding nor space after the last image is needed. */
 static const float *padded(Padding p, int64_t planes, bool with_room) {
     if (p.height == p.padded_height && p.width == p.padded_width && !with_room) return p.from;
     p.to = scratch(2, (planes * p.padded_height * p.padded_width + WIDTH) * sizeof(float));
@@ -249,7 +248,7 @@ INLINE Steps steps_at(const Argument *a, int i) {
     return (Steps){INTEGER(i), INTEGER(i + 1), INTEGER(i + 2), INTEGER(i + 3), INTEGER(i + 4), INTEGER(i + 5)};
 }
 
-/* The offsets of channels and taps in padded images. */
+/* Compute the offsets of channels and taps in padded images. */
 static int64_t *offsets_of(int64_t channels, int64_t height, int64_t width, Steps s, int64_t plane, int64_t padded_width) {
     int64_t *offsets = malloc(channels * height * width * sizeof(int64_t)), *offset = offsets;
     for (int64_t c = 0; c < channels; c++)
@@ -258,12 +257,12 @@ static int64_t *offsets_of(int64_t channels, int64_t height, int64_t width, Step
     return offsets;
 }
 
-/* With windows of one element, planes are the lines of B: no need to copy them, where panels do not cross from one image to the next. */
+/* For 1 x 1 kernels, planes are the rows of B: no copy is needed unless panels cross images. */
 static void read_in_place(Product *p, const float *images, int64_t plane, int64_t image_step) {
     if (plane % WIDTH == 0 && plane <= MOST_IN_PLACE) p->b = images, p->b_depth = plane, p->b_group_step = image_step;
 }
 
-/* Arguments: out or its gradient, input, weight or its gradient, bias (empty for none), steps. */
+/* Arguments: out or its gradient, input, weight or its gradient, bias (may be empty), steps. */
 static void with_windows(const Argument *a, bool forward) {
     const Steps s = steps_at(a, 4);
     int64_t batch = SIZE(1, 0), channels = SIZE(1, 1), height = SIZE(1, 2), width = SIZE(1, 3);
@@ -297,7 +296,7 @@ static void with_windows(const Argument *a, bool forward) {
             p.out = FLOATS(2), p.out_row = p.run = p.group = depth, p.add = n > 0;
         }
         if (!few || !computed_with_few_rows(&p, count, padding.padded_width))
-            compute(&p, pieces(shared_blocks(positions * depth * outputs), forward ? 1 : 2)); /* windows are transposed for each block */
+            compute(&p, pieces(shared_blocks(positions * depth * outputs), forward ? 1 : 2)); /* each block transposes the windows */
     }
     free(offsets);
 }
@@ -314,11 +313,11 @@ static void convolution_weight(const Argument *a, int64_t first, int64_t last) {
 
 /* --- few channels ---
 
-The gradient of the input, tap by tap: what meets a tap is a product with the gradient of the result, which is added where the tap lies.
-The gradient's lines are as long as those of the sums, so that all positions move by the same offset. */
+The gradient of the input, tap by tap: a product of the tap's weights and the output's gradient is added at the tap's offset.
+Rows of the gradient have the length of the rows of sums, so that all positions have the same offset. */
 
 typedef struct {
-    Padding grads;        /* `to`: with zeros after each line and each plane */
+    Padding grads;        /* `to`: zero-padded after each row and each plane */
     const float *weights; /* panels `(tap, output, channel)`, of up to ROWS channels */
     const float *bias;
     float *out;
@@ -353,7 +352,7 @@ static void sum_of_taps(void *context, int64_t n) {
         }
 }
 
-/* Compute the gradient so, with arguments as `convolution_input` has them, if that is less work; `positions` is what it has otherwise. */
+/* Compute the gradient tap by tap, if that is less work than `positions`; arguments as for `convolution_input`. */
 static bool computed_tap_by_tap(const Argument *a, Steps s, int64_t positions) {
     const int64_t batch = SIZE(0, 0), channels = SIZE(0, 1), height = SIZE(0, 2), width = SIZE(0, 3), outputs = SIZE(1, 1);
     const int64_t rows = SIZE(1, 2), columns = SIZE(1, 3), tall = SIZE(2, 2), wide = SIZE(2, 3), taps = tall * wide;
@@ -378,15 +377,16 @@ static bool computed_tap_by_tap(const Argument *a, Steps s, int64_t positions) {
     return true;
 }
 
-INLINE int64_t divided(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); } /* rounded down */
+INLINE int64_t divided(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); } /* rounds down */
 
-/* Arguments: the gradient of the input, the gradient of the result, weight, bias to add (empty for none), steps. */
+/* Arguments: gradient of the input, gradient of the output, weight, bias to add (may be empty), steps. */
 static void convolution_input(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     const Steps s = steps_at(a, 4);
     int64_t batch = SIZE(0, 0), channels = SIZE(0, 1), height = SIZE(0, 2), width = SIZE(0, 3);
     int64_t outputs = SIZE(1, 1), rows = SIZE(1, 2), columns = SIZE(1, 3), tall = SIZE(2, 2), wide = SIZE(2, 3), taps = tall * wide;
-    /* The element at row y meets tap r of the window in row (y + top - r * dilation) / stride; the gradient is padded for all of these. */
+    /* Row y of the input meets tap r of the window in row (y + top - r * dilation) / stride; the gradient is padded to
+    include all of them. */
     int64_t top = -divided(s.top - (tall - 1) * s.row_dilation, s.down), left = -divided(s.left - (wide - 1) * s.column_dilation, s.right);
     top = larger(top, 0), left = larger(left, 0);
     int64_t bottom = larger(divided(height - 1 + s.top, s.down) + 1, rows), right = larger(divided(width - 1 + s.left, s.right) + 1, columns);
@@ -418,7 +418,7 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
                         offsets[depth] = o * plane + (top + down / s.down) * padding.padded_width + left + across / s.right;
                         a_offsets[depth++] = (o * taps + r * wide + q) * channels;
                     }
-            if (depth == 0 && !SIZE(3, 0)) continue; /* zeros already */
+            if (depth == 0 && !SIZE(3, 0)) continue; /* already zero */
             Windows w = {.images = grads, .end = grads + count * outputs * plane, .image_step = outputs * plane,
                          .row_step = padding.padded_width, .column_step = 1, .rows = pieces(height - y, s.down),
                          .columns = pieces(width - x, s.right), .offsets = offsets};
@@ -428,10 +428,10 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
                                .out_column = s.right, .group = w.rows * w.columns, .group_step = channels * height * width,
                                .run = w.columns, .run_step = s.down * width, .row_bias = SIZE(3, 0) ? FLOATS(3) : NULL},
                               a_offsets};
-            if (taps == 1) { /* the weight, transposed */
+            if (taps == 1) { /* transpose the weight */
                 p.product.a = weights.from, p.product.a_row = 1, p.product.a_depth = channels, p.product.panel_of_a = matrix_panel_of_a;
             }
-            if (phase == 0 && s.down == 1 && s.right == 1) p.product.run = p.product.group; /* all in one piece */
+            if (phase == 0 && s.down == 1 && s.right == 1) p.product.run = p.product.group; /* a single run */
             if (s.down > 1 || s.right > 1 || !computed_with_few_rows(&p.product, count, padding.padded_width)) {
                 if (is_one_row) read_in_place(&p.product, grads, plane, outputs * plane);
                 compute(&p.product, shared_blocks(p.product.columns * depth * channels));

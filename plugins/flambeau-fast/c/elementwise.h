@@ -85,7 +85,7 @@ static void masked_loop(const Argument *a, int64_t first, int64_t last) {
     SIMD() for (int64_t i = first; i < last; i++) out[i] = mask[i] ? x[i] : 0.0f;
 }
 
-/* The sums of strips of the squared differences of two vectors. */
+/* Sum strips of the squared difference of two vectors. */
 static void squared_error_loop(const Argument *a, int64_t first, int64_t last) {
     int64_t strips = SIZE(0, 0), size = SIZE(1, 0);
     const float *left = FLOATS(1), *right = FLOATS(2);
@@ -99,7 +99,7 @@ static void squared_error_loop(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* --- in place, for optimizers --- */
+/* --- in-place operations, for optimizers --- */
 
 static void lerp_loop(const Argument *a, int64_t first, int64_t last) {
     float *target = FLOATS(0);
@@ -119,7 +119,7 @@ static void addcdiv_loop(const Argument *a, int64_t first, int64_t last) {
     SIMD() for (int64_t i = first; i < last; i++) target[i] += left[i] * value / right[i];
 }
 
-/* A step of Adam with the names of `optimizers.adam_step`; `sign` is -1 to maximize. */
+/* A step of Adam, with the argument names of `optimizers.adam_step`; `sign` is -1 to maximize. */
 static void adam_step_loop(const Argument *a, int64_t first, int64_t last) {
     float *param = FLOATS(0), *mean = FLOATS(2), *square = FLOATS(3);
     const float *grad = FLOATS(1), sign = NUMBER_OF(4), decay = NUMBER_OF(5), shrink = NUMBER_OF(6);

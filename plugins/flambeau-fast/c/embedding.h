@@ -1,11 +1,11 @@
-/* Sums of rows by index, the gradient of an embedding. */
+/* Sum rows by index: the gradient of an embedding. */
 #pragma once
 
 #include "kernel.h"
 
-#define LINE 16 /* elements of a cache line, which threads should not share */
+#define LINE 16 /* elements per cache line, which threads must not share */
 
-/* Add row i of `rows` to row `places[i]` of `out`; a thread works on a strip of the columns.  Context: out, rows, places. */
+/* Add row i of `rows` to row `places[i]` of `out`; each thread processes a strip of columns.  Context: out, rows, places. */
 static void sum_strip(void *context, int64_t strip) {
     const Argument *a = context;
     int64_t width = SIZE(0, 1), strips = larger(1, smaller(thread_count(), width / LINE));

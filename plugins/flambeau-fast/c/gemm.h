@@ -1,23 +1,23 @@
-/* Products of matrices: C = A B, or C += A B, plus a bias.
+/* Matrix products: C = A B, or C += A B, plus a bias.
 
-Goto's algorithm (Goto & van de Geijn 2008): a task computes a block of C.  For a run of the depth it copies its part of A into
-panels of up to ROWS rows, its part of B into panels of WIDTH columns, and the micro-kernel multiplies a panel by a panel with all
-of its ROWS x WIDTH sums in registers.  What A and B are is left to two functions that copy a panel, so that a convolution is a
-product whose B are the windows of images, which exist only as panels (`convolution.h`).
+Goto's algorithm (Goto & van de Geijn 2008): a task computes a block of C.  For each section of the depth it copies its part
+of A to panels of up to ROWS rows and its part of B to panels of WIDTH columns.  The micro-kernel multiplies two panels with
+all ROWS x WIDTH sums in registers.  Two functions copy panels of A and B.  A convolution supplies a function that copies
+windows of images, so that B exists only as panels (`convolution.h`).
 
-Each element is the sum over the depth in order, however the work is divided: results do not depend on the number of threads. */
+Each element is summed over the depth in order, however the work is divided: results do not depend on the number of threads. */
 #pragma once
 
 #include "pool.h"
 #include "vector.h"
 
 #if LANES == 16 || defined(__aarch64__)
-#define ROWS 14 /* 28 sums, 2 vectors of B: of 32 registers */
+#define ROWS 14 /* 28 vectors of sums and 2 of B, in 32 registers */
 #else
-#define ROWS 6 /* 12 sums: of 16 registers */
+#define ROWS 6 /* 12 vectors of sums, in 16 registers */
 #endif
 #define WIDTH (2 * LANES)
-#define DEPTH 320 /* most of a run: a panel of A then stays in the L1 cache, a block of B in L2 */
+#define DEPTH 320 /* maximum depth of a section: a panel of A then stays in the L1 cache, a block of B in L2 */
 #define BLOCK_COLUMNS 512
 #define BLOCK_ROWS (ROWS * 24)
 
@@ -25,14 +25,14 @@ typedef struct Product Product;
 struct Product {
     int64_t rows, columns, depth;
     const void *a, *b;
-    void (*panel_of_a)(const Product *, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel); /* (depth, rows) */
-    void (*panels_of_b)(const Product *, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels); /* (depth, WIDTH) */
+    void (*panel_of_a)(const Product *, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel); /* to shape (depth, rows) */
+    void (*panels_of_b)(const Product *, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels); /* to shape (depth, WIDTH) */
     int64_t a_row, a_depth, b_depth, b_column; /* strides */
     float *out;
     int64_t out_row, out_column;
-    int64_t b_group_step; /* where B is read in place and its columns are in groups as those of C: from one group to the next; else 0 */
-    int64_t group, group_step, run, run_step; /* columns of C that are not evenly spaced: runs in groups, such as rows in images */
-    bool add;              /* to what is in `out` */
+    int64_t b_group_step; /* if B is read in place and its columns are grouped like those of C: the distance of groups; else 0 */
+    int64_t group, group_step, run, run_step; /* if columns of C are not evenly spaced: groups of runs, such as images of rows */
+    bool add;              /* add to `out` */
     const float *row_bias, *column_bias;
 };
 
@@ -45,11 +45,11 @@ struct Product {
 #define EACH_ROW(X) EACH_ROW_6(X)
 #endif
 
-/* The lines of B are `b_step` apart or, for the images of a convolution, at offsets. */
+/* The rows of B are `b_step` apart or, for images of a convolution, at given offsets. */
 typedef struct {
     int64_t depth;
     const float *a, *b;
-    int64_t a_row, b_step; /* `a_row` of an A that is not copied */
+    int64_t a_row, b_step; /* `a_row` if A is not copied */
     const int64_t *b_offsets;
     float *out;
     int64_t out_row;
@@ -57,8 +57,8 @@ typedef struct {
     const float *row_bias, *column_bias;
 } Panels;
 
-/* What is `const` is known where this is inlined, so that sums that are not needed vanish.  The element of A in row i and at depth k is
-at `i * a_row + k * a_depth`. */
+/* `const` arguments are known after inlining, so that unused sums are removed.  Element (i, k) of A is at
+`i * a_row + k * a_depth`. */
 INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets, const int64_t a_row, const int64_t a_depth) {
     const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
     const float *a = p->a, *b = p->b, *row_bias = p->row_bias, *column_bias = p->column_bias;
@@ -87,7 +87,7 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
         }                                                                                                                          \
     }
     EACH_ROW(ZERO)
-    if (depth > 2 * LANES) { /* a product of less is computed sooner than they come */
+    if (depth > 2 * LANES) { /* prefetching does not pay for shorter products */
         EACH_ROW(FETCH)
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -105,7 +105,7 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
 
 typedef void MicroKernel(const Panels *);
 
-#define PIECE 64 /* of an A that is not copied, but lies by columns: their distance */
+#define PIECE 64 /* distance of columns of a column-major A that is not copied */
 
 #define KERNELS_OF_ROWS(i)                                                                                                         \
     static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1); }                           \
@@ -124,9 +124,9 @@ static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
 #undef KERNELS_OF_ROWS
 #undef NAMES
 
-/* --- panels of matrices --- */
+/* --- panels --- */
 
-/* With room for LANES more: what is written beyond a line is overwritten by the next one, beyond the last one by the next panel. */
+/* Needs space for LANES more elements: writes beyond a row are overwritten by the next row or panel. */
 static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
     int64_t done = 0;
@@ -145,16 +145,16 @@ static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64
         for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
 }
 
-/* Whether the rows of A can be read where they are.  At multiples of 4096 bytes they would share a few places in the cache. */
+/* Whether the rows of A can be read in place.  At multiples of 4096 bytes they would compete for a few cache sets. */
 INLINE bool in_place(const Product *p) { return p->panel_of_a == matrix_panel_of_a && p->a_depth == 1 && p->a_row % 1024 != 0; }
 
-/* From one panel of B to the next; with room for what is written beyond its last line. */
+/* The distance of panels of B, including space for writes beyond the last row. */
 INLINE int64_t panel_step(int64_t depth) { return depth * WIDTH + LANES; }
 
 static void matrix_panels_of_b(const Product *p, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels) {
     const float *b = (const float *)p->b + column * p->b_column + k * p->b_depth;
     const int64_t step = panel_step(depth), whole = p->b_column == 1 ? columns / WIDTH : 0;
-    for (int64_t d = 0; d < depth; d++) /* in lines, which are contiguous in B */
+    for (int64_t d = 0; d < depth; d++) /* row by row: rows of B are contiguous */
         for (int64_t j = 0; j < whole; j++) {
             const float *from = b + d * p->b_depth + j * WIDTH;
             store(panels + j * step + d * WIDTH, load(from));
@@ -174,12 +174,12 @@ static void matrix_panels_of_b(const Product *p, int64_t column, int64_t columns
 
 /* --- blocks --- */
 
-/* Where a column of C begins. */
+/* The address of a column of C. */
 INLINE int64_t place_of(const Product *p, int64_t column) {
     return column / p->group * p->group_step + column % p->group / p->run * p->run_step + column % p->run * p->out_column;
 }
 
-/* A panel of C; through a buffer where it is narrower than its vectors, or in several runs. */
+/* Write a panel of C, through a buffer if it is narrower than its vectors or covers several runs. */
 static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth,
                            const float *a, const float *b, int64_t b_step, bool first) {
     Panels panels = {.depth = depth, .a = a, .a_row = p->a_row, .b = b, .b_step = b_step, .out = p->out + row * p->out_row,
@@ -187,7 +187,7 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
                      .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
     const bool wide = columns > LANES;
     MicroKernel *const micro_kernel = micro_kernels[rows - 1][in_place(p) ? (wide ? BY_ROWS : ROWS_NARROW) : wide ? WIDE : NARROW];
-    const bool one_run = p->run == p->columns; /* of all matrices: no divisions */
+    const bool one_run = p->run == p->columns; /* as in all matrix products: avoids divisions */
     if (columns % LANES == 0 && p->out_column == 1 && (one_run || column % p->run + columns <= p->run)) {
         panels.out += one_run ? column : place_of(p, column);
         micro_kernel(&panels);
@@ -207,20 +207,20 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
     }
 }
 
-/* The first line of B at a column, where B is not copied. */
+/* The first row of B at a column, if B is not copied. */
 INLINE const float *b_in_place(const Product *p, int64_t column) {
     return (const float *)p->b + (p->b_group_step ? column / p->group * p->b_group_step + column % p->group : column);
 }
 
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-    const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs * LANES) * LANES; /* whole cache lines */
-    const int64_t height = pieces(rows, larger(1, pieces(rows, ROWS))); /* of panels of A: of about the same number of rows */
-    const int64_t slack = LANES * WIDTH; /* for what is written beyond the last line */
+    const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs * LANES) * LANES; /* in full cache lines */
+    const int64_t height = pieces(rows, larger(1, pieces(rows, ROWS))); /* height of panels of A: nearly equal numbers of rows */
+    const int64_t slack = LANES * WIDTH; /* for writes beyond the last row */
     float *copy_of_a = scratch(0, (ROWS * longest + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
     float *b_panels = copy_of_a + ROWS * longest + slack;
-    const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses to copy B */
+    const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses of B */
     const int64_t whole = p->b_group_step ? columns : direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
-    for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */
+    for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* with depth 0, C is zero plus the bias */
         const int64_t depth = smaller(longest, p->depth - k);
         float *panels = b_panels + whole / WIDTH * panel_step(depth);
         if (whole < columns) p->panels_of_b(p, column + whole, columns - whole, k, depth, panels);
@@ -237,11 +237,11 @@ static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t 
     }
 }
 
-/* --- whole products --- */
+/* --- complete products --- */
 
 typedef struct {
     const Product *product;
-    int64_t rows, columns, across; /* the size of a block, and how many lie side by side */
+    int64_t rows, columns, across; /* the size of a block, and the number of blocks side by side */
 } Blocks;
 
 static void compute_block(void *context, int64_t number) {
@@ -251,7 +251,7 @@ static void compute_block(void *context, int64_t number) {
     multiply_block(p, row, smaller(blocks->rows, p->rows - row), column, smaller(blocks->columns, p->columns - column));
 }
 
-/* Compute C in blocks of equal size, in multiples of the panels', at least `least` of them where there is enough to share. */
+/* Compute C in equal blocks, multiples of the panels' size; if there is enough work, at least `least` blocks. */
 static void compute(const Product *p, int64_t least) {
     int64_t rows = pieces(p->rows, ROWS), columns = pieces(p->columns, WIDTH);
     if (rows == 0 || columns == 0) return;

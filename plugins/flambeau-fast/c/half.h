@@ -1,4 +1,4 @@
-/* Conversions between float32 and the dtypes of two bytes: float16 and bfloat16.  All round to nearest, ties to even. */
+/* Conversions between float32 and float16 or bfloat16.  All round to nearest, ties to even. */
 #pragma once
 
 #include "kernel.h"
@@ -26,15 +26,15 @@ INLINE uint16_t half_of_float(float x) {
     return half;
 }
 #else
-/* The bits, moved to where float32 has them, as a number whose exponent has another offset. */
+/* Shift the bits to their positions in float32; the exponent bias still differs. */
 INLINE float float_of_half(uint16_t half) {
     const int32_t magnitude = (half & 0x7fff) << 13, sign = (int32_t)((half & 0x8000u) << 16);
     const int32_t bits = bits_of(of_bits(magnitude) * 0x1p112f);
     return of_bits(bits | (magnitude >= 0x0f800000 ? 0x7f800000 : 0) | sign);
 }
 
-/* A power of two is added in which the last digit of a half is the last of float32, so that the sum is rounded there.  Its exponent is
-that of the half, shifted, and its last digits count the half's units from there on; the 2 is the difference of the exponents' offsets. */
+/* Add a power of two chosen so that the sum is rounded at float16's last digit.  The result is the sum's exponent, shifted,
+plus the sum's low digits, which count units in the last place.  The 2 is the difference of the exponent biases. */
 INLINE uint16_t half_of_float(float x) {
     const int32_t bits = bits_of(x), exact = bits & 0x7fffffff;
     const int32_t magnitude = exact < 0x47800000 ? exact : 0x47800000, normal = magnitude > 0x38800000 ? magnitude : 0x38800000;

@@ -1,4 +1,4 @@
-/* What a kernel is: a function over a range of items, which threads share, with arguments as Python passed them. */
+/* A kernel: a function over a range of items, which threads share, with the arguments passed from Python. */
 #pragma once
 
 #include "pool.h"
@@ -13,18 +13,18 @@ typedef union {
     double number;
 } Argument;
 
-/* Computes the items from `first` to before `last`. */
+/* Compute the items from `first` up to, but not including, `last`. */
 typedef void Range(const Argument *a, int64_t first, int64_t last);
 
 typedef struct {
     const char *name;
-    /* A letter for each argument: F, D, L, U, H, B for an array of float32, float64, int64, uint32, uint16, bool; i, f for a number.  C is a
-    contiguous array of float32, V the same seen as a vector, R as rows `(row, column)`, P as planes `(plane, row, column)`: with any
-    others a call is declined, as by `decline`.  E is F of an element-wise loop; arrays of E and V may instead all be of float16, or of
-    bfloat16 as uint16. */
+    /* A letter for each argument.  F, D, L, U, H, B: array of float32, float64, int64, uint32, uint16, bool.  i, f: number.
+    Contiguous float32 arrays: C in any shape, V as a vector, R as rows `(row, column)`, P as planes `(plane, row, column)`.
+    For other arrays the call is declined, as by `decline`.  E is F of an element-wise loop; arrays of E and V may instead all
+    be float16, or bfloat16 as uint16. */
     const char *signature;
     Range *range;
-    int items; /* in dimension 0 of the first array: ITEMS; of the second: ITEMS_OF_SECOND; WHOLE: it shares its work itself */
+    int items; /* ITEMS, ITEMS_OF_SECOND: length of the first or second array; WHOLE: the kernel splits its work itself */
 } Kernel;
 
 enum { WHOLE, ITEMS, ITEMS_OF_SECOND };
@@ -37,5 +37,5 @@ enum { WHOLE, ITEMS, ITEMS_OF_SECOND };
 #define INTEGER(i) (a[i].integer)
 #define SIZE(i, dim) (a[i].shape[dim])
 
-/* Let the caller of this kernel, which must be WHOLE, know that it cannot compute the call: BufferError in Python. */
+/* Decline the call, from a WHOLE kernel: raises BufferError in Python. */
 void decline(void);

@@ -1,4 +1,4 @@
-/* All kernels, compiled once for each set of instructions (TABLE is the name of this one's). */
+/* All kernels, compiled once per instruction set (TABLE is the name of the table for this one). */
 
 #include "attention.h"
 #include "channels.h"

@@ -1,25 +1,25 @@
-/* Products of matrices of any strides. */
+/* Matrix products with any strides. */
 #pragma once
 
 #include "gemm.h"
 #include "kernel.h"
 
 #define STEP(i, dim) (a[i].strides[dim] / (int64_t)sizeof(float))
-#define LEAST_SHARED (1 << 17) /* multiplications from which on threads share them */
+#define LEAST_SHARED (1 << 17) /* multiplications above which threads share a product */
 
 INLINE int64_t shared_blocks(int64_t multiplications) {
     return multiplications < LEAST_SHARED || thread_count() == 1 ? 1 : 2 * thread_count();
 }
 
-/* Whether to compute the transpose of C, of transposes of A and B: where B lies by columns, as the weight of a linear layer does, one of
-the two has to be transposed while it is copied, and A is the smaller one.  Its rows then are what vectors are of.  C has to be transposed
-as well, which is little where it is small or the depth is large. */
+/* Whether to compute the transpose of C from the transposes of A and B.  If B is column-major, like the weight of a linear
+layer, A or B has to be transposed while it is copied, and A is smaller.  Vectors then consist of rows of A.  C also has to be
+transposed, which is cheap if C is small or the depth is large. */
 INLINE bool better_transposed(const Argument *a, int64_t rows, int64_t columns, int64_t depth) {
     const bool is_less = 2 * rows <= columns || (4 * rows <= 3 * columns && depth >= 4 * columns);
     return STEP(1, 1) == 1 && STEP(2, 0) == 1 && is_less && 8 * pieces(rows, LANES) * LANES <= 9 * rows;
 }
 
-/* Arguments: out, of contiguous rows, a, b, bias, which may be empty. */
+/* Arguments: out (with contiguous rows), a, b, bias (may be empty). */
 static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     int64_t rows = SIZE(1, 0), depth = SIZE(1, 1), columns = SIZE(2, 1);
@@ -36,7 +36,7 @@ static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     compute(&p, shared_blocks(rows * columns * depth));
 }
 
-/* The product of the matrices at one place of two dimensions that lie before them. */
+/* The product of the matrices at one index of the two batch dimensions. */
 static void product_of_batch(const Argument *a, int64_t n, int64_t least) {
     int64_t outer = n / SIZE(0, 1), inner = n % SIZE(0, 1);
 #define MATRIX_OF(i) (FLOATS(i) + outer * STEP(i, 0) + inner * STEP(i, 1))
@@ -48,7 +48,7 @@ static void product_of_batch(const Argument *a, int64_t n, int64_t least) {
 
 static void product_of_batch_alone(void *context, int64_t n) { product_of_batch(context, n, 1); }
 
-/* A product for each matrix of a batch, which has two dimensions: out, of contiguous rows, a, b. */
+/* Batched product with two batch dimensions.  Arguments: out (with contiguous rows), a, b. */
 static void matrix_products(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     int64_t batch = SIZE(0, 0) * SIZE(0, 1), multiplications = SIZE(1, 2) * SIZE(1, 3) * SIZE(2, 3);

@@ -1,6 +1,6 @@
-/* The kernels as functions of Python, with the set of instructions that this processor has.
+/* The kernels as Python functions, from the variant for this processor's instruction set.
 
-Only Python's stable ABI is used: one build is for all versions from 3.11 on. */
+Only Python's stable ABI is used: one build works for all versions from 3.11 on. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -11,7 +11,7 @@ Only Python's stable ABI is used: one build is for all versions from 3.11 on. */
 #include "kernel.h"
 
 #define MOST_ARGUMENTS 16
-#define LEAST_ELEMENTS 8192 /* of a task: some microseconds' work */
+#define LEAST_ELEMENTS 8192 /* minimum per task: some microseconds of work */
 
 #ifdef __x86_64__
 extern const Kernel kernels_avx512[], kernels_avx2[];
@@ -26,7 +26,7 @@ static const Kernel *choose(const char **name) {
     bool any = asked == NULL || *asked == 0, avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
-    any = any || !strcmp(asked, "avx512"); /* the most that there is */
+    any = any || !strcmp(asked, "avx512"); /* avx512 is the highest variant */
     if (avx512 && any) return *name = "avx512", kernels_avx512;
     if (avx2 && (any || !strcmp(asked, "avx2"))) return *name = "avx2", kernels_avx2;
 #else
@@ -48,7 +48,7 @@ static const char *format_of(char letter) {
     }
 }
 
-/* The conversions of a dtype of two bytes. */
+/* The conversions of a 16-bit dtype. */
 typedef struct {
     const char *format, *names[2];
     Range *to_single, *from_single;
@@ -60,16 +60,16 @@ static Half halves[] = {{"e", {"half_to_single", "single_to_half"}, NULL, NULL},
 typedef struct {
     const Kernel *kernel;
     const Argument *arguments;
-    const Half *half; /* of its arrays, or NULL */
+    const Half *half; /* conversions for its arrays, or NULL */
     int64_t items, step;
 } Call;
 
 static bool is_elementwise(char letter) { return letter == 'E' || letter == 'V'; }
 
-#define BLOCK 1024 /* elements that are converted at a time */
+#define BLOCK 1024 /* elements converted at a time */
 #define MOST_HALVES 3
 
-/* An element-wise loop over halves: block by block, in float32. */
+/* Run an element-wise loop on float16 or bfloat16: block by block, in float32. */
 static void run_halves(const Call *call, int64_t first, int64_t last) {
     float values[MOST_HALVES][BLOCK];
     Argument block[MOST_ARGUMENTS], pair[2];
@@ -99,7 +99,7 @@ static void run_piece(void *context, int64_t number) {
 static __thread bool declined;
 void decline(void) { declined = true; }
 
-/* A contiguous array with its first dimensions as one, so that `dims` are left; whether it is contiguous. */
+/* Merge the first dimensions of a contiguous array so that `dims` are left; return false if it is not contiguous. */
 static bool merge(Argument *argument, const Py_buffer *buffer, int dims, int64_t *shape) {
     int64_t step = buffer->itemsize;
     for (int i = buffer->ndim - 1; i >= 0; step *= buffer->shape[i--])
@@ -112,7 +112,7 @@ static bool merge(Argument *argument, const Py_buffer *buffer, int dims, int64_t
     return true;
 }
 
-/* Pieces of whole cache lines, so that threads do not write to the same one. */
+/* Pieces are full cache lines, so that threads do not write to the same line. */
 static void run(const Kernel *kernel, const Argument *arguments, const Half *half, int64_t elements) {
     if (kernel->items == WHOLE) {
         kernel->range(arguments, 0, 1);
@@ -127,7 +127,7 @@ static void run(const Kernel *kernel, const Argument *arguments, const Half *hal
     parallel(pieces(items, step), run_piece, &call);
 }
 
-/* Whether an array has the elements that a letter asks for; those of an element-wise kernel may all be halves instead. */
+/* Whether an array has the dtype of its letter; arrays of an element-wise kernel may instead all be half precision. */
 static bool fits(char letter, const char *format, const Half **half, bool is_first) {
     if (is_elementwise(letter) && is_first)
         for (int i = 0; i < 2; i++)
@@ -175,7 +175,7 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
         }
     }
     declined = false;
-    if (kernel->items != WHOLE && elements < LEAST_ELEMENTS) run(kernel, arguments, half, elements); /* sooner done than others let in */
+    if (kernel->items != WHOLE && elements < LEAST_ELEMENTS) run(kernel, arguments, half, elements); /* faster than releasing the GIL */
     else {
         PyThreadState *state = PyEval_SaveThread();
         run(kernel, arguments, half, elements);

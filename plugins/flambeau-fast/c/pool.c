@@ -1,10 +1,9 @@
-/* Threads that share loops.  They wait for work by looking for it for some microseconds, as a step of training has the next loop
-soon, and then sleep, so that an idle program costs nothing.
+/* A thread pool for parallel loops.  Idle threads spin for some microseconds, since a training step soon has the next loop,
+and then sleep, so that an idle program uses no CPU time.
 
-One loop is shared at a time: a thread that comes while another one's loop runs computes its own alone, and so does a loop within a
-loop.  The caller takes tasks as the others do and waits only for those threads that have entered the loop, so that a thread which
-the system lets wait holds nobody up.  After a fork the child has only the thread that forked, and starts new ones when it needs
-them. */
+Only one loop is parallel at a time: a second caller runs its loop alone, and so do nested loops.  The caller also takes
+tasks, and waits only for threads that have entered the loop, so that a thread that the system suspends delays nobody.  After
+a fork, the child has only the forking thread and starts new ones when needed. */
 
 #include "pool.h"
 
@@ -19,13 +18,13 @@ them. */
 #define USES 5
 #define NANOSECONDS_OF_LOOKING 50000
 
-static int wanted = 1;  /* threads, the caller among them */
+static int wanted = 1;  /* number of threads, including the caller */
 static int started = 0; /* other threads; changed while holding `busy` */
 static pthread_mutex_t busy, asleep;
 static pthread_cond_t wake;
 static _Atomic int sleepers;
 
-/* The loop that is shared.  Its number and whether threads may enter and how many have are one word, so that they change as one. */
+/* The current loop.  Its number, whether threads may enter, and how many have are packed into one word, to change atomically. */
 static struct {
     void (*task)(void *, int64_t);
     void *context;
@@ -37,7 +36,7 @@ static struct {
 static _Atomic uint64_t state;
 static _Atomic int64_t next_task;
 
-static __thread bool inside; /* this thread computes a task */
+static __thread bool inside; /* this thread is running a task */
 
 static void rest(void) {
 #if defined(__x86_64__)
@@ -78,7 +77,7 @@ static void *help(void *number) {
     for (uint64_t last = 0;;) {
         uint64_t now = wait_for_loop(last);
         if ((intptr_t)number < wanted - 1) {
-            if (!atomic_compare_exchange_strong(&state, &now, now + 1)) continue; /* another one entered, or the loop is done */
+            if (!atomic_compare_exchange_strong(&state, &now, now + 1)) continue; /* another thread entered, or the loop has ended */
             take_tasks();
             atomic_fetch_sub(&state, 1);
         }
@@ -148,7 +147,7 @@ void *scratch(int use, size_t size) {
         free(own[use].memory);
         size_t rounded = (size + 4095) / 4096 * 4096;
         own[use].size = posix_memalign(&own[use].memory, 64, rounded) ? 0 : rounded;
-        if (own[use].size == 0) abort(); /* as the interpreter does where it cannot go on without memory */
+        if (own[use].size == 0) abort(); /* like the interpreter when it runs out of memory */
     }
     return own[use].memory;
 }

@@ -1,12 +1,12 @@
-/* The words of an MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), and dropout and normal values from them.
+/* MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), and dropout and normal values from its words.
 
-`key` is the engine's state of 624 words, of which `used` have been consumed. */
+`key` is the engine's state of 624 words; `used` of them are consumed. */
 #pragma once
 
 #include "kernel.h"
 #include "scalar.h"
 
-/* The term of the recurrence that depends on two consecutive words of the state. */
+/* The part of the recurrence that depends on two consecutive words of the state. */
 INLINE uint32_t mixed(uint32_t word, uint32_t following) {
     uint32_t both = (word & 0x80000000u) | (following & 0x7fffffffu);
     return (both >> 1) ^ (-(both & 1) & 0x9908b0dfu);
@@ -18,7 +18,7 @@ static void renew(uint32_t *key) {
     key[623] = key[396] ^ mixed(key[623], key[0]);
 }
 
-/* Fill an array; returns the new `used`. */
+/* Fill an array with words; return the new `used`. */
 static int64_t words(uint32_t *out, int64_t count, uint32_t *key, int64_t used) {
     for (int64_t filled = 0, some; filled < count; filled += some, used += some) {
         if (used == 624) {
@@ -39,8 +39,8 @@ static int64_t words(uint32_t *out, int64_t count, uint32_t *key, int64_t used) 
 
 #define DRAWN 2048 /* elements at a time */
 
-/* Keep and scale the elements for which 53 bits of two words are less than `high * 2**32 + low`.
-Arguments: out, noise, x, key, used (in and out), high, low, scale. */
+/* Keep and scale elements if 53 bits of two words are less than `high * 2**32 + low`; zero the others.  Arguments: out,
+noise, x, key, used (in and out), high, low, scale. */
 static void dropout(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     uint32_t drawn[2 * DRAWN], *key = a[3].data, high = (uint32_t)INTEGER(5), low = (uint32_t)INTEGER(6);
@@ -61,16 +61,16 @@ static void dropout(const Argument *a, int64_t first, int64_t last) {
     LONGS(4)[0] = used;
 }
 
-/* --- normal values (Box & Muller 1958), equal in every bit to those of NumPy's backend (box_muller.py), and so to PyTorch's ---
+/* --- normal values (Box & Muller 1958), bitwise equal to the NumPy backend's (box_muller.py), and therefore to PyTorch's ---
 
-The polynomials are Cephes'. What is rounded once is written as `fused`, so that the compiler has no choice; other products that it
-may fuse with sums are exact. */
+The polynomials are Cephes'.  Expressions that must be rounded once are written as `fused`, so that this does not depend on
+the compiler. Other products that it may fuse with sums are exact. */
 
 INLINE float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
 #else
-    return (float)((double)a * b + c); /* the product is exact; compared with the instruction for all that occurs */
+    return (float)((double)a * b + c); /* the product is exact; verified against the FMA instruction for all inputs that occur */
 #endif
 }
 
@@ -78,7 +78,7 @@ INLINE float fused(float a, float b, float c) {
 INLINE float radius_of(float unit) {
     const float polynomial[] = {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f,  -1.2420140846e-1f, 1.4249322787e-1f,
                                 -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f};
-    const int32_t bits = bits_of(1.0f - unit), exponent = (bits - 0x3f3504f3) >> 23; /* of a number between the roots of 1/2 and 2 */
+    const int32_t bits = bits_of(1.0f - unit), exponent = (bits - 0x3f3504f3) >> 23; /* (1 - unit) / 2**exponent >= sqrt(1/2), < sqrt(2) */
     const float x = of_bits((int32_t)((uint32_t)bits - ((uint32_t)exponent << 23))) - 1.0f, power = (float)exponent, square = x * x;
     float p = polynomial[0];
     _Pragma("GCC unroll 8") for (int i = 1; i < 9; i++) p = fused(p, x, polynomial[i]);
@@ -88,10 +88,10 @@ INLINE float radius_of(float unit) {
 
 typedef struct { float cosine, sine; } Direction;
 
-/* Of 2 * pi * unit. */
+/* Cosine and sine of 2 * pi * unit. */
 INLINE Direction direction_of(float unit) {
     const float angle = unit * 6.283185307179586f;
-    const int32_t octant = ((int32_t)(angle * 1.2732395447351628f) + 1) & ~1; /* a quarter of a turn is two octants */
+    const int32_t octant = ((int32_t)(angle * 1.2732395447351628f) + 1) & ~1; /* two octants are a quarter turn */
     const float turned = (float)octant;
     float x = fused(turned, -0.78515625f, angle);
     x = fused(turned, -2.4187564849853515625e-4f, x);
@@ -122,7 +122,7 @@ static void directions(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* Blocks of 16 values, of 8 radii and 8 directions.  Arguments: out, key, used (in and out). */
+/* Draw blocks of 16 values from 8 radii and 8 angles.  Arguments: out, key, used (in and out). */
 static void normal_blocks(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     uint32_t drawn[DRAWN];
@@ -145,7 +145,7 @@ static void normal_blocks(const Argument *a, int64_t first, int64_t last) {
         for (int64_t block = 0; block < count / 16; block++)
             for (int i = 0; i < 8; i++) {
                 int64_t pair = 8 * block + i;
-                out[16 * block + i] = radius[pair] * cosines[pair] + 0.0f; /* leaves no negative zeros */
+                out[16 * block + i] = radius[pair] * cosines[pair] + 0.0f; /* turns -0 into 0 */
                 out[16 * block + 8 + i] = radius[pair] * sines[pair] + 0.0f;
             }
     }

@@ -1,10 +1,10 @@
-/* Rows of a matrix: softmax and related functions, classification losses, layer normalization.  A row stays in the cache. */
+/* Rows of a matrix: softmax and related functions, classification losses, layer normalization.  Each row stays in the cache. */
 #pragma once
 
 #include "kernel.h"
 #include "scalar.h"
 
-/* The largest element, or NaN if there is one. */
+/* The maximum, or NaN if any element is. */
 INLINE float largest_of(const float *row, int64_t length) {
     int32_t most = ordered_bits(row[0]);
     SIMD(reduction(max : most)) for (int64_t j = 0; j < length; j++) {
@@ -45,7 +45,7 @@ static void log_softmax_rows(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* The logarithm of the sum of exponentials in two parts: the largest element, and the rest. */
+/* log-sum-exp in two parts: the maximum, and the rest. */
 static void log_sum_exp_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(1, 1);
     for (int64_t i = first; i < last; i++) {
@@ -76,7 +76,7 @@ static void log_softmax_backward_rows(const Argument *a, int64_t first, int64_t 
 
 enum { OF_EACH, MEAN, TOTAL }; /* reductions */
 
-/* Arguments: out, x, the parts of the logarithms `(row, 2)`, classes, reduction, the class that is ignored. */
+/* Arguments: out, x, log-sum-exp `(row, 2)`, classes, reduction, ignored class. */
 static void cross_entropy_rows(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     const int64_t rows = SIZE(1, 0), length = SIZE(1, 1), row_step = a[2].strides[0] / 4, part_step = a[2].strides[1] / 4;
@@ -103,7 +103,7 @@ static void cross_entropy_rows(const Argument *a, int64_t first, int64_t last) {
 typedef struct {
     const Argument *a;
     int64_t strips;
-    float grad; /* of each loss, if there is but one */
+    float grad; /* gradient of each loss, if there is only one */
 } LossGradient;
 
 static void cross_entropy_strip(void *context, int64_t strip) {
@@ -120,7 +120,7 @@ static void cross_entropy_strip(void *context, int64_t strip) {
     }
 }
 
-/* Arguments: grad_input, x, the parts of the logarithms, classes, the gradient of the loss or of each, reduction, ignored class. */
+/* Arguments: grad_input, x, log-sum-exp, classes, gradient of the loss or losses, reduction, ignored class. */
 static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     const int64_t rows = SIZE(0, 0), length = SIZE(0, 1), *classes = LONGS(3);
@@ -139,7 +139,7 @@ static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_
 
 /* --- variance --- */
 
-/* The sum of squared deviations over `divisor`, or its root, in double precision.  Arguments: out, x, divisor, whether the root. */
+/* Sum of squared deviations over `divisor`, in float64.  Arguments: out, x, divisor, whether to take the square root. */
 static void variance_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(1, 1);
     for (int64_t i = first; i < last; i++) {
@@ -155,7 +155,7 @@ static void variance_rows(const Argument *a, int64_t first, int64_t last) {
 
 /* --- layer normalization --- */
 
-/* Arguments: out, means, scales, x, weight, bias (both or either empty for none), eps. */
+/* Arguments: out, means, scales, x, weight, bias (either may be empty), eps. */
 static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
     const float *weight = FLOATS(4), *bias = FLOATS(5), eps = NUMBER_OF(6);
@@ -175,8 +175,8 @@ static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* Arguments: grad_weights, grad_biases, grad_input, g, x, means, scales, weight.  The first two hold partial sums, one row for each
-strip of rows; they must be zeros. */
+/* Arguments: grad_weights, grad_biases, grad_input, g, x, means, scales, weight.  The first two receive partial sums, one row
+for each strip of rows; they must be zeros. */
 static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t last) {
     int64_t strips = SIZE(0, 0), length = SIZE(0, 1), rows = SIZE(4, 0), height = pieces(rows, strips);
     const float *weight = FLOATS(7);

@@ -1,4 +1,4 @@
-/* Vectors of the processor's width, by the compilers' vector extensions (gcc from 12, clang). */
+/* Vectors of the processor's width, by compiler vector extensions (gcc 12 or newer, clang). */
 #pragma once
 
 #include <stdbool.h>
@@ -19,12 +19,12 @@
 
 typedef float Vector __attribute__((vector_size(4 * LANES)));
 typedef int32_t Bits __attribute__((vector_size(4 * LANES)));
-typedef float LooseVector __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* anywhere in memory */
+typedef float LooseVector __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* for unaligned memory */
 
 INLINE Vector load(const float *from) { return *(const LooseVector *)from; }
 INLINE void store(float *to, Vector value) { *(LooseVector *)to = value; }
 
-/* a where a is larger, else b; thus b for NaN. */
+/* a > b ? a : b, which is b if either is NaN. */
 INLINE Vector larger_lanes(Vector a, Vector b) {
     const Bits is_larger = a > b;
     return (Vector)((is_larger & (Bits)a) | (~is_larger & (Bits)b));
@@ -40,7 +40,7 @@ INLINE float sum_of_lanes(Vector x) {
     return total;
 }
 
-/* Sums of elements, of squares, of products, in several partial sums at once, so that additions need not wait for each other. */
+/* Sums of elements, squares and products, in several partial sums, so that additions do not wait for each other. */
 #define SUM(name, parameters, of_vector, of_number)                                                                                \
     INLINE float name parameters {                                                                                                 \
         Vector sums[4] = {{0}};                                                                                                    \
@@ -61,7 +61,7 @@ SUM(sum_of, (const float *x, int64_t length), load(x + i), x[i])
 SUM(sum_of_squares, (const float *x, int64_t length, float mean), (load(x + i) - mean) * (load(x + i) - mean), (x[i] - mean) * (x[i] - mean))
 SUM(sum_of_products, (const float *x, const float *y, float mean, int64_t length), load(x + i) * (load(y + i) - mean), x[i] * (y[i] - mean))
 
-/* Transposing a square of LANES vectors: blocks of 1, 2, 4 ... numbers change places with those across the diagonal. */
+/* Transpose a square of LANES vectors: blocks of 1, 2, 4 ... elements are swapped across the diagonal. */
 
 #define UPPER(lane, block) ((lane) & (block) ? LANES + (lane) - (block) : (lane))
 #define LOWER(lane, block) ((lane) & (block) ? LANES + (lane) : (lane) + (block))

@@ -1,37 +1,40 @@
-/* Winograd's convolution F(4 x 4, 3 x 3) (Lavin & Gray 2016): 36 products for the 144 of a tile of 4 x 4 results.
+/* Winograd convolution F(4 x 4, 3 x 3) (Lavin & Gray 2016): 36 products in place of 144 for a tile of 4 x 4 results.
 
-A chunk of tiles is transformed to `(piece of PIECE channels, place, tile, channel)`, of 36 places.  Some outputs of these are computed
-at a time: the weights for them are transformed, multiplied, and the results transformed, all within the L2 cache.  Weights are
-transformed again for each chunk, which costs a tenth to a half of its products; kept transformed they would be four times as large, and to
-fetch them would cost more.
+Terms: a place is one of the 36 elements of a transformed tile; a tap is an element of the kernel.
 
-Where there are chunks enough, a thread has its own, which never leave its cache: to fetch what another thread has transformed takes
-longer than to transform it.  Where there are few tiles, a thread has some of the channels, and results are added up.  Only where there
-are more threads than both is a chunk shared.  How channels are divided depends on nothing but shapes, and so do the results.
+A chunk of tiles is transformed to `(piece of PIECE channels, place, tile, channel)`.  A few outputs are computed at a time:
+their weights are transformed, multiplied, and the results are transformed back, all within the L2 cache.  Each chunk
+transforms the weights again, which costs a tenth to a half of its products.  Transformed weights are four times as large, and
+loading them would cost more.
 
-With a stride of 2, the even rows of an image meet two taps and the odd ones one: five products for four results, and four more. Tiles
-are 9 x 9 then, of 81 places, which share 36 transformed weights: 81 products for the 144.  The gradient of such an image is made of
-tiles of 8 x 8, of 81 places as well: four rows in which two taps meet, and four in which one does.
+If there are enough chunks, each thread has its own, which stay in its cache: loading what another thread transformed takes
+longer than transforming it.  If there are few tiles, each thread has some of the channels, and results are added up.  Only if
+there are more threads than both is a chunk shared.  The division of channels depends only on shapes, and therefore results do
+as well.
 
-Vectors are of channels or of outputs, so images are transposed on the way in and out, a row of tiles at a time. */
+With stride 2, even rows of an image meet two taps and odd rows one: five products for four results, and four more.  Tiles are
+then 9 x 9 with 81 places, which share 36 transformed weights: 81 products in place of 144.  The gradient of such an image
+consists of tiles of 8 x 8, also with 81 places: four rows where two taps meet, and four where one does.
+
+Vectors contain channels or outputs, so that images are transposed on the way in and out, a row of tiles at a time. */
 #pragma once
 
 #include "matrix.h"
 
 #define PLACES 36
-#define PLACES_BY_2 81 /* with a stride of 2 */
+#define PLACES_BY_2 81 /* for stride 2 */
 #define TILES_OF_TASK 112
 #define TILES_OF_TASK_BY_2 84
-#define BYTES_OF_TILES (1 << 22) /* in a chunk that threads share */
-#define BYTES_OF_OWN_TILES 700000 /* in a chunk that is one thread's, and at least so many tiles, for which weights are transformed again */
+#define BYTES_OF_TILES (1 << 22) /* of a chunk shared by threads */
+#define BYTES_OF_OWN_TILES 700000 /* of a chunk of one thread, with at least LEAST_TILES tiles */
 #define LEAST_TILES 32
-#define MOST_GROUPS 8 /* of chunks whose gradients of a weight are added up */
-#define CHANNELS_OF_PART 256 /* of which so many tiles are in the cache */
+#define MOST_GROUPS 8 /* groups of chunks with separate sums of weight gradients */
+#define CHANNELS_OF_PART 256 /* channels of a part, of whose tiles this many are in the cache */
 #define CHANNELS_OF_PART_BY_2 128
 #define VECTORS (WIDTH / LANES)
-#define WEIGHT_STEP (PIECE * WIDTH + LANES) /* from place to place: lines at multiples of 4096 bytes would share a few places in the cache */
+#define WEIGHT_STEP (PIECE * WIDTH + LANES) /* distance of places: multiples of 4096 bytes would compete for a few cache sets */
 
-/* Six numbers for six, by the transpose of matrix B of the paper; `step` apart in memory. */
+/* Transform six elements to six, by the transpose of the paper's matrix B; elements are `step` apart in memory. */
 INLINE void pass_input(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     Vector d0 = d[0], d1 = d[from_step], d2 = d[2 * from_step], d3 = d[3 * from_step], d4 = d[4 * from_step], d5 = d[5 * from_step];
     to[0] = 4.0f * d0 - 5.0f * d2 + d4;
@@ -42,7 +45,7 @@ INLINE void pass_input(Vector *to, int64_t step, const Vector *d, int64_t from_s
     to[5 * step] = 4.0f * d1 - 5.0f * d3 + d5;
 }
 
-/* Four numbers for six, by the transpose of matrix A. */
+/* Transform six elements to four, by the transpose of matrix A. */
 INLINE void pass_result(Vector *to, int64_t step, const Vector *m, int64_t from_step) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step], m5 = m[5 * from_step];
     to[0] = m0 + (m1 + m2) + (m3 + m4);
@@ -51,7 +54,7 @@ INLINE void pass_result(Vector *to, int64_t step, const Vector *m, int64_t from_
     to[3 * step] = (m1 - m2) + 8.0f * (m3 - m4) + m5;
 }
 
-/* Six numbers for four, by matrix A. */
+/* Transform four elements to six, by matrix A. */
 INLINE void pass_gradient(Vector *to, int64_t step, const Vector *s, int64_t from_step) {
     Vector s0 = s[0], s1 = s[from_step], s2 = s[2 * from_step], s3 = s[3 * from_step];
     to[0] = s0;
@@ -62,7 +65,7 @@ INLINE void pass_gradient(Vector *to, int64_t step, const Vector *s, int64_t fro
     to[5 * step] = s3;
 }
 
-/* Six numbers for three, by matrix G. */
+/* Transform three elements to six, by matrix G. */
 INLINE void pass_weight(Vector *to, int64_t step, const Vector *w, int64_t from_step) {
     Vector w0 = w[0], w1 = w[from_step], w2 = w[2 * from_step];
     Vector near = (w0 + w2) * (-1.0f / 6), far = w0 * (1.0f / 24) + w2 * (1.0f / 6);
@@ -74,7 +77,7 @@ INLINE void pass_weight(Vector *to, int64_t step, const Vector *w, int64_t from_
     to[5 * step] = w2;
 }
 
-/* Three numbers for six, by the transpose of matrix G. */
+/* Transform six elements to three, by the transpose of matrix G. */
 INLINE void pass_weight_back(Vector *to, int64_t step, const Vector *m, int64_t from_step) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step], m5 = m[5 * from_step];
     to[0] = m0 * (1.0f / 4) - (m1 + m2) * (1.0f / 6) + (m3 + m4) * (1.0f / 24);
@@ -82,7 +85,7 @@ INLINE void pass_weight_back(Vector *to, int64_t step, const Vector *m, int64_t 
     to[2 * step] = (m3 + m4 - m1 - m2) * (1.0f / 6) + m5;
 }
 
-/* The same for two taps: five numbers for five, by the points 0, 1, -1, 2 and infinity. */
+/* The same for two taps: five elements to five, with the points 0, 1, -1, 2 and infinity. */
 INLINE void pass_of_two_taps(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     Vector d0 = d[0], d1 = d[from_step], d2 = d[2 * from_step], d3 = d[3 * from_step], d4 = d[4 * from_step];
     to[0] = 2.0f * (d0 - d2) + (d3 - d1);
@@ -92,19 +95,19 @@ INLINE void pass_of_two_taps(Vector *to, int64_t step, const Vector *d, int64_t 
     to[4 * step] = 2.0f * (d1 - d3) + (d4 - d2);
 }
 
-/* With a stride of 2: of nine numbers the five even ones so, and the four odd ones as they are. */
+/* For stride 2: of nine elements, transform the five even ones for two taps, and copy the four odd ones. */
 INLINE void pass_input_by_2(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     pass_of_two_taps(to, step, d, 2 * from_step);
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(2 * i + 1) * from_step];
 }
 
-/* Five numbers of a gradient, for the gradient of an image: the row with one tap is `after` the first with two. */
+/* Five elements of the output's gradient, for the image's gradient; rows with one tap come first, or `after` those with two. */
 INLINE void pass_input_back(Vector *to, int64_t step, const Vector *d, int64_t from_step, bool after) {
     pass_of_two_taps(to, step, d, from_step);
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(i + after) * from_step];
 }
 
-/* Four numbers of a gradient, for the gradient of the weight. */
+/* Four elements of the output's gradient, for the weight's gradient. */
 INLINE void pass_gradient_by_2(Vector *to, int64_t step, const Vector *s, int64_t from_step) {
     Vector s0 = s[0], s1 = s[from_step], s2 = s[2 * from_step], s3 = s[3 * from_step];
     to[0] = s0;
@@ -140,7 +143,7 @@ INLINE void pass_result_by_2(Vector *to, int64_t step, const Vector *m, int64_t 
     to[3 * step] = (m1 - m2) + 8.0f * m3 + m4 + m[8 * from_step];
 }
 
-/* Nine numbers for eight: results of two taps and of one in turns. */
+/* Nine elements to eight, alternating results of two taps and of one. */
 INLINE void pass_result_back(Vector *to, int64_t step, const Vector *m, int64_t from_step, bool after) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
     Vector *of_two = to + (after ? 0 : step), *of_one = to + (after ? step : 0);
@@ -151,7 +154,7 @@ INLINE void pass_result_back(Vector *to, int64_t step, const Vector *m, int64_t 
     for (int i = 0; i < 4; i++) of_one[2 * i * step] = m[(5 + i) * from_step];
 }
 
-/* Some lanes, or all; or add them to what is there. */
+/* Store the first `count` lanes, or add them to memory. */
 INLINE void store_some(float *to, Vector value, int64_t count, bool add) {
     if (count >= LANES) store(to, add ? load(to) + value : value);
     else
@@ -163,13 +166,13 @@ INLINE void store_some(float *to, Vector value, int64_t count, bool add) {
 typedef struct {
     const float *images, *end;
     int64_t image_step, channels, height, width, top, left; /* padding */
-    int64_t down, right;                        /* tiles of an image */
+    int64_t down, right;                        /* number of tiles of an image in each direction */
     float *tiles;
-    int64_t first, place_step, piece_step; /* rows of tiles, of all images one after the other, of which `first` is this chunk's first */
-    bool row_after, column_after;          /* for INPUT_BACK: whether one tap comes after two */
+    int64_t first, place_step, piece_step; /* row of tiles, over all images, where the chunk starts; strides of `tiles` */
+    bool row_after, column_after;          /* for INPUT_BACK: rows or columns with one tap come after those with two */
 } Tiles;
 
-/* Rows of an image with channels last, in vectors: `(row, column, channel)`, with zeros outside of the image. */
+/* Copy rows of an image, channels last, as vectors: `(row, column, channel)`, with zeros outside of the image. */
 static Vector *strip_of(const Tiles *t, int64_t n, int64_t top, int64_t left, int64_t rows, int64_t columns) {
     const int64_t vectors = pieces(t->channels, LANES), width = t->width, plane = t->height * width, inside = smaller(width, columns - left);
     const int64_t begin = larger(top, 0) * width, stop = smaller(top + rows, t->height) * width;
@@ -248,15 +251,15 @@ static void input_tiles_back(void *context, int64_t number) { transform_tiles(co
 static void gradient_tiles(void *context, int64_t number) { transform_tiles(context, number, GRADIENT); }
 static void gradient_tiles_by_2(void *context, int64_t number) { transform_tiles(context, number, GRADIENT_BY_2); }
 
-/* Tiles of the images of argument `i`, which have no memory yet. */
+/* The tiles of the images of argument `i`, not yet allocated. */
 static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left) {
     const int64_t channels = SIZE(i, 1), height = SIZE(i, 2), width = SIZE(i, 3), image_step = channels * height * width;
     return (Tiles){FLOATS(i), FLOATS(i) + SIZE(i, 0) * image_step, image_step, channels, height, width, top, left, down, right, NULL, 0, 0, 0,
                    false, false};
 }
 
-/* Some rows of tiles and some of the channels, and memory for these: for an even number of lines, places would be multiples of 4096
-bytes apart. */
+/* Some rows of tiles and some channels, with newly allocated tiles.  The number of tiles per place is made odd, because
+places at multiples of 4096 bytes would compete for a few cache sets. */
 static Tiles some_tiles(const Tiles *all, int64_t first, int64_t rows, int64_t channel, int64_t channels, bool by_2, int use) {
     Tiles t = *all;
     t.first = first, t.images += channel * t.height * t.width, t.channels = smaller(channels, t.channels - channel);
@@ -265,7 +268,7 @@ static Tiles some_tiles(const Tiles *all, int64_t first, int64_t rows, int64_t c
     return t;
 }
 
-/* How many rows of tiles are transformed at a time; a fixed number for a shape, as all divisions of work here. */
+/* The number of rows of tiles to transform at a time; like every division of work here, it depends only on the shape. */
 INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels, int places, int64_t least, int64_t bytes) {
     int64_t most = larger(pieces(least, right), bytes / (places * (int64_t)sizeof(float) * channels * right));
     return pieces(all, pieces(all, most));
@@ -273,10 +276,10 @@ INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels, int 
 
 /* --- weights --- */
 
-/* The nine taps of LANES kernels, `step` apart. */
+/* Load the nine taps of LANES kernels, `step` apart. */
 INLINE void taps_of(Vector taps[9], const float *from, int64_t step) {
     int tap = 0;
-    for (; tap == 0 || tap + LANES <= 9; tap += LANES) { /* 16 at once, beyond the nine, or 8, or twice 4 */
+    for (; tap == 0 || tap + LANES <= 9; tap += LANES) { /* 16 lanes load all taps at once, 8 or 4 lanes all but one */
         Vector row[LANES];
         _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) row[lane] = load(from + lane * step + tap);
         transpose_vectors(row);
@@ -289,8 +292,8 @@ INLINE void taps_of(Vector taps[9], const float *from, int64_t step) {
     }
 }
 
-/* Transformed weights of up to PIECE channels and WIDTH outputs as `(place, channel, output)`.  Either channels or outputs lie one after
-the other; parts of them are copied, as those far apart would share a few places in the cache. */
+/* Transform the weights of up to PIECE channels and WIDTH outputs to `(place, channel, output)`.  Either channels or outputs
+are adjacent in memory.  Parts of the weights are copied first, because strides would make them compete for a few cache sets. */
 static void transform_weights(float *to, const float *from, int64_t channels, int64_t channel_step, int64_t outputs, int64_t output_step, bool flipped,
                               bool by_2) {
     const int64_t step = WEIGHT_STEP / LANES;
@@ -325,18 +328,18 @@ static void transform_weights(float *to, const float *from, int64_t channels, in
 
 typedef struct {
     const Argument *a;
-    Tiles tiles;               /* of the chunk and part that are computed; at first of all channels */
-    int64_t all, rows;         /* rows of tiles: of all images, in a chunk */
-    int64_t channels, channel; /* of a part, and its first one */
+    Tiles tiles;               /* at first of all channels, then of the current chunk and part */
+    int64_t all, rows;         /* rows of tiles of all images; of a chunk */
+    int64_t channels, channel; /* number of channels of a part; its first channel */
     int64_t rows_of_task, tasks_of_rows;
-    float *out, *parts; /* where results go; results of parts but the first, which are added later */
-    bool by_2, back;    /* the stride; whether this is the gradient of an image with stride 2 */
+    float *out, *parts; /* destination; results of all parts but the first, to be added later */
+    bool by_2, back;    /* stride 2; gradient of an image with stride 2 */
 } Convolution;
 
-/* The transformed weight of a place, where the four that one tap meets share one. */
+/* The transformed weight of a place; places with a single tap share one. */
 INLINE int weight_of(int place) { return (int)(smaller(place / 9, 5) * 6 + smaller(place % 9, 5)); }
 
-/* Transposed: `(position, output)` to planes of the outputs, or added to what is there. */
+/* Transpose `(position, output)` to planes of the outputs, or add to them. */
 static void write_planes(float *to, int64_t plane, const Vector *from, int64_t positions, int64_t outputs, bool add) {
     for (int64_t at = 0; at < positions; at += LANES)
         for (int64_t v = 0; v * LANES < outputs; v++) {
@@ -352,7 +355,7 @@ static void write_planes(float *to, int64_t plane, const Vector *from, int64_t p
         }
 }
 
-/* A row of tiles of results, from sums `(place, tile, output)`. */
+/* Transform a row of tiles back to results, from sums `(place, tile, output)`. */
 static void write_results(const Convolution *w, int64_t row, const float *sums, int64_t sum_step, int64_t output, int64_t outputs) {
     const Argument *a = w->a;
     const int64_t height = SIZE(0, 2), width = SIZE(0, 3), right = w->tiles.right, i = row % w->tiles.down, edge = w->back ? 8 : 4, columns = edge * right;
@@ -385,7 +388,8 @@ static void write_results(const Convolution *w, int64_t row, const float *sums, 
         for (int64_t r = 0; r < inside; r++) write_planes(to + r * width, height * width, strip + r * columns * VECTORS, width, outputs, add);
 }
 
-/* The products of some tiles with a transformed weight; with a stride of 2, four places share one where one tap is met, or 16. */
+/* Multiply some tiles with a transformed weight.  With stride 2, four places share a weight if one tap is met in one
+direction, 16 if in both. */
 static void multiply_tiles(const Convolution *w, int weight, const float *weights, int64_t depth, int64_t channel, int64_t first, int64_t tiles,
                            float *sums, int64_t sum_step) {
     const int64_t panels = pieces(tiles, ROWS);
@@ -419,7 +423,7 @@ static void convolve_block(void *context, int64_t number) {
         write_results(w, w->tiles.first + first + row, sums + row * right * WIDTH, sum_step, output, outputs);
 }
 
-/* A part of a chunk; on one thread within a loop that is shared, else on all of them. */
+/* Compute a part of a chunk: on one thread inside a parallel loop, else on all threads. */
 static void convolve_part(const Convolution *all, int64_t chunk, int64_t part) {
     Convolution w = *all;
     const Argument *a = w.a;
@@ -452,9 +456,9 @@ static void add_parts(void *context, int64_t n) {
     }
 }
 
-/* Arguments: out, images, weights `(channel, output, 3, 3)`, the last two dimensions dense, and one of the first two, bias (empty for
-none), whether kernels are flipped, padding at top and left, the stride, 1 or 2.  Flipped and with a stride of 2, this is the transposed
-convolution, and the padding that of the convolution. */
+/* Arguments: out, images, weights `(channel, output, 3, 3)` (the last two dimensions and one of the first two are dense),
+bias (may be empty), whether kernels are flipped, padding at top and left, stride (1 or 2).  Flipped and with stride 2, this
+is the transposed convolution, with the padding of the convolution. */
 static void winograd(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
     const bool by_2 = INTEGER(7) == 2, back = by_2 && INTEGER(4);
@@ -485,15 +489,15 @@ static void winograd(const Argument *a, int64_t from, int64_t to) {
 
 typedef struct {
     const Argument *a;
-    Tiles input, grad;             /* of all channels and outputs */
-    int64_t all, rows;             /* rows of tiles: of all images, in a chunk */
-    int64_t rows_of_group, groups; /* of chunks, whose gradients are added up */
-    int64_t channels, outputs;     /* of which a task has tiles at a time; which it computes */
-    float *parts;                  /* gradients of the groups but the first */
+    Tiles input, grad;             /* all channels and outputs */
+    int64_t all, rows;             /* rows of tiles of all images; of a chunk */
+    int64_t rows_of_group, groups; /* rows of tiles in a group of chunks; number of groups with separate sums */
+    int64_t channels, outputs;     /* input channels transformed at a time in a task; outputs of a task */
+    float *parts;                  /* gradients of all groups but the first */
     bool by_2;
 } WeightGradient;
 
-/* Up to PIECE outputs and WIDTH channels, whose gradient is at `out`, and those of all outputs `out_row` apart. */
+/* Write the weight's gradient for up to PIECE outputs and WIDTH channels to `out`, where outputs are `out_row` apart. */
 static void weight_gradient_block(const Tiles *grad, const Tiles *input, int64_t tiles, int64_t channel, bool by_2, float *out, int64_t out_row,
                                   bool add) {
     const int64_t outputs = grad->channels, few = smaller(WIDTH, input->channels - channel);
@@ -524,7 +528,7 @@ static void weight_gradient_block(const Tiles *grad, const Tiles *input, int64_t
 #if LANES > 9
             Vector row[LANES] = {{0}};
             for (int tap = 0; tap < 9; tap++) row[tap] = taps[tap];
-            transpose_vectors(row); /* what is written beyond nine numbers is overwritten by the next store */
+            transpose_vectors(row); /* writes beyond nine elements are overwritten by the next store */
             _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) store(line + lane * 9, row[lane]);
 #else
             for (int lane = 0; lane < LANES; lane++)
@@ -537,7 +541,7 @@ static void weight_gradient_block(const Tiles *grad, const Tiles *input, int64_t
     }
 }
 
-/* Some outputs of the gradient of a group. */
+/* Compute the gradient of some outputs for a group of tiles. */
 static void weight_gradient_task(void *context, int64_t number) {
     const WeightGradient *w = context;
     const Argument *a = w->a;
@@ -569,8 +573,9 @@ static void add_groups(void *context, int64_t output) {
     }
 }
 
-/* Tiles are divided into groups, a number fixed by the shape, and outputs where there are fewer groups than threads; each task transforms
-its tiles itself.  Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left, the stride, 1 or 2. */
+/* The gradient of the weight.  Tiles are divided into groups, whose number depends only on the shape, and outputs are divided
+if there are fewer groups than threads.  Each task transforms its own tiles.  Arguments: gradient of the weight, images,
+gradient of the output, padding at top and left, stride (1 or 2). */
 static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
     const bool by_2 = INTEGER(5) == 2;
@@ -578,7 +583,7 @@ static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
     const int64_t channels = smaller(SIZE(0, 1), 2 * (by_2 ? CHANNELS_OF_PART_BY_2 : CHANNELS_OF_PART)), threads = thread_count();
     WeightGradient w = {.a = a, .all = all, .channels = channels, .by_2 = by_2, .groups = 1};
     w.input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4)), w.grad = tiles_of(a, 2, down, right, 0, 0);
-    /* PIECE outputs have their share of the cache, and the images, of which each number is used by as many products, up to two. */
+    /* PIECE outputs take a share of the cache; images take up to two, because all outputs reuse their elements. */
     w.rows = rows_at_a_time(all, right, channels, by_2 ? PLACES_BY_2 : PLACES, LEAST_TILES / 2,
                             smaller(pieces(channels, PIECE), 2) * BYTES_OF_OWN_TILES);
     while (2 * w.groups <= smaller(MOST_GROUPS, pieces(all, w.rows)) && (2 * w.groups - 1) * size * (int64_t)sizeof(float) <= BYTES_OF_TILES)

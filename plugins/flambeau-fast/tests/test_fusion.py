@@ -1,4 +1,4 @@
-"""Chains of element-wise operations in captured steps: one loop each, with the bits of the single operations."""
+"""Chains of element-wise operations in captured steps: one loop each, bitwise equal to the separate operations."""
 
 import os
 import random
@@ -15,7 +15,7 @@ BINARY = [torch.add, torch.sub, torch.mul, torch.div]
 
 
 def program(seed):
-    """A program of some random element-wise operations on a matrix, a row, a column and a number."""
+    """A program of random element-wise operations on a matrix, a row, a column and a number."""
     choose = random.Random(seed)
     steps = [(choose.choice([1, 2, 2, 3]), choose.randrange(100), choose.randrange(100)) for _ in range(9)]
 
@@ -35,7 +35,7 @@ def program(seed):
 
 
 def loops_of(compiled):
-    """The names of the loops in the programs of a compiled function."""
+    """Return the names of the fused loops in the programs of a compiled function."""
     return [name for one in compiled.compiled.programs for _, name, _ in one.table() if name.startswith("fused_")]
 
 
@@ -70,7 +70,7 @@ def test_a_chain_is_one_call():
 
 @torch.no_grad()
 def test_arrays_that_a_loop_does_not_take():
-    """A loop reads rows of memory; the first argument has its elements in the order of columns."""
+    """Loops read C-contiguous arrays; the first argument here is column-major."""
     compiled = torch.compile(lambda x, y: (x * y + 1).relu() - y, fullgraph=True)
     x, y = torch.randn(200, 150).t(), torch.randn(150, 200)
     for _ in range(3):

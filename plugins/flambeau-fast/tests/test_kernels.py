@@ -13,7 +13,7 @@ from flambeau_backends.numpy.packs import halves as halves_module
 from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 KERNELS, IN_PLACE = find("numpy").all_kernels, find("numpy").all_inplace_kernels
-TOLERANCE = 2e-5  # of the largest value: Winograd's convolution has the largest share
+TOLERANCE = 2e-5  # relative to the largest value; Winograd's convolution has the largest error
 
 
 def plain(name):
@@ -48,7 +48,7 @@ def assert_same(ours, theirs):
 
 
 def assert_same_result(name, ours, theirs, dim=-1):
-    if name == "log_sum_exp":  # in two parts, and which they are is the kernel's choice
+    if name == "log_sum_exp":  # only the sum of the two parts is defined
         assert ours.shape == theirs.shape
         ours, theirs = ours.sum(dim), theirs.sum(dim)
     assert_same(ours, theirs)
@@ -80,7 +80,7 @@ def test_kernel(call, monkeypatch):
 
 
 def without_fallback(monkeypatch):
-    """Samples are for the kernels of this pack, which must take them."""
+    """Make kernels raise where they would call NumPy's, because they must accept all samples."""
     for name in choice.KERNELS.keys() & numpy_kernels.KERNELS.keys():
         cells = [cell for cell in choice.KERNELS[name].__closure__ or () if cell.cell_contents is numpy_kernels.KERNELS[name]]
         for cell in cells:
@@ -137,7 +137,7 @@ def in_doubles(name, args):
 @pytest.mark.parametrize(("stride", "size"), [(1, 5), (2, 9)])
 @pytest.mark.parametrize("batch", [16, 100])
 def test_convolutions_in_parts(stride, size, batch):
-    """By chunks of tiles, by parts of channels, or by all threads at the same chunk, as there are threads."""
+    """The work is split by chunks of tiles, by channels, or all threads share a chunk, depending on the number of threads."""
     shapes = (batch, 530, size, size), (batch, 140, 5, 5), (batch, 530, 5, 5), (140, 530, 3, 3), (140,)
     x, g, many, weight, bias = normal_arrays(*shapes)
     geometry = (stride, stride), (1, 1), (1, 1), 1
@@ -174,7 +174,7 @@ def test_planes_that_are_read_in_place(inputs, outputs, padding):
         assert_same(KERNELS[name](*args), in_doubles(name, args))
 
 
-# --- what is left to NumPy ---
+# --- calls that are left to NumPy ---
 
 
 ODD = [
@@ -237,7 +237,7 @@ def test_in_place_on_what_overlaps(name, arrays):
     assert_same(ours, theirs)
 
 
-# --- values that are none ---
+# --- NaN, infinities and denormal numbers ---
 
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 88.8, -88.8, -104.0], np.float32)
@@ -300,7 +300,7 @@ def test_small_rows(shape):
         assert_same(KERNELS[f"{name}_backward"](x, out, -1), numpy_kernels.KERNELS[f"{name}_backward"](x, out, -1))
 
 
-# --- picking ------------------------------------------------------------------------------------------------------
+# --- topk and gather ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("largest", [True, False])
@@ -324,7 +324,7 @@ def test_variance_far_from_zero_and_without_degrees_of_freedom():
     assert np.isnan(KERNELS["var"](x[:, :1], 1, 1, False)).all()
 
 
-# --- normal values, in every bit ----------------------------------------------------------------------------------
+# --- normal values, bitwise ---------------------------------------------------------------------------------------
 
 
 def assert_same_bits(first, count):
@@ -361,7 +361,7 @@ def test_blocks_of_normal_values(count, monkeypatch):
     np.testing.assert_array_equal(ours, drawn())
 
 
-# --- half precision, in every bit ---------------------------------------------------------------------------------
+# --- half precision, bitwise --------------------------------------------------------------------------------------
 
 
 BINARY = {"add", "sub", "mul", "div", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"}
@@ -388,7 +388,7 @@ def test_conversions_of_half_precision(half):
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("name", halves_module.LOOPS)
 def test_loops_over_halves(name, half):
-    """Blocks that are full and one that is not, in the last of which a result of float32 is rounded."""
+    """Test full blocks and an incomplete last one; results equal rounded float32 results."""
     x, y = (array.astype(half) for array in normal_arrays((3, 5, 1021), (3, 5, 1021)))
     arrays = (abs(x),) if name == "sqrt" else (x, y)[: 2 if name in BINARY else 1]
     ours = halves_module.LOOPS[name](*arrays)

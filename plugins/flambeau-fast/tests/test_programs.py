@@ -1,4 +1,4 @@
-"""Whole programs with the pack: what it computes, and how it behaves in processes and threads."""
+"""Programs with the kernel pack: results, and behaviour in several processes and threads."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ def test_training_as_without_the_pack():
 
 
 def test_conformance():
-    """The kit's small arrays, given to the compiled kernels."""
+    """Run the conformance kit with compiled kernels also for small arrays."""
     kit = "from flambeau.conformance import run; failures = [each for family in run('numpy') for each in family.failures]"
     python(f"{kit}; assert not failures, '\\n'.join(failures)", FLAMBEAU_FAST_LEAST="1", OMP_NUM_THREADS="1")
 
@@ -83,7 +83,7 @@ def test_operations_do_not_import_numba():
 
 @pytest.mark.parametrize("processor", ["avx512", "avx2", "plain"])
 def test_other_processors(processor):
-    """What this processor has not, it replaces by what it has."""
+    """A kernel variant that this processor does not support is replaced by the best supported one."""
     from flambeau_fast.kernels import kernels
 
     names = ("plain", "avx2", "avx512")

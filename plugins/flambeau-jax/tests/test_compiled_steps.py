@@ -1,4 +1,4 @@
-"""`torch.compile` on JAX: a captured step is one program of XLA."""
+"""`torch.compile` on JAX: a captured step is one XLA program."""
 
 import warnings
 
@@ -25,7 +25,7 @@ def network(kind):
 
 
 def trained(kind, optimizer, options, compiled):
-    """The losses of some steps, with a learning rate that changes, the parameters, and the compiled function."""
+    """Train some steps with a varying learning rate; return the losses, the parameters and the compiled function."""
     torch.manual_seed(0)
     with torch.device("jax"):
         model, x, y = network(kind), torch.randn(8, 1, 8, 8), torch.randint(5, (8,))

@@ -1,4 +1,4 @@
-"""All of flambeau on this backend, but for what `exceptions.txt` declares."""
+"""Conformance of flambeau on this backend, except the failures declared in `exceptions.txt`."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""All of flambeau on this backend."""
+"""Conformance of flambeau on this backend."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def test_selected_by_the_environment(monkeypatch):
 
 
 def test_complex_numbers_become_real_ones_and_truth_values():
-    """The standard's `astype` refuses both."""
+    """Cast complex numbers to real and bool; the standard's `astype` raises for both."""
     import flambeau
 
     x = flambeau.tensor([1 + 2j, 0, 3j], device="strict")

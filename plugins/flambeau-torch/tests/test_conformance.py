@@ -1,4 +1,4 @@
-"""All of flambeau on this backend, but for what `exceptions.txt` declares."""
+"""Conformance of flambeau on this backend, except the failures declared in `exceptions.txt`."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def test_selected_by_the_environment(monkeypatch):
 
 
 def test_a_program_whose_torch_is_flambeau_computes_with_pytorch(monkeypatch):
-    """In the program `torch` is flambeau; its arrays are PyTorch's tensors."""
+    """In a program run by flambeau, `torch` is flambeau, and its arrays are PyTorch tensors."""
     monkeypatch.setenv("FLAMBEAU_BACKEND", "torch")
     code = (
         "import torch; x = torch.ones(2, 3).t(); print(torch.__file__, type(x._array).__module__, type(x._array) is torch.Tensor)"

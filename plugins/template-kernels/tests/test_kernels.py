@@ -1,4 +1,4 @@
-"""The kernel serves, and computes what the operation computes."""
+"""The kernel is used, and its results equal the operation's."""
 
 import flambeau_mykernels
 import numpy

@@ -1,7 +1,7 @@
 """flambeau on Dask: a device type `dask` whose tensors are lazy arrays in chunks.
 
-Nothing is computed before values are asked for (`print`, `item`, `cpu`, `compute`): then Dask computes chunk by chunk, in threads
-of this process, or on the workers of a `dask.distributed.Client` that is open, so that tensors may be larger than memory.
+Values are computed only when they are needed (`print`, `item`, `cpu`, `compute`). Dask then computes chunk by chunk, in threads
+of this process, or on the workers of an open `dask.distributed.Client`, so that tensors may be larger than memory.
 
 >>> import flambeau as torch
 >>> x = torch.ones(4, 4, device="dask")
@@ -29,12 +29,12 @@ __all__ = ["DaskBackend", "compute", "from_dask", "persist", "to_dask"]
 
 
 class DaskBackend(Backend):
-    """Arrays are `dask.array.Array`s, which are never written to."""
+    """Arrays are `dask.array.Array`, treated as immutable."""
 
     name = device_type = "dask"
     xp = namespace
     array_type = dask.array.Array
-    asynchronous = True  # errors about values are raised when values are asked for
+    asynchronous = True  # errors that depend on values are raised when the graph is computed
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
@@ -43,7 +43,7 @@ class DaskBackend(Backend):
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if isinstance(data, dask.array.Array):
             return data if raw_dtype is None or data.dtype == raw_dtype else data.astype(raw_dtype)
-        host = numpy.array(data, dtype=raw_dtype)  # a copy: what is computed later must not change in between
+        host = numpy.array(data, dtype=raw_dtype)  # a copy: the graph is computed later, and the source may change until then
         return dask.array.from_array(host, chunks="auto")
 
     def wrap(self, array: Any) -> Any:
@@ -63,7 +63,7 @@ class DaskBackend(Backend):
         return (array.real if real else array).astype(raw_dtype)
 
     def evaluate(self, arrays: Sequence[Any]) -> None:
-        """Compute the parameters after a step of an optimizer, lest graphs grow from step to step."""
+        """Compute the parameters after each optimizer step, so that graphs do not grow from step to step."""
         for array, computed in zip(arrays, dask.persist(*arrays), strict=True):
             array.dask, array._name, array._chunks = computed.dask, computed._name, computed._chunks
 
@@ -79,11 +79,11 @@ def flambeau_backend(name: str) -> DaskBackend | None:
     return _backend if name == "dask" else None
 
 
-# --- between Dask's arrays and tensors ---------------------------------------------------------------------------------
+# --- conversion between Dask arrays and tensors ------------------------------------------------------------------------
 
 
 def from_dask(array: Any) -> torch.Tensor:
-    """A tensor on `dask` from a `dask.array.Array`, of which nothing is computed.
+    """Return a tensor on `dask` that wraps a `dask.array.Array`; computes nothing.
 
     Args:
         array: the array, in any chunks; from files, say, by `dask.array.from_zarr`.
@@ -92,15 +92,15 @@ def from_dask(array: Any) -> torch.Tensor:
 
 
 def to_dask(tensor: torch.Tensor) -> Any:
-    """The `dask.array.Array` of a tensor on `dask`."""
+    """Return the `dask.array.Array` of a tensor on `dask`."""
     return array_of(tensor)
 
 
 def persist(tensor: torch.Tensor) -> torch.Tensor:
-    """The same tensor, computed now, its chunks where they were computed: in memory, or on the workers."""
+    """Compute a tensor now and keep its chunks in memory, or on the cluster's workers (`dask.array.Array.persist`)."""
     return from_dask(to_dask(tensor).persist())
 
 
 def compute(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Tensors on the CPU, computed together, so that what they share is computed once."""
+    """Compute tensors in one pass, so that shared parts are computed once, and return them on the CPU."""
     return tuple(torch.as_tensor(result) for result in dask.compute(*map(to_dask, tensors)))

@@ -1,4 +1,4 @@
-"""Kernels where Dask's own functions, or NumPy's on each chunk, are the shorter way."""
+"""Kernels that use Dask's own functions, or NumPy's on each chunk, because they are simpler or faster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KERNELS = kernel = Kernels()
 
 
 def _on_each_chunk(name: str, *operands: Any) -> Any:
-    """An element-wise operation as flambeau computes it on NumPy's arrays."""
+    """Apply flambeau's NumPy implementation of an element-wise operation to each chunk."""
     operands = tuple(operand if isinstance(operand, int) else dask.array.asarray(operand) for operand in operands)
     dtype = next(operand.dtype for operand in operands if isinstance(operand, dask.array.Array))
     return dask.array.core.elemwise(partial(forward_of(name), numpy), *operands, dtype=dtype)
@@ -33,7 +33,7 @@ def erf(input: Any) -> Any:
     return input.map_blocks(_error_function, dtype=input.dtype)
 
 
-# Series and iterations of hundreds of steps: each would be an entry of Dask's graph, for each chunk.
+# These loop over hundreds of terms: as Dask operations, each term would add graph entries for every chunk.
 for _name in ("digamma", "erfinv", "igamma", "igammac", "lgamma", "polygamma_of", "special_ndtri", "special_zeta"):
     KERNELS[_name] = partial(_on_each_chunk, _name)
 
@@ -49,7 +49,7 @@ def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
 
 
 def _assigned(target: Any, value: Any, index: Any) -> Any:
-    """An array with values put to an index: as one chunk, where the index is more than Dask can assign to."""
+    """Assign `value` at `index`; uses a single chunk for indices that Dask's assignment does not support."""
     try:
         target[index] = value
     except NotImplementedError:

@@ -1,4 +1,4 @@
-"""Dask's functions by the array API standard, but for those that it has not, or that need the elements."""
+"""Dask's functions by the array API standard, with replacements for those that are missing or need values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Fourier:
-    """Dask's Fourier transforms, which want all of a dimension that they transform in one chunk."""
+    """Dask's Fourier transforms, which require a transformed dimension to be a single chunk."""
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(standard.fft, name)
@@ -49,7 +49,7 @@ fft = _Fourier()
 
 
 class _Matrices:
-    """Linear algebra: what factorizes does so with NumPy, each matrix in one chunk, and the matrices of a batch in theirs."""
+    """Linear algebra: factorizations call NumPy on each matrix, with every matrix in a single chunk."""
 
     def __getattr__(self, name: str) -> Any:
         return partial(_of_matrices, getattr(numpys, name)) if name in _FACTORIZATIONS else getattr(standard.linalg, name)
@@ -60,7 +60,10 @@ linalg = _Matrices()
 
 
 def _of_matrices(function: Any, *operands: Any, **options: Any) -> Any:
-    """Apply a function to each matrix; what it returns, and of which lengths, is seen from small ones of the same kind."""
+    """Apply a function to each matrix of a batch.
+
+    The number of results and their shapes are inferred from calls with small matrices.
+    """
     rows, columns = operands[0].shape[-2:]
     small = (3 if rows > columns else 2, 3 if columns > rows else 2)
     lengths = {small[0]: rows, small[1]: columns, 5: operands[-1].shape[-1]}
@@ -108,13 +111,13 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
-    """Dask's own fails where there are more columns than rows."""
+    """Like `dask.array.eye`, which fails if there are more columns than rows."""
     rows, columns = dask.array.arange(n_rows), dask.array.arange(n_rows if n_cols is None else n_cols)
     return (rows[:, None] + k == columns).astype(numpy.float64 if dtype is None else dtype)
 
 
 def nonzero(x: Any, /) -> Any:
-    """Computed at once, for how many there are decides about shapes."""
+    """Indices of nonzero elements; computes `x` immediately, because their number determines shapes."""
     return tuple(dask.array.from_array(found, chunks="auto") for found in numpy.nonzero(x.compute()))
 
 
@@ -123,7 +126,7 @@ def unique_values(x: Any, /) -> Any:
 
 
 def take(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
-    """Elements at indices that are computed first: Dask looks up by known ones."""
+    """Elements at `indices`, which are computed first, because Dask requires known indices."""
     found = indices.compute() if isinstance(indices, dask.array.Array) else numpy.asarray(indices)
     return dask.array.take(x, found, axis=axis)
 
@@ -146,7 +149,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     lengths = tuple(int(length) for length in shape)
     try:
         return dask.array.reshape(x, lengths)
-    except NotImplementedError:  # dimensions that split unevenly: over one row
+    except NotImplementedError:  # Dask cannot split these dimensions: flatten first
         return dask.array.reshape(dask.array.reshape(x, (-1,)), lengths)
 
 

@@ -1,6 +1,6 @@
 """flambeau on dpnp, Intel's NumPy for SYCL devices: a device type `dpnp` whose arrays are mutable and whose views share memory.
 
-It is the worked example of a mutable library: `# --- memory` has the abstract methods of `MutableBackend`.
+This is the worked example of a mutable library: the section `# --- memory` implements the methods of `MutableBackend`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .kernels import KERNELS
 
 __all__ = ["DpnpBackend"]
 
-# SYCL compiles a kernel when it is first called, which takes longer than the call: it keeps kernels for later programs.
+# SYCL compiles each kernel at its first call, which is slow; the persistent cache keeps compiled kernels for later processes.
 os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
 if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
     os.environ.setdefault("SYCL_PROGRAM_COMPILE_OPTIONS", "-cl-opt-disable")
 
 
 class DpnpBackend(MutableBackend):
-    """Arrays are `dpnp.ndarray` on dpctl's default device, which the variable `ONEAPI_DEVICE_SELECTOR` selects."""
+    """Arrays are `dpnp.ndarray` on dpctl's default device; the variable `ONEAPI_DEVICE_SELECTOR` selects it."""
 
     name = "dpnp"
     device_type = "dpnp"
@@ -47,7 +47,7 @@ class DpnpBackend(MutableBackend):
     def copy(self, array: Any) -> Any:
         return dpnp.array(array, copy=True, order="C")
 
-    # --- memory, which views share ---
+    # --- memory shared by views ---
 
     def strides(self, array: Any) -> tuple[int, ...]:
         return tuple([stride // array.itemsize for stride in array.strides])
@@ -71,7 +71,7 @@ class DpnpBackend(MutableBackend):
         return bool(array.get_array().usm_data._pointer == other.get_array().usm_data._pointer)
 
     def reinterpret(self, array: Any, wanted: Any) -> Any:
-        raw, old, steps = self.dtypes[wanted], array.itemsize, array.strides  # dpnp's own `view` forgets where a view begins
+        raw, old, steps = self.dtypes[wanted], array.itemsize, array.strides  # dpnp's `view` drops the offset
         start, *size = array.get_array()._element_offset * old, *array.shape
         if raw.itemsize != old:
             if not size or steps[-1] != old or size[-1] * old % raw.itemsize or start % raw.itemsize:

@@ -1,4 +1,4 @@
-"""Kernels where views with strides, and writes to indices, save most of the calls that the standard's functions take."""
+"""Kernels that use strided views and indexed assignment to save calls."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Sizes = Sequence[int]
 KERNELS = kernel = Kernels()
 
 
-# --- convolution: all windows as one matrix, which one product multiplies ------------------------------------------
+# --- convolution: im2col and one matrix product --------------------------------------------------------------------
 
 
 def _columns(image: Any, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    """The elements under the kernel at each position, `(batch, group, channel of the group and kernel's place, position)`."""
+    """The windows as `(batch, group, channel in the group and kernel element, output position)`."""
     batch, channels, *_ = image.shape
     image = dpnp.ascontiguousarray(image)
     outer, inner = image.strides[:2], image.strides[2:]
@@ -31,11 +31,11 @@ def _columns(image: Any, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Si
 
 
 def _padded(input: Any, before: Sizes, sizes: Sizes, steps: Sizes) -> Any:
-    """Zeros of these sizes, with the input from `before` on, its elements `steps` apart; what does not fit is left out."""
+    """Copy the input into zeros of shape `sizes`, from index `before`, with elements `steps` apart; crop what is outside."""
     result = dpnp.zeros((*input.shape[:2], *sizes), dtype=input.dtype)
     here, there = [slice(None)] * 2, [slice(None)] * 2
     for length, start, size, step in zip(input.shape[2:], before, sizes, steps, strict=True):
-        first = -(start // step) if start < 0 else 0  # the first element that lies inside, and the first after it that does not
+        first = -(start // step) if start < 0 else 0  # first element inside, and first after it that is outside
         last = max(first, min(length, -((start - size) // step)))
         here.append(slice(first, last))
         there.append(slice(start + first * step, start + (last - 1) * step + 1, step) if last > first else slice(0, 0))

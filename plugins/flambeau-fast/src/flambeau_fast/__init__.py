@@ -1,6 +1,6 @@
 """Faster kernels for flambeau's NumPy backend, compiled from C.
 
-It is used as soon as it is installed: `pip install flambeau-fast`.  Programs need not change.
+The pack is used automatically once installed (`pip install flambeau-fast`). Programs need no change.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m flambeau_fast`: say which kernels this processor has, and call each of them once."""
+"""`python -m flambeau_fast`: print which kernel variant this processor uses, and call each kernel once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .samples import calls
 
 
 def call_all() -> int:
-    """Call every kernel; returns how many there are."""
+    """Call every kernel once; return their number."""
     from flambeau_backends.numpy import NumpyBackend
 
     backend = NumpyBackend()

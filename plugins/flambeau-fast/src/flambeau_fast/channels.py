@@ -29,7 +29,7 @@ def moments(input: Any, dims: Any) -> Any:
 
 
 def _scale(variance: Any, eps: float) -> Any:
-    """One over the standard deviation."""
+    """Return `1 / sqrt(variance + eps)`."""
     return 1 / np.sqrt(variance.reshape(-1) + FLOAT.type(eps))
 
 

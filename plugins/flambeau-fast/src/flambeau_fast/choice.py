@@ -1,7 +1,7 @@
-"""Choosing between a kernel of this pack and the NumPy backend's own kernel.
+"""Choose between a kernel of this pack and the NumPy backend's own kernel.
 
-Small arrays, dtypes other than float32, and calls that a kernel declines by returning None go to the NumPy backend's kernel,
-which alone deals with errors, broadcasting, other dtypes and empty arrays.
+The NumPy backend's kernel handles small arrays, dtypes other than float32, and calls for which a kernel returns None. It alone
+handles errors, broadcasting and empty arrays.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ KERNELS: dict[str, Kernel] = {}
 IN_PLACE: dict[str, Kernel] = {}
 FLOAT = np.dtype(np.float32)
 _ASKED = os.environ.get("FLAMBEAU_FAST_LEAST")
-LEAST = None if _ASKED is None else int(_ASKED)  # replaces every kernel's least number of elements, for tests
+LEAST = None if _ASKED is None else int(_ASKED)  # overrides the minimum size of every kernel, for tests
 
 
 class Declined(Exception):
-    """Raised where a kernel finds out late that it cannot compute a call."""
+    """Raised by a kernel that finds out late that it does not support a call."""
 
 
 class Process:
     """The state of this process."""
 
-    forked = False  # after a fork, numba's threads are gone, and waiting for them would never end
+    forked = False  # after a fork, numba's threads no longer exist, and waiting for them would hang
 
     def leave_threads_alone(self) -> None:
         self.forked = True
@@ -45,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under its name, for float32 arrays of at least `least` elements; argument `of` is the one checked."""
+    """Register a kernel by its name, for float32 arrays of at least `least` elements; argument number `of` is checked."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -56,7 +56,7 @@ def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
 
 
 def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
-    """Like `fast`, for a kernel that writes into its first argument and returns whether it did."""
+    """Like `fast`, for a kernel that writes to its first argument; it returns None if it did not."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -67,7 +67,7 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 
 
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
-    """The function that chooses; kernels of one or two arrays get one with less overhead for small arrays."""
+    """The dispatching function; kernels of one or two arrays get a version with less overhead."""
 
     if LEAST is not None:
         least = LEAST
@@ -79,7 +79,7 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
                 result = kernel(*args, **options)
                 if result is not None:
                     return result
-            except (Declined, BufferError):  # the latter from a compiled kernel
+            except (Declined, BufferError):  # BufferError comes from a compiled kernel
                 pass
         return plain(*args, **options)
 
@@ -111,5 +111,5 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
 
 
 def is_dense(*arrays: Any) -> bool:
-    """Whether all are float32 and row-major, as most kernels take them."""
+    """Whether all arrays are float32 and C-contiguous, as most kernels require."""
     return all(array.dtype is FLOAT and array.flags.c_contiguous for array in arrays)

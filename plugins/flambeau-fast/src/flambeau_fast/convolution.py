@@ -1,4 +1,4 @@
-"""2D convolution: Winograd's algorithm for 3 x 3 kernels of stride 1 or 2, else products with windows."""
+"""2D convolution: Winograd's algorithm for 3 x 3 kernels of stride 1 or 2, else im2col and matrix products."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def _suits(groups: int, *arrays: Any) -> bool:
 
 
 class Plan(NamedTuple):
-    """How a convolution and its gradients are computed for one signature."""
+    """The algorithms of a convolution and its gradients, for one combination of shapes."""
 
     size: Sizes
-    """The number of windows."""
+    """Output size."""
     uses_winograd: bool
-    """Whether Winograd's algorithm computes the convolution and the gradient of its weight."""
+    """Whether Winograd's algorithm computes the convolution and the weight's gradient."""
     transposed_uses_winograd: bool
-    """Whether it computes the gradient of the input."""
+    """Whether Winograd's algorithm computes the input's gradient."""
 
 
 @lru_cache(256)
 def plan(batch: int, space: Sizes, shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Plan:
-    """Choose the algorithms for `batch` images of shape `space`, a weight of this shape, and `size` windows."""
+    """Choose the algorithms for `batch` images of size `space`, a weight of this shape and an output of size `size`."""
     may_use = shape[2:] == (3, 3) and stride[0] == stride[1] <= 2 and max(dilation) == 1 and kernels_conv.uses_winograd
-    tiled = space if stride == (1, 1) else size  # in tiles of 4 x 4
+    tiled = space if stride == (1, 1) else size  # the image that is split into 4 x 4 tiles
     return Plan(
         size,
         may_use and winograd.suits(batch, shape, size, stride[0]),
@@ -53,7 +53,7 @@ def plan(batch: int, space: Sizes, shape: Sizes, size: Sizes, stride: Sizes, pad
 
 @lru_cache(256)
 def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Plan:
-    """The plan for images of this shape, which decides the number of windows."""
+    """The plan for images of this shape, with the output size computed from it."""
     size = output_size(images[2:], shape[2:], stride, padding, dilation)
     return plan(images[0], images[2:], shape, size, stride, padding, dilation)
 

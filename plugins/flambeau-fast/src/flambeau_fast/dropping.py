@@ -1,4 +1,4 @@
-"""Dropout in one loop (random numbers, scaling and product), from PyTorch's stream of random numbers."""
+"""Dropout in one loop (random numbers, scaling and product), with PyTorch's random number stream."""
 
 from __future__ import annotations
 

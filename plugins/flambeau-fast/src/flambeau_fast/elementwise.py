@@ -10,14 +10,14 @@ import numpy as np
 from .choice import FLOAT, fast, fast_in_place, is_dense
 from .kernels import kernels
 
-ARITHMETIC = 1 << 16  # elements from which on threads and fewer temporary arrays gain more than the call costs
+ARITHMETIC = 1 << 16  # minimum size: above it, threads and fewer temporary arrays outweigh the cost of the call
 FUNCTIONS = 1 << 13
 RECTIFIED = 1 << 6
-STRIP = 1 << 14  # elements of a partial sum
+STRIP = 1 << 14  # elements per partial sum
 
 
 def _flat(*arrays: Any) -> tuple[Any, ...] | None:
-    """The arrays as vectors; None unless all are dense and of one shape."""
+    """Flatten the arrays; None unless all are dense and have the same shape."""
     shape = arrays[0].shape
     if not is_dense(*arrays) or any(array.shape != shape for array in arrays):
         return None
@@ -25,11 +25,11 @@ def _flat(*arrays: Any) -> tuple[Any, ...] | None:
 
 
 def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
-    """A new array that the loop fills; None unless all arrays are dense and of one shape."""
+    """Return a new array filled by the loop; None unless all arrays are dense and have the same shape."""
     flat = _flat(*arrays)
     if flat is None:
         return None
-    result = np.empty(arrays[0].shape, FLOAT)  # in its final shape: a result that is a view would be copied later
+    result = np.empty(arrays[0].shape, FLOAT)  # allocated in its final shape: a view would be copied later
     loop(result.reshape(-1), *flat)
     return result
 
@@ -38,7 +38,7 @@ def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
 
 
 def _with_row(loop: Callable[..., None], input: Any, other: Any) -> Any:
-    """Like `_apply`, for an array and one that broadcasts along its last dimensions."""
+    """Like `_apply`, for an array and a second one that broadcasts along its last dimensions."""
     length = other.size
     if length < 16 or not is_dense(input, other) or input.shape[input.ndim - other.ndim :] != other.shape:
         return None
@@ -187,7 +187,7 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
 
 
 def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
-    """The arrays as vectors; None if one overlaps the target in part, in which case NumPy makes a copy and loops would not."""
+    """Flatten the arrays; None if one partly overlaps the target: NumPy copies it first, these loops would not."""
     flat = _flat(target, *others)
     if flat is None or not target.flags.writeable:
         return None
@@ -197,7 +197,7 @@ def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
 
 
 def _scalar(value: Any) -> Any:
-    """A 0-d array as a number; 1 for None."""
+    """Convert a 0-d array to a number; None becomes 1."""
     return FLOAT.type(1) if value is None else FLOAT.type(value)
 
 

@@ -1,7 +1,7 @@
 """Loops for chains of element-wise operations in the steps that `torch.compile` captures.
 
-A loop is a Python function that is generated from the steps, written to a file of the user's cache, and compiled when it is first
-called.  It computes each step as the kernels do, rounding included, so that it gives the same bits.
+A loop is a generated Python function, stored in a file of the user's cache and compiled by numba at its first call. It rounds
+after each step, as the separate kernels do, so that its results are bitwise equal to theirs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .choice import LEAST, process
 
 __all__ = ["Loops"]
 
-# Of each operation: what it takes and gives ("f": float32, "b": bool), and its expression.
+# For each operation: the signature ("f": float32, "b": bool, inputs>result) and the expression.
 _OPERATIONS = {
     "add": ("ff>f", "{0} + {1}"),
     "sub": ("ff>f", "{0} - {1}"),
@@ -46,7 +46,7 @@ _OPERATIONS = {
     "gelu_backward": ("ff>f", "gelu_backward({0}, {1})"),
     "gelu_tanh": ("f>f", "gelu_tanh({0})"),
     "gelu_tanh_backward": ("ff>f", "gelu_tanh_backward({0}, {1})"),
-    "masked": ("fb*>f", "{0} if {1} else f32(0)"),  # the third is what the mask was computed from
+    "masked": ("fb*>f", "{0} if {1} else f32(0)"),  # the third input is the tensor from which the mask was computed
     "where": ("bff>f", "{1} if {0} else {2}"),
     "lt": ("ff>b", "{0} < {1}"),
     "le": ("ff>b", "{0} <= {1}"),
@@ -75,7 +75,7 @@ _READ = {"full": "[i]", "row": "[j]", "column": "[i]", "scalar": "[0]"}
 
 
 class Loops:
-    """What flambeau asks for loops."""
+    """The interface that flambeau calls to fuse chains of operations."""
 
     least = (1 << 14) if LEAST is None else LEAST
     operations = {name: (signature, signature.replace("*", "")) for name, (signature, _) in _OPERATIONS.items()}
@@ -128,7 +128,7 @@ class _Loop:
 
 
 def _source(chain: FusionChain, by_rows: bool) -> str:
-    """The text of a file with one function, `loop`, which writes its results to its first arguments."""
+    """Return the source of a module with one function, `loop`, which writes its results to its first arguments."""
     names = [f"{input.layout}{number}" for number, input in enumerate(chain.inputs)]
     results = [f"out{number}" for number in range(len(chain.outputs))]
     before, outer, inner = [], [], []
@@ -159,7 +159,7 @@ def _indented(lines: Sequence[str], depth: int) -> list[str]:
 
 @cache
 def _compiled(source: str) -> Callable[..., None]:
-    """The function in a file of this text: numba keeps what it compiles from a file beside it, for later processes, too."""
+    """Write the source to a file and import it: numba caches compiled code next to the file, for later processes."""
     path = _folder() / f"loop_{hashlib.sha256((_of_functions() + source).encode()).hexdigest()[:24]}.py"
     if not path.exists() or path.read_text(encoding="utf-8") != source:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
@@ -167,7 +167,7 @@ def _compiled(source: str) -> Callable[..., None]:
         os.replace(file.name, path)
     spec = importlib.util.spec_from_file_location(f"flambeau_fast.loops.{path.stem}", path)
     assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # what numba has kept looks there for its module
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # numba's cached code looks its module up here
     spec.loader.exec_module(module)
     loop: Callable[..., None] = module.loop
     return loop
@@ -175,7 +175,7 @@ def _compiled(source: str) -> Callable[..., None]:
 
 @cache
 def _folder() -> Path:
-    """Where the files of loops are kept; one that is deleted at the end where the user's cache cannot be written to."""
+    """The cache folder for generated loops; a temporary folder if the user's cache is not writable."""
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(caches) / "flambeau-fast" / "loops"
     try:
@@ -193,5 +193,5 @@ _kept: list[Any] = []
 
 @cache
 def _of_functions() -> str:
-    """The text of the functions that loops call: numba does not notice when it changes."""
+    """The source of the functions that loops call; part of the cache key, since numba does not detect changes in them."""
     return Path(__file__).with_name("loops").joinpath("scalar.py").read_text(encoding="utf-8")

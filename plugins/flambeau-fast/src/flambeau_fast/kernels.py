@@ -1,7 +1,8 @@
 """The compiled kernels; their sources are in the folder `c`.
 
-They were compiled for several kinds of processors; used are those for this one, or with `FLAMBEAU_FAST_CPU` for a lesser one.
-In a source tree they are compiled here, when they are missing or a source has changed.
+The library contains variants for several instruction sets. The best one that this processor supports is loaded;
+`FLAMBEAU_FAST_CPU` selects a lesser one. In a source tree the library is compiled here if it is missing or older than a
+source.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ kernels.set_thread_count(int(os.environ.get("OMP_NUM_THREADS") or _processors))
 
 @cache
 def alone() -> bool:
-    """Keep OpenBLAS's threads, which spin while they wait, away from the processors of the kernels' threads; always true."""
+    """Make OpenBLAS single-threaded, since its spinning threads would compete with the kernels' threads; always returns True."""
     keep_products_serial()
     return True
 
 
 def optional(array: Any) -> Any:
-    """The array, or one without elements for None, as kernels take it."""
+    """Return the array; replace None by an empty buffer, as kernels expect."""
     return _NONE if array is None else array
 
 

@@ -1,4 +1,4 @@
-"""Normal random values, the same as NumPy's backend computes, in every bit."""
+"""Normal random values, bitwise equal to those of the NumPy backend."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def directions(uniform: Any) -> tuple[Any, Any]:
 
 
 def draw(values: Any, key: Any, used: int) -> int:
-    """Fill a vector of whole blocks from an engine's state; returns how many words of the key are used then."""
+    """Fill a vector of whole blocks from an engine's state; return the number of used words of the key."""
     position = np.array([used], np.int64)
     kernels.normal_blocks(values, key, position)
     return position.item()

@@ -31,11 +31,11 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> bool | None:
-    """Adam, or AdamW where the decay is `decoupled`; `largest` is AMSGrad's.  All arrays are contiguous."""
+    """Adam, or AdamW if `decoupled`; `largest` is AMSGrad's state.  All arrays are contiguous."""
     if largest is not None or not is_dense(param, grad, mean, square) or not param.flags.writeable:
         return None
     correction = math.sqrt(1 - beta2**step)
-    rate, eps = lr / (1 - beta1**step) * correction, eps * correction  # the denominator's bias correction, moved outside of it
+    rate, eps = lr / (1 - beta1**step) * correction, eps * correction  # the denominator's bias correction, factored out
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     numbers = map(FLOAT.type, (-1 if maximize else 1, decay, shrink, 1 - beta1, beta2, rate, eps))
     kernels.adam_step(*(array.reshape(-1) for array in (param, grad, mean, square)), *numbers)

@@ -27,7 +27,7 @@ def _is_2x2(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes) -> bo
 
 
 def _windows(array: Any) -> Any:
-    """The images as `(image, window, row, window, column)`."""
+    """Reshape images to `(image, window row, row in window, window column, column in window)`."""
     height, width = array.shape[2:]
     return array.reshape(-1, height // 2, 2, width // 2, 2)
 
@@ -57,7 +57,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 def _shares(
     space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
-    """One over the number of elements of each window."""
+    """Return the reciprocal of the number of elements of each window."""
     counts = window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, FLOAT)
     return np.array(np.broadcast_to(FLOAT.type(1) / np.asarray(counts, FLOAT), tuple(size)), order="C")
 

@@ -1,4 +1,4 @@
-"""The LSTM: all time steps of a layer in one call."""
+"""LSTM: all time steps of a layer in one call."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from .choice import FLOAT, fast, is_dense
 from .kernels import kernels, optional
 
-STRIPS = 16  # partial sums of gradients; a fixed number, so that results do not depend on the number of threads
+STRIPS = 16  # number of partial gradient sums; fixed, so that results do not depend on the number of threads
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _suits(input: Any, log_sum: Any, target: Any, weight: Any) -> bool:
-    """Whether these are rows of logits, the parts of their logarithms, and classes in a row."""
+    """Whether the arguments are logits `(N, C)`, their log-sums and int64 targets `(N,)`, without weights."""
     if weight is not None or input.ndim != 2 or target.dtype is not _LONG or target.shape != input.shape[:1]:
         return False
     return log_sum.dtype is FLOAT and log_sum.shape == (len(input), 2) and target.flags.c_contiguous
@@ -100,7 +100,7 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
 
 # --- variance -----------------------------------------------------------------------------------------------------
 
-_WHOLE = 1 << 15  # elements up to which a single row is not shared between threads
+_WHOLE = 1 << 15  # largest single row that is computed by one thread
 
 
 @fast(1)
@@ -136,7 +136,7 @@ def _variance(input: Any, dim: Any, correction: float, keepdim: bool, root: bool
 
 
 def _normal_rows(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, Any, Any] | None:
-    """The input as a matrix, and weight and bias (or their defaults); None unless the last dimensions are normalized."""
+    """Return the input as a matrix, weight and bias (or ones and zeros); None unless the last dimensions are normalized."""
     count = len(dims)
     length = prod(input.shape[input.ndim - count :])
     if tuple(dims) not in (tuple(range(-count, 0)), tuple(range(input.ndim - count, input.ndim))) or not is_dense(input):
@@ -164,7 +164,7 @@ def layer_norm(
 ) -> Any:
     if mean is not None:
         return None
-    if len(dims) == 1:  # any other parameters that fit would have failed before
+    if len(dims) == 1:  # fast path for one dimension
         if dims[0] not in (-1, input.ndim - 1):
             return None
         length = input.shape[-1]
@@ -185,7 +185,7 @@ def layer_norm(
 
 
 def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, workspace: Any) -> Any:
-    """The gradients of `layer_norm`, from the moments that its forward saved; None if another kernel was the forward."""
+    """The gradients of `layer_norm` from the moments saved by its forward; None if a different kernel computed the forward."""
     moments = workspace.get("row moments") if workspace else None
     arguments = None if moments is None or not is_dense(g) else _normal_rows(input, weight, None, dims)
     if arguments is None:

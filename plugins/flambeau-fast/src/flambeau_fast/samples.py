@@ -1,4 +1,4 @@
-"""Sample calls of every kernel, with arguments that it does not decline: for compiling ahead of time and for tests."""
+"""Sample calls that each kernel accepts, for compiling ahead of time and for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Call", "calls"]
 
 
 class Call(NamedTuple):
-    """A kernel's name and arguments; `in_place` if it is one of the kernels of in-place forms."""
+    """A kernel's name and arguments; `in_place` marks kernels of in-place operations."""
 
     name: str
     args: tuple[Any, ...]
@@ -35,7 +35,7 @@ class _Draw:
         return self.random.standard_normal(shape, FLOAT)
 
     def shape(self, least: int, ndim: int = 3) -> tuple[int, ...]:
-        """A shape of `least` elements or somewhat more."""
+        """A random shape with `least` elements or slightly more."""
         other_sizes = [int(n) for n in self.random.integers(1, 20, ndim - 1)]
         return -(-least // prod(other_sizes)), *other_sizes
 
@@ -130,7 +130,7 @@ def _rows(draw: _Draw) -> Iterator[Call]:
 
 def _picking(draw: _Draw) -> Iterator[Call]:
     x = draw.normal(*(int(n) for n in draw.random.integers((2, 3, 20), (9, 9, 90))))
-    x.reshape(-1)[:: int(draw.random.integers(2, 9))] = 0.5  # equal elements keep their order
+    x.reshape(-1)[:: int(draw.random.integers(2, 9))] = 0.5  # ties, which must keep their order
     for largest in (True, False):
         for k in (1, 3, 20):
             yield Call("topk", (x, k, 2, largest))
@@ -145,7 +145,7 @@ def _picking(draw: _Draw) -> Iterator[Call]:
 
 
 def _forward(name: str, workspace: dict[str, Any], *args: Any) -> Any:
-    """The result of a forward; `workspace` gets what this pack's kernel and NumPy's each save for the backward."""
+    """Run a forward; `workspace` collects what both this pack's and NumPy's kernel save for the backward."""
     output = KERNELS[name](*args, workspace)
     numpy_kernels.KERNELS[name](*args, workspace)
     return output
@@ -215,7 +215,7 @@ def _attention(draw: _Draw) -> Iterator[Call]:
 
 
 def _gradients_of_attention(draw: _Draw, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
-    """The arguments of the backward."""
+    """Return the arguments of attention's backward."""
     workspace: dict[str, Any] = {}
     out = _forward("attention", workspace, query, key, value, mask, causal, scale)
     return draw.normal(*out.shape), query, key, value, mask, out, causal, scale, workspace
@@ -262,6 +262,6 @@ def _convolutions(draw: _Draw) -> Iterator[Call]:
         yield Call("convolution_weight", (g, x, weight.shape, *geometry, None))
         yield Call("convolution_transposed", (g, weight, None, space, *geometry))
     g, weight, bias = draw.normal(3, 7, 6, 5), draw.normal(7, inputs % 20 + 1, 4, 3), draw.normal(inputs % 20 + 1)
-    for padding in (0, 1):  # few channels, whose taps are apart
+    for padding in (0, 1):  # few channels, dilated windows
         space = 6 - 1 + 3 * 2 + 1 - 2 * padding, 5 - 1 + 2 * 2 + 1 - 2 * padding
         yield Call("convolution_transposed", (g, weight, bias, space, (1, 1), (padding, padding), (2, 2), 1))

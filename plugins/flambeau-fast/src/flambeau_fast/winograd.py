@@ -1,6 +1,6 @@
-"""Convolution of 3 x 3 windows with a quarter of the multiplications (Lavin & Gray 2016, after S. Winograd).
+"""Winograd convolution of 3 x 3 kernels, with a quarter of the multiplications (Lavin & Gray 2016).
 
-The algorithm of the NumPy backend's `winograd`, in one call.
+The algorithm is that of the NumPy backend's `winograd`, in one call.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from .kernels import kernels, optional
 
 Sizes = Sequence[int]
 
-_FEWEST = 8  # tiles
-_FEWEST_CHANNELS = (16, 32)  # and outputs, for strides of 1 and 2
+_FEWEST = 8  # minimum number of tiles
+_FEWEST_CHANNELS = (16, 32)  # minimum of input and output channels, for strides 1 and 2
 
 
 def suits(batch: int, weight_shape: Sizes, size: Sizes, stride: int) -> bool:
-    """Whether this is likely to be faster than a direct convolution; `size` is that of what is divided into tiles of 4 x 4."""
+    """Whether Winograd is likely to be faster than direct convolution; `size` is that of the image split into 4 x 4 tiles."""
     tiles = batch * -(-size[0] // 4) * -(-size[1] // 4)
     return min(weight_shape[:2]) >= _FEWEST_CHANNELS[stride - 1] and tiles >= _FEWEST and min(size) >= 4
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
-    """The convolution of stride 1 or 2 with a weight `(outputs, channels, 3, 3)`; `size` is that of the result."""
+    """Convolve with stride 1 or 2 and a weight `(C_out, C_in, 3, 3)`; `size` is the output size."""
     return _convolve(input, weight.swapaxes(0, 1), False, bias, padding, size, stride)
 
 
 def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
-    """The transposed convolution of stride 1 or 2, from the outputs to the channels."""
+    """Transposed convolution with stride 1 or 2: from `C_out` to `C_in` channels."""
     return _convolve(input, weight, True, bias, [2 - p for p in padding] if stride == 1 else padding, size, stride)
 
 
 def _convolve(input: Any, weight: Any, flipped: bool, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
-    """`weight` is `(channels, outputs, 3, 3)`."""
+    """Run the kernel with a weight of shape `(C_in, C_out, 3, 3)`."""
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
     kernels.winograd(output, input, weight, optional(bias), flipped, *padding, stride)
     return output
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes, stride: int) -> Any:
-    """The gradient of the weight, given that of the result."""
+    """The gradient of the weight, given the gradient of the output."""
     grad_weight = np.empty((grad.shape[1], input.shape[1], 3, 3), FLOAT)
     kernels.winograd_weight(grad_weight, input, grad, *padding, stride)
     return grad_weight

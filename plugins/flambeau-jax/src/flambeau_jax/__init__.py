@@ -1,4 +1,4 @@
-"""flambeau on JAX: a device type `jax` whose arrays are immutable and whose kernels XLA compiles."""
+"""flambeau on JAX: a device type `jax` with immutable arrays and kernels compiled by XLA."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from .program import CompiledProgram, number_in_program
 
 __all__ = ["JaxBackend"]
 
-jax.config.update("jax_enable_x64", True)  # PyTorch programs count in int64
+jax.config.update("jax_enable_x64", True)  # PyTorch's default integer dtype is int64
 if jax.config.jax_compilation_cache_dir is None:
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
-if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # programs are small and many, and the same in every run
+if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # kernels are many small programs, and the same in every run
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
     jax.config.update("jax_disable_most_optimizations", True)
 
 
 def on_device(host: Any) -> Any:
-    """The elements of a NumPy array as JAX's.  `jnp.asarray` is faster, but compiles for each shape: numbers have only one."""
+    """Copy a NumPy array to JAX.  `jnp.asarray` is faster, but compiles a program per shape; 0-d arrays have only one."""
     return jax.device_put(host) if host.ndim else jnp.asarray(host)
 
 
 def by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that creates arrays, by way of NumPy: XLA would compile a program for each shape to fill."""
+    """Create an array with NumPy and copy it: with JAX, XLA would compile a program for each shape."""
     make = getattr(numpy, function.__name__)
     return lambda *args, **kwargs: on_device(make(*args, **kwargs))
 
@@ -68,7 +68,7 @@ class JaxBackend(RecordableBackend):
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if isinstance(data, jax.Array):
             return data if raw_dtype in (None, data.dtype) else self.astype(data, raw_dtype)
-        return on_device(numpy.array(data, dtype=raw_dtype))  # a copy, because JAX may keep using the memory
+        return on_device(numpy.array(data, dtype=raw_dtype))  # a copy, because JAX may keep using the memory of `data`
 
     def namespace_on(self, index: int | None) -> Any:
         return _CREATING

@@ -11,13 +11,13 @@ import numpy
 
 __all__ = ["PROGRAMS", "Compiled", "Programs"]
 
-_NEEDS_VALUES = (  # the function needs the value of an array or a number, so that it cannot be traced
+_NEEDS_VALUES = (  # raised if the function needs a concrete value, so that it cannot be traced
     jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )  # fmt: skip
-_TRACED = object()  # stands for an argument that is traced, among the parameters that a program is compiled for
+_TRACED = object()  # placeholder for traced arguments in the cache key
 
-# Optimization takes most of the compile time, and programs on few elements do not gain from it.
+# Optimization dominates compile time, and does not pay for programs on few elements.
 _FEW = 1024
 _UNOPTIMIZED = {
     "xla_backend_optimization_level": 0,
@@ -47,7 +47,7 @@ def _is_array_or_number(kind: type) -> bool:
 
 @cache
 def _unoptimized() -> dict[str, Any]:
-    """The options for fast compilation, as far as this version of XLA has them."""
+    """The options for fast compilation that this XLA version supports."""
     return {name: value for name, value in _UNOPTIMIZED.items() if _has_option(name, value)}
 
 
@@ -60,14 +60,14 @@ def _has_option(name: str, value: Any) -> bool:
 
 
 def _are_few(traced: Iterable[Any]) -> bool:
-    """Whether all arrays together have so few elements that an unoptimized program will do."""
+    """Whether all arrays together have so few elements that optimization does not pay."""
     return sum([getattr(value, "size", 1) for value in traced]) <= _FEW
 
 
 class Programs:
-    """A cache of at least `most` recently used programs: ever new shapes do not fill the memory.
+    """A cache of the recently used programs, at least `most`, bounded so that new shapes do not fill the memory.
 
-    A program that was dropped is loaded from JAX's compilation cache on disk when it is needed again.
+    A dropped program is reloaded from JAX's compilation cache on disk when it is needed again.
     """
 
     def __init__(self, most: int) -> None:
@@ -77,7 +77,7 @@ class Programs:
     def forget(self) -> None:
         """Drop all programs."""
         self.young: dict[Any, Callable[..., Any]] = {}
-        self.old: dict[Any, Callable[..., Any]] = {}  # at most as many, not used since `young` was last replaced
+        self.old: dict[Any, Callable[..., Any]] = {}  # at most `most` programs, not used since `young` was last replaced
 
     def get(self, key: Any) -> Callable[..., Any] | None:
         program = self.young.get(key)
@@ -99,9 +99,9 @@ PROGRAMS = Programs(2048)
 class Compiled:
     """A function that is compiled once for each combination of shapes, dtypes and parameters.
 
-    Small arrays get a program that compiles fast, large ones one that runs fast.  Floats are traced like arrays, since a
-    learning rate may change at each step.  A function that branches on the value of a float is compiled for each value, and
-    one that branches on the contents of an array is not compiled at all.
+    Programs on few elements are compiled without optimization, which is faster to compile. Floats are traced like arrays,
+    since a learning rate may change at each step. A function that branches on the value of a float is compiled for each value.
+    A function that branches on the contents of an array is not compiled.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -113,7 +113,7 @@ class Compiled:
         is_traced = self.is_traced
         if is_traced is None:
             return self.function(*args, **kwargs)
-        inputs = tuple([None if type(leaf) is dict else leaf for leaf in args])  # a workspace is useless to XLA
+        inputs = tuple([None if type(leaf) is dict else leaf for leaf in args])  # a workspace dict cannot be traced
         leaves, structure = jax.tree_util.tree_flatten((inputs, kwargs))
         fixed: list[Any] = []
         traced: list[Any] = []
@@ -128,7 +128,7 @@ class Compiled:
                 fixed.append(_Slice(leaf.start, leaf.stop, leaf.step) if type(leaf) is slice else leaf)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in traced):
             return self.function(*inputs, **kwargs)  # called inside another program that is being traced
-        key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # types, because True == 1 == 1.0
+        key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # with types, because True == 1 == 1.0
         program = PROGRAMS.get(key)
         if program is None:
             try:
@@ -141,7 +141,7 @@ class Compiled:
         return program(traced)
 
     def _compile(self, fixed: list[Any], structure: Any, traced: list[Any]) -> Callable[..., Any]:
-        """Compile ahead of time: what `jax.jit` caches when it is called slows down all later compilations."""
+        """Compile ahead of time: the cache that `jax.jit` fills when called slows down all later compilations."""
 
         def program(traced: list[Any]) -> Any:
             values = iter(traced)

@@ -1,4 +1,4 @@
-"""Convolutions by XLA's operation, and their gradients by transposing it."""
+"""Convolutions by XLA's operation; their gradients are its transpose."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def convolution(
 def convolution_transposed(
     input: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
-    if not jnp.issubdtype(input.dtype, jnp.inexact):  # JAX transposes only functions of inexact numbers
+    if not jnp.issubdtype(input.dtype, jnp.inexact):  # JAX transposes floating-point functions only
         return forward_of("convolution_transposed")(jnp, input, weight, bias, size, stride, padding, dilation, groups)
     convolve, shape = _along(stride, padding, dilation, groups), (input.shape[0], weight.shape[1] * groups, *size)
     return _with_bias(_transposed(lambda x: convolve(x, weight), input, shape), bias)
@@ -49,7 +49,7 @@ def convolution_weight(
 
 
 def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Callable[[Any, Any], Any]:
-    """The convolution of an input with a weight."""
+    """Return the convolution of an input with a weight."""
 
     def convolve(input: Any, weight: Any) -> Any:
         return jax.lax.conv_general_dilated(
@@ -60,7 +60,7 @@ def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Calla
 
 
 def _transposed(function: Callable[[Any], Any], grad: Any, shape: Sizes) -> Any:
-    """The gradient of an argument of this shape, given that of the result, or of its first elements if the result is larger."""
+    """The gradient of an argument of this shape, given the output's gradient, which is zero-padded to the output's shape."""
     argument = jax.ShapeDtypeStruct(tuple(shape), grad.dtype)
     lengths = jax.eval_shape(function, argument).shape
     grad = jnp.pad(grad, [(0, length - n) for length, n in zip(lengths, grad.shape, strict=True)])

@@ -1,4 +1,4 @@
-"""Indices for compiled programs: the parts that determine shapes are separated from those that may change with each call."""
+"""Indices for compiled programs: the parts that determine shapes are static, positions are traced."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def _items(index: Any) -> tuple[Any, ...]:
 
 
 class Block(NamedTuple):
-    """The block of an array that an index spans, without its position: one program serves all blocks of one size."""
+    """The size of the block that an index selects, without its position, so that one program serves all blocks of one size."""
 
-    spans: tuple[int, ...]  # its length in each dimension
+    spans: tuple[int, ...]  # length in each dimension
     steps: tuple[int, ...]  # the steps of the slices
-    shape: tuple[int, ...]  # of the result: without the dimensions of integers, and with new ones for None
-    moves: tuple[bool, ...]  # the dimensions in which it may begin elsewhere
+    shape: tuple[int, ...]  # result shape: without dimensions of integers, with new ones for None
+    moves: tuple[bool, ...]  # whether the start varies, for each dimension
 
     def look(self, array: Any, begins: Any) -> Any:
         return self._cut(array, begins)[self._inside()].reshape(self.shape)
 
     def put(self, array: Any, value: Any, begins: Any) -> Any:
-        """A copy of the array with the value there."""
+        """Return a copy of the array with `value` assigned to the block."""
         counts = [-(-span // step) for span, step in zip(self.spans, self.steps, strict=True)]
         block = jnp.broadcast_to(value, self.shape).reshape(counts)
         if max(self.steps, default=1) > 1:
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 def block_of(shape: tuple[int, ...], index: Any) -> tuple[Block, Any]:
-    """The block that an index spans in arrays of a shape, and where it begins in the dimensions where `moves` is true."""
+    """Return the block that an index selects in arrays of a shape, and its starts in the dimensions where `moves` is true."""
     spans: list[int] = []
     steps: list[int] = []
     result_shape: list[int] = []
@@ -87,7 +87,7 @@ def block_of(shape: tuple[int, ...], index: Any) -> tuple[Block, Any]:
 
 
 def _for_each_dimension(shape: tuple[int, ...], index: Any) -> Iterator[Any]:
-    """The items of an index, with full slices in place of the ellipsis and for dimensions that it does not mention."""
+    """Yield one item per dimension, with full slices for the ellipsis and for missing dimensions."""
     items = _items(index)
     missing = len(shape) - sum(_dims(item) for item in items)
     for item in items if Ellipsis in items else (*items, Ellipsis):
@@ -101,7 +101,7 @@ def _for_each_dimension(shape: tuple[int, ...], index: Any) -> Iterator[Any]:
 
 
 def places(index: Any) -> tuple[Any, ...]:
-    """The index with masks replaced by the indices where they are true, since their number determines the shape."""
+    """Replace masks by the indices of their true elements, since their number determines the shape."""
     result: list[Any] = []
     for item in _items(index):
         if isinstance(item, int):
@@ -116,7 +116,7 @@ def places(index: Any) -> tuple[Any, ...]:
 
 
 def check_bounds(shape: tuple[int, ...], index: Any) -> None:
-    """Raise for indices out of bounds, as PyTorch does; JAX would clip them."""
+    """Raise IndexError for indices out of bounds, as PyTorch does; JAX would clip them."""
     items = _items(index)
     axis = 0
     for position, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""Operations for which JAX has something better than the array API: indexing, and writes by `.at`."""
+"""Operations for which JAX has a better way than the array API: indexing, and `.at` for assignment."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ KERNELS = kernel = Kernels(CONVOLUTIONS)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, compiled."""
+    """Wrap a function to be compiled by XLA (see `Compiled`)."""
     return functools.wraps(function)(Compiled(function.__name__, function))
 
 
 @compiled
 def cast(input: Any, dtype: Any) -> Any:
-    """The array in another dtype; the real part, if that is a real dtype."""
+    """Cast to `dtype`; complex numbers become real by dropping the imaginary part."""
     real = jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.bool_)
     return (input.real if real else input).astype(dtype)
 
@@ -45,14 +45,14 @@ def reshaped(input: Any, shape: tuple[int, ...]) -> Any:
 def view(input: Any, shape: tuple[int, ...]) -> Any:
     try:
         return reshaped(input, shape)
-    except TypeError as error:  # the standard says nothing about the type; flambeau expects NumPy's
+    except TypeError as error:  # the standard does not specify the exception; flambeau expects NumPy's
         raise ValueError(str(error)) from error
 
 
 KERNELS["squeeze"] = KERNELS["reshape"] = view
 
 
-# --- copies of immutable arrays: the arrays themselves ------------------------------------------------------------
+# --- copies: immutable arrays need none ---------------------------------------------------------------------------
 
 
 @kernel
@@ -72,7 +72,7 @@ def copied(input: Any, src: Any) -> Any:
 
 # --- joining ------------------------------------------------------------------------------------------------------
 
-_AT_ONCE = 16  # arrays joined at a time: a program is compiled for each number, and larger ones take longer
+_AT_ONCE = 16  # arrays joined per program: there is one program for each number, and larger ones compile more slowly
 
 
 @compiled
@@ -210,11 +210,11 @@ def pad_to(input: Any, shape: Any) -> Any:
     return jnp.pad(input, [(0, n - length) for length, n in zip(input.shape, shape, strict=True)])
 
 
-# --- classes and rows: forwards that check values, which cannot be compiled as they are ---------------------------
+# --- forwards that check values: checked outside, then compiled without the check ---------------------------------
 
 
 class _Unchecked:
-    """`jax.numpy`, of which forwards believe that its arrays have no elements to be looked at."""
+    """`jax.numpy` with `has_data = False`, so that forwards skip their checks of values."""
 
     has_data = False
 
@@ -226,7 +226,7 @@ _UNCHECKED = _Unchecked()
 
 
 def _within(indices: Any, length: int, ignored: int | None = None) -> bool:
-    """Whether all indices but the ignored ones are below the length; True in a program, where they are not known."""
+    """Whether all indices, except ignored ones, are below `length`; True while tracing, when values are unknown."""
     if isinstance(indices, jax.core.Tracer):
         return True
     host = numpy.asarray(indices)
@@ -235,7 +235,7 @@ def _within(indices: Any, length: int, ignored: int | None = None) -> bool:
 
 
 def _checked(name: str, is_valid: Callable[..., bool]) -> None:
-    """Register the forward as a kernel, compiled without its check; where arguments are not valid, the forward itself raises."""
+    """Register a forward as a kernel, compiled without its check. For invalid arguments the forward itself runs, and raises."""
     program = Compiled(name, lambda *args: forward_of(name)(_UNCHECKED, *args))
     KERNELS[name] = lambda *args: program(*args) if is_valid(*args) else forward_of(name)(jnp, *args)
 

@@ -1,4 +1,4 @@
-"""Steps that `torch.compile` captures, as one program of XLA each."""
+"""Steps captured by `torch.compile`, each as one XLA program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 __all__ = ["CompiledProgram", "number_in_program"]
 
 try:
-    from jax._src.lax.lax import _convert_element_type  # no public function makes a number that takes other arrays' dtypes
+    from jax._src.lax.lax import _convert_element_type  # JAX has no public function that creates weakly typed scalars
 except ImportError:
     _convert_element_type = None
 
@@ -19,7 +19,7 @@ except ImportError:
 class CompiledProgram:
     """The function of a step, compiled at its first call.
 
-    What cannot be compiled, because it needs the value of an array, is computed as it is.
+    If it needs the value of an array, it is run without compilation.
     """
 
     def __init__(self, function: Callable[[Sequence[Any]], tuple[Any, ...]], name: str) -> None:
@@ -41,7 +41,7 @@ class CompiledProgram:
 
 
 def number_in_program(array: Any) -> Any:
-    """The one element of an array that is traced, as a number: among arrays it takes their dtype."""
+    """Convert a traced one-element array to a weakly typed number, which adopts the dtype of other arrays."""
     number = jnp.reshape(array, ())
     if jnp.issubdtype(number.dtype, jnp.bool_):
         return number

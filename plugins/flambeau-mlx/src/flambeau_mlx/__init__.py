@@ -18,7 +18,7 @@ __all__ = ["MLXBackend"]
 
 
 class MLXBackend(Backend):
-    """Arrays are `mlx.core.array`, on MLX's default device: a GPU where there is one."""
+    """Arrays are `mlx.core.array` on MLX's default device: a GPU if present."""
 
     name = "mlx"
     device_type = "mlx"
@@ -28,14 +28,14 @@ class MLXBackend(Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[Any, Any]:
-        """All of MLX's but float64, which only the CPU has, and in which it computes with float32's precision."""
+        """All dtypes of MLX except float64: only the CPU has it, and computes it with float32 precision."""
         return {dtype: raw for dtype, raw in super().dtypes.items() if raw != mx.float64}
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if isinstance(data, mx.array):
             return data if raw_dtype is None or data.dtype == raw_dtype else data.astype(raw_dtype)
         host = numpy.asarray(data)
-        if host.dtype.name == "bfloat16":  # which MLX does not know from NumPy; each is a float32
+        if host.dtype.name == "bfloat16":  # MLX cannot convert NumPy's bfloat16; float32 represents each value exactly
             return mx.array(host.astype(numpy.float32)).astype(raw_dtype or mx.bfloat16)
         return mx.array(host, dtype=raw_dtype)
 

@@ -1,4 +1,4 @@
-"""Kernels where MLX has something better than the standard's functions: indices, writes, and convolution."""
+"""Kernels for which MLX has a better way than the standard's functions: indexing, assignment and convolution."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def _has_arrays(index: Any) -> bool:
 
 
 def _flat_places(shape: tuple[int, ...], index: Any) -> tuple[Any, tuple[int, ...]]:
-    """The positions of the elements at an index in the flattened array, and their shape.  IndexError if it is out of bounds."""
+    """Return the flat positions of the indexed elements, and the result's shape.  Raises IndexError if out of bounds."""
     items = index if isinstance(index, tuple) else (index,)
     on_host = tuple([numpy.asarray(item) if _is_array(item) else item for item in items])
     if (
         len(on_host) == 1 and _is_array(items[0]) and on_host[0].dtype != bool and on_host[0].ndim
-    ):  # rows, of an embedding perhaps
+    ):  # rows, as in the lookup of an embedding
         rows, length, width = on_host[0].astype(numpy.int64), shape[0], prod(shape[1:])
         if rows.size and (rows.min() < -length or rows.max() >= length):
             raise IndexError(f"index {rows.max()} is out of bounds for axis 0 with size {length}")
@@ -57,7 +57,7 @@ def index(input: Any, index: Any) -> Any:
 
 
 def _element(input: Any, index: Any) -> Any:
-    """Integers and slices; MLX does not check bounds."""
+    """Index with integers and slices; NumPy checks the bounds, since MLX does not."""
     numpy.broadcast_to(numpy.int8(0), input.shape)[index]
     return input[index]
 
@@ -74,7 +74,7 @@ def setitem(input: Any, value: Any, index: Any) -> Any:
 
 
 def numpy_like_broadcast(value: Any, shape: tuple[int, ...]) -> Any:
-    """The value in this shape; leading dimensions of length 1 that are too many are dropped, as NumPy does in assignments."""
+    """Broadcast the value to this shape; surplus leading dimensions of length 1 are dropped, as in NumPy's assignments."""
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = value.reshape(value.shape[1:])
     return mx.broadcast_to(value, shape)
@@ -105,7 +105,7 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     return input.at[tuple(where)].add(src[tuple(slice(0, length) for length in index.shape)])
 
 
-# --- convolution: MLX has channels last ---------------------------------------------------------------------------
+# --- convolution: MLX stores channels last ------------------------------------------------------------------------
 
 
 @kernel
@@ -113,7 +113,7 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, workspace: Any = None
 ) -> Any:
     serves = mx.issubdtype(input.dtype, mx.floating) and input.size and (input.ndim < 5 or groups == 1)
-    if not serves or mx.default_device() == mx.cpu:  # where the products of matrices of the forward are faster
+    if not serves or mx.default_device() == mx.cpu:  # on the CPU, matrix products are faster
         return forward_of("convolution")(namespace, input, weight, bias, stride, padding, dilation, groups)
     image, filters = mx.moveaxis(input, 1, -1), mx.moveaxis(weight, 1, -1)
     options = {"stride": list(stride), "padding": list(padding), "kernel_dilation": list(dilation), "groups": groups}

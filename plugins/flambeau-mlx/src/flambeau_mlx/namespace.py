@@ -11,7 +11,7 @@ __all__ = ["argsort", "asarray", "astype", "matmul", "sort"]
 
 
 def __getattr__(name: str) -> Any:
-    """What is not defined here is MLX's own, but for `linalg`, which is for some dtypes only, and only on CPUs."""
+    """Return MLX's attribute, except `linalg`, which supports only some dtypes, and only on CPUs."""
     if name == "linalg":
         raise AttributeError(name)
     return getattr(mx, name)
@@ -27,7 +27,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     if descending:
-        # From the back, so that equal elements keep their order.
+        # Sort the flipped array, so that equal elements keep their order.
         last = x.shape[axis] - 1
         return mx.array(last) - mx.flip(mx.argsort(mx.flip(x, axis), axis=axis), axis)
     return mx.argsort(x, axis=axis)
@@ -41,4 +41,4 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 def matmul(x1: Any, x2: Any, /) -> Any:
     if mx.issubdtype(x1.dtype, mx.inexact):
         return mx.matmul(x1, x2)
-    return mx.array(numpy.matmul(numpy.asarray(x1), numpy.asarray(x2)))  # MLX multiplies no matrices of integers
+    return mx.array(numpy.matmul(numpy.asarray(x1), numpy.asarray(x2)))  # MLX has no integer matrix products

@@ -1,4 +1,4 @@
-"""flambeau on array-api-strict: a device type `strict` whose arrays follow the array API standard, and no more."""
+"""flambeau on array-api-strict: a device type `strict` with nothing beyond the array API standard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flambeau.backend import Backend, hookimpl
 
 __all__ = ["StrictBackend"]
 
-# Nothing that the standard leaves to a library's choice: this is what all of them have.
+# Switch off everything that the standard makes optional, so that tests use only what every library provides.
 array_api_strict.set_array_api_strict_flags(boolean_indexing=False, data_dependent_shapes=False, enabled_extensions=())
 
 
@@ -23,7 +23,7 @@ class StrictBackend(Backend):
     device_type = "strict"
     xp = array_api_strict
     array_type = type(array_api_strict.zeros(()))
-    arithmetic_errors = (FloatingPointError, RuntimeWarning)  # NumPy computes
+    arithmetic_errors = (FloatingPointError, RuntimeWarning)  # array-api-strict computes with NumPy
 
     def ignoring_arithmetic_errors(self) -> AbstractContextManager[Any]:
         return numpy.errstate(all="ignore")

@@ -1,4 +1,4 @@
-"""flambeau on PyTorch's own tensors: a device type `torch` whose arrays they are, with PyTorch's kernels and devices."""
+"""flambeau on PyTorch's own tensors: a device type `torch`, with PyTorch's kernels and devices."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from .kernels import KERNELS
 
 __all__ = ["TorchBackend"]
 
-torch.set_grad_enabled(False)  # flambeau differentiates; this thread's tensors are plain arrays
+torch.set_grad_enabled(False)  # flambeau computes gradients; PyTorch's tensors are used as plain arrays in this thread
 
-# In a program `torch` is flambeau. What PyTorch and array-api-compat look up by that name once, they look up here.
+# Programs see flambeau as `torch`. PyTorch and array-api-compat import that name lazily, once; trigger the imports now, while
+# it is still PyTorch.
 for _number in (0, 0.0, False):
     torch.where(torch.tensor(True), torch.tensor(0.0), _number)
 array_api_compat.array_namespace(torch.tensor(0))
@@ -42,10 +43,10 @@ class TorchBackend(MutableBackend):
 
     @cached_property
     def dtypes(self) -> Any:
-        return {dtype: raw for dtype, raw in super().dtypes.items() if raw != torch.complex32}  # with which few functions compute
+        return {dtype: raw for dtype, raw in super().dtypes.items() if raw != torch.complex32}  # few functions support it
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
-        """The kernel, run again with `torch` being PyTorch if it failed to import a part of it."""
+        """Wrap a kernel: if it fails to import a part of PyTorch, run it again with `torch` bound to PyTorch."""
 
         def bound(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -66,7 +67,7 @@ class TorchBackend(MutableBackend):
             if data.dtype == ml_dtypes.bfloat16:
                 data = torch.from_numpy(data.view(numpy.int16).copy()).view(torch.bfloat16)
             else:
-                data = torch.from_numpy(numpy.array(data))  # a copy, with positive strides and its own memory
+                data = torch.from_numpy(numpy.array(data))  # a copy, with positive strides and separate memory
         return data.to(self._place, raw_dtype, copy=bool(copy))
 
     def namespace_on(self, index: int | None) -> Any:
@@ -84,7 +85,7 @@ class TorchBackend(MutableBackend):
     def reinterpret(self, array: Any, wanted: Any) -> Any:
         return array.view(self.dtypes[wanted])
 
-    # --- memory, which views share ---
+    # --- memory shared by views ---
 
     def strides(self, array: Any) -> tuple[int, ...]:
         return array.stride()

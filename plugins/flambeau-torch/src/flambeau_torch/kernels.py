@@ -1,4 +1,4 @@
-"""Kernels where PyTorch's own are many times faster than the standard's functions: convolution, pooling, indices."""
+"""Kernels for which PyTorch's functions are many times faster than the standard's: convolution, pooling, indexing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNELS = kernel = Kernels()
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel for arrays of floating-point numbers that have elements; for others, the forward serves."""
+    """Register a kernel for nonempty floating-point arrays; other arrays use the forward."""
     forward = forward_of(function.__name__)
 
     def chosen(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def convolution_weight(
 
 
 def _pooled(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """The maxima and their indices, or None for windows that PyTorch refuses or would place otherwise."""
+    """Return the maxima and their indices; None for windows that PyTorch rejects or places differently."""
     pool = getattr(torch.nn.functional, f"max_pool{len(size)}d")
     for ceil_mode in (False, True):
         try:

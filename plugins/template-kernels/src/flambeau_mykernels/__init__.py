@@ -11,13 +11,14 @@ from flambeau.backend import Backend, hookimpl
 
 __all__ = ["flambeau_kernels", "silu"]
 
-BLOCK = 16_384  # elements: 64 KiB of float32 each for the input and the result
+BLOCK = 16_384  # elements: input and result take 64 KiB of float32 each
 
 
 def silu(input: Any) -> Any:
-    """`input / (1 + exp(-input))`.  A kernel takes the arguments of the operation's forward without its `xp`: raw arrays first.
+    """Return `input / (1 + exp(-input))`.
 
-    It must not write to its inputs.
+    A kernel takes the arguments of the operation's forward without `xp`, arrays (not tensors) first. It must not write to
+    them.
     """
     if input.size <= BLOCK or not input.flags.c_contiguous:
         with numpy.errstate(over="ignore"):
@@ -36,5 +37,5 @@ def silu(input: Any) -> Any:
 
 @hookimpl
 def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
-    """The kernels, for the backend that they were written for."""
+    """Return the kernels if the backend is the one for which they were written."""
     return {"silu": silu} if backend.name == "numpy" else None

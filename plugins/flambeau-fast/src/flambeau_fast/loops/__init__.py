@@ -1,4 +1,4 @@
-"""What numba needs to compile the loops of captured steps (`fusion`); imported only when the first of them is compiled."""
+"""Set up numba to compile loops of captured steps (see `fusion`); imported when the first loop is compiled."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _set_thread_count(count: int) -> None:
     numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
 
 
-_set_thread_count(kernels.thread_count())  # numba's own number is that of the processors, whatever OMP_NUM_THREADS says
+_set_thread_count(kernels.thread_count())  # numba ignores OMP_NUM_THREADS and uses one thread per processor
 follow(_set_thread_count)
 
-exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # each operation rounds, as if it stood alone
+exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # no contraction: each step rounds
 
 
 class _Announce(event.Listener):
-    """Tells the user, once, that compiling takes a while."""
+    """Print once that compiling takes a while."""
 
     said = False
 

@@ -1,9 +1,9 @@
-"""Functions of one number in a form that compilers vectorize, for loops of captured steps: with the bits of `c/scalar.h`.
+"""Scalar functions in a form that compilers vectorize, for loops of captured steps: bitwise equal to `c/scalar.h`.
 
-Polynomials are minimax or least-squares fits in single precision; the errors given are relative, or of one unit in the last
+Polynomials are minimax or least-squares fits in single precision. Errors are given as relative errors or in units in the last
 place (ulp).
 
-The text of this file is part of the names under which numba keeps compiled loops: with a change here they are compiled anew.
+The text of this file is part of the cache key of compiled loops: after a change here, loops are compiled again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 
-# Within a function products may be fused with sums, as the kernels' compiler does; NaN and infinities are handled correctly.
+# Contraction: products and sums may be fused within a function, as in the C kernels. NaN and infinities are handled correctly.
 inlined: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})
 
 f32 = np.float32
@@ -23,19 +23,19 @@ _LOG2_E = f32(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = f32(0.693359375), f32(-2.12194440e-4)
 _TANH_IS_ONE = f32(7.90531110763549805)
 _SQRT_HALF = f32(0.7071067811865476)
-_SCALE, _CUBE = f32(0.7978845608028654), f32(0.044715)  # of GELU by tanh; the first is sqrt(2 / pi)
-_DENSITY = f32(0.3989422804014327)  # of the normal distribution at 0
+_SCALE, _CUBE = f32(0.7978845608028654), f32(0.044715)  # constants of tanh GELU: sqrt(2 / pi), and the cubic coefficient
+_DENSITY = f32(0.3989422804014327)  # density of the standard normal distribution at 0
 
 
 @inlined
 def power_of_two(k):
-    """`2 ** k` for a small integer `k`, by its bits."""
+    """Return `2 ** k` for a small integer `k`, by setting the exponent bits."""
     return np.int32((k + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @inlined
 def _exp_of_rest(x, k):
-    """`exp(x - k * log(2))`, for `k` that leaves little of `x` (Moshier's Cephes polynomial)."""
+    """Return `exp(x - k * log(2))`, where `k` is such that the difference is small (polynomial from Moshier's Cephes)."""
     r = x - k * _LN2_HIGH
     r = r - k * _LN2_LOW
     p = f32(1.9875691500e-4)
@@ -49,7 +49,7 @@ def _exp_of_rest(x, k):
 
 @inlined
 def exp(x):
-    """Accurate to 1 ulp; infinite and denormal results and NaN are correct."""
+    """Error up to 1 ulp; correct for infinite and denormal results and NaN."""
     x = f32(128) if x > f32(128) else (f32(-128) if x < f32(-128) else x)
     k = np.floor(x * _LOG2_E + f32(0.5))
     whole = np.int32(k)
@@ -64,7 +64,7 @@ def sigmoid(x):
 
 @inlined
 def tanh(x):
-    """Accurate to 3 ulp: the quotient of two polynomials (from Eigen), and 1 beyond 7.9."""
+    """Error up to 3 ulp: a rational approximation (from Eigen), constant 1 beyond 7.9."""
     size = _TANH_IS_ONE if x > _TANH_IS_ONE else (-_TANH_IS_ONE if x < -_TANH_IS_ONE else x)
     s = size * size
     p = f32(-2.76076847742355e-16)
@@ -83,7 +83,7 @@ def tanh(x):
 
 @inlined
 def erf(x):
-    """Accurate to 3e-7: x P(x^2) / Q(x^2) up to 4, and 1 beyond."""
+    """Relative error up to 3e-7: `x * P(x**2) / Q(x**2)` up to 4, constant 1 beyond."""
     x = f32(4) if x > f32(4) else (f32(-4) if x < f32(-4) else x)
     s = x * x
     p = f32(-2.72614225801306e-10)
@@ -112,7 +112,7 @@ def normal_density(x):
     return _DENSITY * exp(f32(-0.5) * x * x)
 
 
-# --- activations, and their gradients ---
+# --- activations and their gradients ---
 
 
 @inlined

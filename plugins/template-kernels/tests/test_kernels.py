@@ -1,4 +1,4 @@
-"""The kernel is used, and its results equal the operation's."""
+"""The kernel serves, and computes what the operation computes."""
 
 import flambeau_mykernels
 import numpy

@@ -1,4 +1,4 @@
-"""Conformance of flambeau on this backend, except the failures declared in `exceptions.txt`."""
+"""All of flambeau on this backend, but for what `exceptions.txt` declares."""
 
 from pathlib import Path
 

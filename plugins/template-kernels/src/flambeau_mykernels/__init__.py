@@ -11,14 +11,13 @@ from flambeau.backend import Backend, hookimpl
 
 __all__ = ["flambeau_kernels", "silu"]
 
-BLOCK = 16_384  # elements: input and result take 64 KiB of float32 each
+BLOCK = 16_384  # elements: 64 KiB of float32 each for the input and the result
 
 
 def silu(input: Any) -> Any:
-    """Return `input / (1 + exp(-input))`.
+    """`input / (1 + exp(-input))`.  A kernel takes the arguments of the operation's forward without its `xp`: raw arrays first.
 
-    A kernel takes the arguments of the operation's forward without `xp`, arrays (not tensors) first. It must not write to
-    them.
+    It must not write to its inputs.
     """
     if input.size <= BLOCK or not input.flags.c_contiguous:
         with numpy.errstate(over="ignore"):
@@ -37,5 +36,5 @@ def silu(input: Any) -> Any:
 
 @hookimpl
 def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
-    """Return the kernels if the backend is the one for which they were written."""
+    """The kernels, for the backend that they were written for."""
     return {"silu": silu} if backend.name == "numpy" else None

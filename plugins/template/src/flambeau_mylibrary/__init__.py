@@ -1,4 +1,4 @@
-"""flambeau on mylibrary.  array-api-strict is the placeholder: replace it by your library."""
+"""flambeau on mylibrary.  array-api-strict stands in for it here: put your library in its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MyBackend"]
 
 
 class MyBackend(Backend):
-    name = "mylibrary"  # the value of FLAMBEAU_BACKEND and the entry point's name
+    name = "mylibrary"  # FLAMBEAU_BACKEND=mylibrary, and the entry point's name
     device_type = "mylibrary"  # torch.device("mylibrary")
     xp = mylibrary  # a namespace that follows the array API standard
     array_type = type(mylibrary.zeros(()))

@@ -1,4 +1,4 @@
-"""flambeau on a library with mutable arrays and views that share memory.  NumPy is the placeholder."""
+"""flambeau on a library whose arrays can be written to, and whose views share memory.  NumPy stands in for it here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MyMutableBackend(MutableBackend):
         return numpy.array(array, order="C")
 
     def strides(self, array: Any) -> tuple[int, ...]:
-        return tuple([step // array.itemsize for step in array.strides])  # flambeau's strides count elements, NumPy's bytes
+        return tuple([step // array.itemsize for step in array.strides])  # flambeau counts elements, NumPy bytes
 
     def data_ptr(self, array: Any) -> int:
         return array.ctypes.data

@@ -345,13 +345,13 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @formula
 def inside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
-    """The gradient of what is between two bounds, and of NaN."""
+    """Pass `g` where `low < input < high` or the input is NaN; 0 elsewhere."""
     return F.masked(g, ~((input <= low) | (input >= high)), input)
 
 
 @formula
 def outside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
-    """The gradient of what is beyond one of two bounds, and of NaN."""
+    """Pass `g` where `input < low`, `input > high` or the input is NaN; 0 elsewhere."""
     return F.masked(g, ~((input >= low) & (input <= high)), input)
 
 

@@ -217,7 +217,7 @@ _clamp_between = op(
 
 
 def _fit(key: DispatchKey, bound: Any) -> bool:
-    """Whether a bound is None, or a number that neither changes the dtype nor could be too large for it."""
+    """Whether a bound is None, or a number that does not change the dtype and certainly fits it."""
     return bound is None or (type(bound) in key.constant_types and -LARGEST_SINGLE <= bound <= LARGEST_SINGLE)
 
 

@@ -71,9 +71,9 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
 
 
 class Planned:
-    """Stands for a tensor, by its shape, and its place in the list of the operands and of what is computed from them in turn.
+    """A tensor in a plan: its shape and its index (`place`) among the operands followed by the intermediate results.
 
-    That list, `line`, has for each result the function that computes it, and the places of the tensors that this takes.
+    `line` has an entry for each result: the function that computes it, and the indices of its arguments.
     """
 
     __slots__ = ("line", "place", "shape")
@@ -125,9 +125,9 @@ _Operand = tuple[Planned, Labels]  # an operand, or what has been computed, and 
 
 @lru_cache(256)
 def _plan(equation: str, shapes: tuple[tuple[int, ...], ...], *path: Any) -> tuple[list[Any], int]:
-    """The steps, each a function and the places of what it takes, and the place of the result.
+    """Return the steps, each a function and the indices of its arguments, and the index of the result.
 
-    `path` is what else the order of the products depends on.
+    `path` holds further values that the order of the products depends on.
     """
     terms, result = _parsed(equation, len(shapes))
     line: list[Any] = [None] * len(shapes)
@@ -182,7 +182,7 @@ def _sublist(numbers: Sequence[Any]) -> str:
 
 
 def _parsed(equation: str, count: int) -> tuple[list[Labels], Labels | None]:
-    """The labels of each operand, and of the result if they are given; Ellipsis stands for itself."""
+    """Parse the labels of each operand, and of the result if given; `...` becomes Ellipsis."""
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
     if len(parts) != count:

@@ -370,7 +370,7 @@ def embedding_bag(
 
 
 def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Tensor) -> Tensor:
-    """For each bag and column the index of the row where the maximum comes first; 0 where there is none."""
+    """For each bag and column, the index of the first row with the maximum; 0 for an empty bag."""
     count, length = maxima.shape[0], indices.shape[0]
     rows, maxima = weight.detach()[indices], maxima.detach()
     expected = cat([maxima, maxima.new_zeros(1, maxima.shape[1])])[bags]

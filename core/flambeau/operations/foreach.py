@@ -249,10 +249,10 @@ def _is_number(value: Any) -> bool:
 def _bound(
     function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[str, Sequence[Tensor], list[Sequence[Any]], dict[str, Any]]:
-    """The form of a call, its tensors, a sequence of operands for each argument, and `alpha` if that is given.
+    """Return the form of a call, its tensors, a sequence of operands for each argument, and `alpha` if given.
 
     Raises:
-        TypeError: the arguments are those of no form.
+        TypeError: the arguments match no form.
         RuntimeError: the lists are of different lengths, or empty; a tensor that stands for numbers has a wrong shape.
     """
     names = ("self", *row.lists)

@@ -76,7 +76,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def _scaled(g: Any, slope: Any, reduction: str) -> Any:
-    """The slope of each loss, times the gradient of what the losses were reduced to."""
+    """Multiply the elementwise derivatives by `g`, and for `mean` by `1 / number of elements`."""
     return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
 
 

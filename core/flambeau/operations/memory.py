@@ -158,10 +158,10 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @declare("pin_memory", kind=Kind.CONVERSION)
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory of the host, which a device can read directly; the tensor itself if it is there.
+    """A copy in page-locked host memory, which a device can read directly; the tensor itself if it is pinned already.
 
     Raises:
-        RuntimeError: the tensor is not on the CPU, or there is no device.
+        RuntimeError: the tensor is not on the CPU, or no accelerator is available.
     """
     from ..engine.devices import cuda as runtime
     from .creation.from_data import frombuffer

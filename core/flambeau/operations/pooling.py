@@ -544,7 +544,7 @@ def adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
 
 
 def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The output size as a tuple; None stands for the input's own size."""
+    """The output size as a tuple, with None replaced by the input's size."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(

@@ -187,10 +187,10 @@ _gru = op(
 
 
 def gru_layer(gates: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None = None, reverse: bool = False) -> Tensor:
-    """The hidden states of a layer of gated recurrent units after each step, from the last step to the first if `reverse`.
+    """Return the hidden states of a GRU layer after each step; with `reverse`, run from the last step to the first.
 
-    Shapes: gates `(T, B, 3 * size)`, what the input adds to reset gate, update gate and new state; h `(B, size)`; weight
-    `(3 * size, size)` and bias `(3 * size,)`, of what the state adds.  Returns a tensor `(T, B, size)`.
+    Shapes: gates `(T, B, 3 * size)`, the input's contributions to reset gate, update gate and new state; h `(B, size)`;
+    weight `(3 * size, size)` and bias `(3 * size,)`, both hidden-to-hidden.  Returns a tensor `(T, B, size)`.
     """
     _check_dtypes(gates, hidden=h, weight=weight)
     return _gru(gates, h, weight, bias, reverse, _workspace(gates, h, weight, bias))

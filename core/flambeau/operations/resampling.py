@@ -25,9 +25,9 @@ __all__ = [
 
 
 class Taps:
-    """For each element of the result, the elements of the input that it is made of, and their weights.
+    """For each output element, the input elements that it is interpolated from, and their weights.
 
-    `weights` is None where every element is a copy of one.
+    `weights` is None if every output element is a copy of one input element.
     """
 
     def __init__(self, length: int, indices: list[list[int]], weights: list[list[float]] | None) -> None:

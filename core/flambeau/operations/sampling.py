@@ -285,7 +285,7 @@ def _in_batch(input: Tensor) -> Tensor:
 
 
 def _for_sampler(parameter: Tensor) -> Any:
-    """A tensor of parameters as a generator takes it: on the host, or as it is where there is no data."""
+    """A parameter tensor as an array for a generator: copied to the host, if the backend has data."""
     backend = parameter._key.backend
     return backend.to_host(parameter._array) if backend.has_data else parameter._array
 

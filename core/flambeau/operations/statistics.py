@@ -552,7 +552,7 @@ _logcumsumexp = op(
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
-    """By doubling, too: each sum gets its share of the gradient of later ones, and no share is above 1."""
+    """Gradient by a doubling scan: each sum receives its share, at most 1, of the gradients of later sums."""
     grad, step, length = g, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:

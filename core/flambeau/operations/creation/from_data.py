@@ -137,7 +137,7 @@ def _is_sequence(data: Any) -> bool:
 
 
 def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
-    """Nested sequences of anything that stands for a number: arrays of other libraries, tensors of one element."""
+    """Build a tensor from nested sequences whose elements may be arrays of other libraries or one-element tensors."""
     shape = _shape_of(data)
     key = key_for(dtype or _dtype_in(data), device)
     numbers: list[Any] = []
@@ -310,10 +310,10 @@ def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> T
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """`obj` as a tensor: in the same memory if possible (`copy=None`), never (True), or always (False).
+    """Convert `obj` to a tensor that shares its memory if possible (`copy=None`), never (True), or always (False).
 
-    Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol, whose bytes are read
-    as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
+    Memory can be shared with tensors, arrays, storages, and objects with DLPack or the buffer protocol.  The bytes of a buffer
+    are read as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
 
     Raises:
         ValueError: `copy=False`, and there is no memory to share, or the elements would have to be converted or moved.
@@ -375,8 +375,8 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     """A CPU tensor that shares the memory of a NumPy array.
 
     Raises:
-        TypeError: not a NumPy array, or of a dtype that tensors do not have.
-        ValueError: the array's strides or byte order are none that tensors have.
+        TypeError: not a NumPy array, or an unsupported dtype.
+        ValueError: unsupported strides or byte order.
 
     >>> import flambeau as torch, numpy as np
     >>> a = np.zeros(2); t = torch.from_numpy(a); a[0] = 1

@@ -63,10 +63,10 @@ def _devices(recorder: Recorder, calls: Sequence[Call]) -> set[int]:
 
 
 def _parted(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
-    """The calls that compute of numbers alone, and the others."""
+    """Split calls into those on numbers alone, and the others."""
     numbers: list[Call] = []
     others: list[Call] = []
-    known: set[Reference] = set()  # what the first ones give
+    known: set[Reference] = set()  # results of calls on numbers alone
     for call in calls:
         given = list(references_in((call.args, call.kwargs)))
         of_numbers = all(reference in known or recorder.kinds[reference.index] is None for reference in given)

@@ -484,11 +484,11 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, home="torch._C._nn")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Each element moved towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
+    """Shrink each element towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
 
     Args:
         input: a tensor of any shape.
-        lambd: how far elements are moved; not negative.
+        lambd: the distance by which elements are shrunk; not negative.
         out: a tensor that the result is written to.
 
     Raises:

@@ -44,7 +44,7 @@ def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
 )
 @offered_as(_spelled)
 def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
-    """The sum of products that an equation names: letters for dimensions, those not in the result summed over.
+    """Einstein summation: `equation` labels dimensions by letters, and sums over those that are not in the result.
 
     The operands come one by one or as a list; instead of the equation, a list of numbers (or `...`) may follow each
     operand, and one for the result the last.  Several operands are multiplied from left to right, or in the order that
@@ -120,7 +120,7 @@ class Planned:
         return self._then((*self.shape[:-1], other.shape[-1]), unchecked_mm if len(self.shape) == 2 else unchecked_bmm, other)
 
 
-_Operand = tuple[Planned, Labels]  # an operand, or what has been computed, and the labels of its dimensions
+_Operand = tuple[Planned, Labels]  # an operand or intermediate result, and the labels of its dimensions
 
 
 @lru_cache(256)
@@ -250,7 +250,7 @@ def _labelled(tensor: Planned, labels: Labels) -> _Operand:
 def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[_Operand]) -> Labels:
     every = [label for labels in terms for label in labels]
     under_ellipsis = sorted({label for _, labels in labelled for label in labels if isinstance(label, int)})
-    if result is None:  # what occurs once, in alphabetical order
+    if result is None:  # labels that occur once, in alphabetical order
         return under_ellipsis + sorted(label for label in every if label is not Ellipsis and every.count(label) == 1)
     output: Labels = []
     for label in result:

@@ -39,7 +39,7 @@ def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, 
 
 
 def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
-    """The adjoint of the lookup: add each row to the place where it was taken from."""
+    """The adjoint of the lookup: add each row to the table row that it was read from."""
     flat = xp.reshape(indices, (-1,))
     chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
     return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))

@@ -299,7 +299,7 @@ def _mutable(backend: Backend) -> MutableBackend:
 
 
 def _tensors_in(memory: Tensor) -> list[Tensor]:
-    """The other tensors in a memory, found among all objects: to keep a list of them would cost time with every view."""
+    """The other tensors in the same memory, found among all live objects: maintaining a list would slow down every view."""
     everything = gc.get_objects()
     return [o for o in everything if issubclass(type(o), Tensor) and o is not memory and _lies_in(o, memory)]
 

@@ -112,7 +112,7 @@ def check_places(indices: Any, size: Sizes) -> None:
 
 
 def unpooled(F: Any, g: Any, indices: Any, shape: Sizes) -> Any:
-    """The gradient put where the maxima came from."""
+    """Scatter the gradient to the positions of the maxima."""
     flat = (*shape[:2], prod(shape[2:]))
     rows = (*g.shape[:2], prod(g.shape[2:]))
     output = F.scatter_add_along(F.zeros_of(g, flat), F.reshape(g, rows), F.reshape(indices, rows), 2)

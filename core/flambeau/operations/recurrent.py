@@ -88,7 +88,7 @@ def lstm_backward(
 
 
 def _kept(workspace: Any) -> Any:
-    """What the forward stored, which is nothing where the call came through a mode: that sees no workspace."""
+    """The values that the forward stored; none if the call passed through a mode, which does not pass on the workspace."""
     return {} if workspace is None else workspace
 
 
@@ -121,7 +121,7 @@ def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
 
 
 def _workspace(*tensors: Tensor | None) -> Any:
-    """Where a kernel stores what its backward can use; None if there will be no backward."""
+    """A workspace in which a kernel stores values for its backward; None without a backward."""
     return {} if grad_flag.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 

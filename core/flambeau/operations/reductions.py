@@ -255,7 +255,7 @@ def _extreme(name: str, arg: str) -> Any:
 
 
 def select_backward(F: Any, g: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
-    """Put gradients back where `indices` along `dim` found the values."""
+    """Scatter the gradients to `indices` along `dim`."""
     if not shape:
         return g
     if not keepdim:

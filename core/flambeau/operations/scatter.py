@@ -624,7 +624,7 @@ def segment_reduce(
 
 
 def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
-    """The lengths of all segments, with what is left out before and after them: `(*data.shape[:axis], 1 + segments + 1)`."""
+    """The lengths of all segments, and of the parts skipped before and after them: `(*data.shape[:axis], 1 + segments + 1)`."""
     name, given = ("offsets", offsets) if lengths is None else ("lengths", lengths)
     if given is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")

@@ -95,7 +95,7 @@ class Hooks:
 
 
 hooks: Final = Hooks()
-LOOPED: list[str] = []  # the names of the operations that are called for each member of a batch in turn
+LOOPED: list[str] = []  # names of the operations that run separately for each member of a batch
 
 
 def one_by_one(function: C) -> C:

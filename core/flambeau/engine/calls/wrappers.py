@@ -316,7 +316,7 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
         if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
             continue
         record = operations.get(id(function))
-        if record is None or (name in native and name in record.aliases):  # an alias is a function of its own
+        if record is None or (name in native and name in record.aliases):  # an alias is a separate function
             namespace[name] = function = overridable(function, module if name in native else "")
             record = None
         elif name in native:

@@ -139,7 +139,7 @@ class _Contents:
 
 
 def real_backend(backend: Backend) -> Backend:
-    """The backend behind a stand-in; any other backend as it is."""
+    """The real backend of a stand-in; any other backend unchanged."""
     active = Interceptor.active
     return backend if active is None else active.real_backends.get(backend, backend)
 

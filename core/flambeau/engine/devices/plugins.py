@@ -27,7 +27,7 @@ WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, a
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
 
 _manager: pluggy.PluginManager | None = None
-_registered: list[tuple[Any, ModuleType]] = []  # the plugins, and what is registered for them
+_registered: list[tuple[Any, ModuleType]] = []  # the plugins and their registrations
 
 
 def plugins() -> pluggy.PluginManager:

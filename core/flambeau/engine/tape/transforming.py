@@ -76,7 +76,7 @@ def note_depth(tensor: Tensor) -> None:
 
 
 def inherit_depth(alias: Tensor, source: Tensor) -> None:
-    """Mark an alias as made where the tensor was whose memory it shares."""
+    """Copy the transform depth of a tensor to its alias."""
     alias.__dict__["_depth"] = _depth_of(source)
 
 

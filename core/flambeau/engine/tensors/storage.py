@@ -82,7 +82,7 @@ class Storage:
 
 
 class InferenceStorage(Storage):
-    """The storage of a tensor made in inference mode, whose views are all inference tensors too."""
+    """The storage of a tensor made in inference mode; its views are inference tensors as well."""
 
     __slots__ = ()
 

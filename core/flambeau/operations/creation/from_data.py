@@ -117,7 +117,7 @@ def _scalar_array(value: Any, key: DispatchKey) -> Any:
 
 
 def _integer(value: Any, dtype: Dtype) -> Any:
-    """`converted`, for what does not fit as it is."""
+    """`converted` for numbers that do not fit the dtype unchanged."""
     if isinstance(value, int) and dtype is not dtypes.uint64 and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
     return converted(value, dtype)
@@ -181,7 +181,7 @@ def _dtype_in(data: Any) -> Dtype:
 
 
 def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any], dtype: Dtype) -> None:
-    """Append what nested sequences of this shape hold to `numbers`, which become elements of a dtype."""
+    """Append the elements of nested sequences of this shape to `numbers`, to be converted to a dtype."""
     if dim == len(shape):
         if isinstance(data, Tensor) and data.numel() != 1:
             if dtype.category <= dtypes.INTEGER:
@@ -266,7 +266,7 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
 
 
 def _around(data: Any) -> Tensor:
-    """A tensor in the memory of another library's array, where that is."""
+    """A tensor that shares the memory of another library's array, on the array's device."""
     backend, array, dtype = _adopted(data)
     return wrap(_shared(backend, array), dispatch_key(dtype, as_device(backend.device_type)))
 
@@ -347,7 +347,7 @@ def _own_device(data: Any) -> Device | None:
 
 
 def _check_alias(obj: Any, source: Tensor, key: DispatchKey) -> None:
-    """Refuse what `asarray` cannot do without a copy."""
+    """Raise an error if `asarray` would have to copy."""
     if source is not obj and getattr(obj, "shape", None) == ():
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if source.device != key.device:

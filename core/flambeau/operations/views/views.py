@@ -348,7 +348,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
 
 @composite(kind=Kind.VIEW, schema="flatten.using_ints")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions `start_dim` to `end_dim` made one; a view where possible.
+    """Merge dimensions `start_dim` to `end_dim` into one; a view where possible.
 
     >>> import flambeau as torch
     >>> torch.zeros(2, 3, 4).flatten(1).shape

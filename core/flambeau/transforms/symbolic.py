@@ -120,7 +120,7 @@ def sym_min(a: Any, b: Any) -> Any:
 
 
 def sym_sum(*args: Any) -> Any:
-    """The sum of numbers, some of which may be symbolic.
+    """The sum of numbers, which may be symbolic.
 
     Args:
         args: the numbers, or one list or tuple of them.

@@ -1,4 +1,4 @@
-"""Trees: nested tuples, lists, dicts and whatever is registered, taken apart into leaves and put together again."""
+"""Trees: flatten nested tuples, lists, dicts and registered types into leaves, and unflatten them again."""
 
 from __future__ import annotations
 

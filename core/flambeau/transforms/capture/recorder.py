@@ -108,7 +108,7 @@ class Recorder:
         return self.backend.current_device() if self.backend.guarded else None
 
     def new_reference(self) -> Reference:
-        """Return a reference to a new value, in a memory group by itself until `join`."""
+        """Return a reference to a new value, in a separate memory group until `join`."""
         self.group_of.append(len(self.group_of))
         self.kinds.append(None)
         return Reference(len(self.group_of) - 1)

@@ -223,7 +223,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def check_offsets(offsets: Tensor, length: int) -> None:
-    """RuntimeError where the first bag does not start at 0, or the last one starts behind the end."""
+    """Raise RuntimeError if the first bag does not start at 0, or the last one starts after the end."""
     first, last = offsets[0], offsets[-1]
     low, high = first._key.backend.extremes(first._array)
     if low < 0 or high > 0:
@@ -239,7 +239,7 @@ def check_offsets(offsets: Tensor, length: int) -> None:
 def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
     """For each index the number of its bag, and the number of bags, which also marks indices that are in no bag."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
-    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets
+    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # without offsets, there are no bags
 
 
 def _places_of_largest_forward(xp: Any, input: Any, bags: Any, /, count: int) -> Any:

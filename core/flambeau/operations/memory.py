@@ -220,7 +220,7 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
 
 @declare("is_distributed", kind=Kind.QUERY)
 def _is_distributed(self: Tensor) -> bool:
-    """Always False, in PyTorch too: a relic of shared tensors."""
+    """Always False, as in PyTorch: a legacy of shared tensors."""
     return False
 
 
@@ -238,7 +238,7 @@ attach(is_shared=_is_shared, dim_order=_dim_order, slice_inverse=_slice_inverse,
 
 
 def reach(tensor: Tensor, place: Place) -> None:
-    """Make a tensor a view of another place of its memory, which grows if it ends before that.
+    """Make a tensor a view of another region of its memory, which is enlarged if it is too small.
 
     Raises:
         RuntimeError: the memory would have to grow, and is lent by another object.
@@ -343,7 +343,7 @@ def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
 
 
 class Dangling(NamedTuple):
-    """The layout of an array without elements: where they would be in a memory that ends before them."""
+    """The layout (shape, strides, offset) of an array whose memory is too small for its elements."""
 
     memory: Any
     dtype: dtypes.dtype
@@ -476,7 +476,7 @@ def resize_storage(self: UntypedStorage, nbytes: int) -> None:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Move the memory, and with it all tensors in it, to where other processes can see it."""
+    """Move the memory, with all tensors in it, to memory shared between processes."""
     if not self.is_shared():
         backend = self._key.backend
         relocate(self, wrap(backend.share(backend.memory(self._array)), self._key.materialized.to(dtypes.uint8)))

@@ -23,7 +23,7 @@ class Foreign:
 
 
 def as_operand(value: Any, beside: Any) -> Any:
-    """Return a Python scalar as a 0-d tensor with the dispatch key of `beside` if its category fits, else as `Foreign`."""
+    """Convert a Python scalar to a 0-d tensor with the dispatch key of `beside` if its category fits, else to `Foreign`."""
     if type(beside) in FAST and type(value) in beside._key.constant_types:
         try:
             return constant(value, beside._key)

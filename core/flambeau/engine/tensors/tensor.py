@@ -364,7 +364,7 @@ class Tensor(Members):
         return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` whenever this tensor's gradient is computed; what it returns, if anything, replaces it."""
+        """Call `hook(grad)` whenever this tensor's gradient is computed. A result other than None replaces the gradient."""
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is None:
@@ -423,7 +423,7 @@ class Tensor(Members):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history.  What is written to it, autograd does not notice."""
+        """A tensor with the same memory but no history.  Autograd does not detect writes to it."""
         data: Tensor = alias(self)
         if self._key.backend.mutable:
             data._storage = None  # the same memory, with a separate version counter

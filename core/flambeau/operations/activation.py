@@ -345,13 +345,13 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @formula
 def inside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
-    """The gradient of what is between two bounds, and of NaN."""
+    """Pass `g` where `low < input < high` or the input is NaN; 0 elsewhere."""
     return F.masked(g, ~((input <= low) | (input >= high)), input)
 
 
 @formula
 def outside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
-    """The gradient of what is beyond one of two bounds, and of NaN."""
+    """Pass `g` where `input < low`, `input > high` or the input is NaN; 0 elsewhere."""
     return F.masked(g, ~((input >= low) & (input <= high)), input)
 
 
@@ -484,11 +484,11 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, home="torch._C._nn")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Each element moved towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
+    """Shrink each element towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
 
     Args:
         input: a tensor of any shape.
-        lambd: how far elements are moved; not negative.
+        lambd: the distance by which elements are shrunk; not negative.
         out: a tensor that the result is written to.
 
     Raises:

@@ -333,7 +333,7 @@ def __rdiv__(self: Tensor, other: Any) -> Any:
     if may_override((other,)):
         return offer_operator("__rdiv__", (self, other), {})
     if can_operate(other) or hasattr(other, "__array_interface__"):
-        return self.reciprocal() * other  # PyTorch rounds twice, too
+        return self.reciprocal() * other  # two roundings, as in PyTorch
     return NotImplemented
 
 

@@ -93,7 +93,7 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, sca
 
 # --- in blocks ----------------------------------------------------------------------------------------------------
 
-_LOWEST = -1e30  # as a score it leaves no weight beside others, and has a difference to itself, as minus infinity has not
+_LOWEST = -1e30  # a masked score: its softmax weight is 0; unlike with -inf, x - x is 0, not NaN
 
 
 def _attention_forward(
@@ -132,7 +132,7 @@ def attention_gradients(
         scores = F.where(mask, scores, zeros - inf) if _is_bool(mask) else scores + mask
     scores = scores + F.triu(zeros - inf, 1) if causal else scores
     seen, last = scores > -inf, len(scores.shape) - 1
-    weights = F.masked(F.softmax(F.where(seen, scores, zeros + _LOWEST), last), seen)  # 0 in a row of which nothing is seen
+    weights = F.masked(F.softmax(F.where(seen, scores, zeros + _LOWEST), last), seen)  # 0 in fully masked rows
     through = F.mm(g, F.mH_(value))
     slopes = weights * (through - F.sum(weights * through, (last,), True)) * scale
     return F.mm(slopes, key), F.mm(F.mH_(slopes), query), F.mm(F.mH_(weights), g)

@@ -72,7 +72,7 @@ NAMESPACE["equals_array"] = equals_array
 
 
 def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
-    """The gradient where this argument was chosen; half of it at a tie; all of it, for both, where one is NaN."""
+    """The gradient where this argument was selected, half of it at a tie, and all of it where either argument is NaN."""
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
 
@@ -217,7 +217,7 @@ _clamp_between = op(
 
 
 def _fit(key: DispatchKey, bound: Any) -> bool:
-    """Whether a bound is None, or a number that neither changes the dtype nor could be too large for it."""
+    """Whether a bound is None, or a number that does not change the dtype and certainly fits it."""
     return bound is None or (type(bound) in key.constant_types and -LARGEST_SINGLE <= bound <= LARGEST_SINGLE)
 
 

@@ -22,7 +22,7 @@ def _is_complex_array(xp: Any, array: Any) -> bool:
 
 
 def _complex_dtype(xp: Any, array: Any) -> Any:
-    double = getattr(xp, "float64", None)  # which is never compared with None: some libraries' dtypes refuse that
+    double = getattr(xp, "float64", None)  # not compared with None: some libraries' dtypes raise an error for that
     return xp.complex128 if double is not None and array.dtype == double else xp.complex64
 
 

@@ -114,7 +114,7 @@ def _to_method(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """The tensor with another dtype, on another device, or with those of another tensor; itself if nothing changes.
+    """Convert the tensor's dtype and device, or to those of another tensor; return itself if nothing changes.
 
     >>> import flambeau as torch
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
@@ -328,7 +328,7 @@ attach(copy_=_copy)
 
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `Module.load_state_dict` puts in this tensor's place: `other`, or this tensor with its values."""
+    """Return the tensor that `Module.load_state_dict` stores instead of this one: `other`, or this one with its values."""
     return other.detach() if assign else self.copy_(other).detach()
 
 

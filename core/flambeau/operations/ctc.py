@@ -110,7 +110,7 @@ def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, targe
 def _ctc_backward_forward(
     xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any, /, zero_infinity: bool
 ) -> Any:
-    """The gradient of logits of which `log_probs` are the log-softmax: probabilities minus posterior ones."""
+    """Gradient with respect to logits whose log-softmax is `log_probs`: `exp(log_probs) - posterior`."""
     time, _, classes = log_probs.shape
     lattice = _lattice(xp, log_probs, labels)
     alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)

@@ -27,13 +27,13 @@ def _check(input: Tensor, p: float) -> None:
 
 
 def _mask(input: Tensor, p: float, whole_channels: bool) -> Tensor:
-    """1 for what is kept, 0 for what is dropped: for each element or for each channel."""
+    """A mask per element or per channel: 1 where kept, 0 where dropped."""
     if whole_channels and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if whole_channels:
         noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))
     else:
-        noise = empty_like(input)  # in its memory order, which is the order of the draws
+        noise = empty_like(input)  # in memory order, the order of the random draws
     return noise.bernoulli_(1 - p)
 
 

@@ -44,7 +44,7 @@ def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
 )
 @offered_as(_spelled)
 def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
-    """The sum of products that an equation names: letters for dimensions, those not in the result summed over.
+    """Einstein summation: `equation` labels dimensions by letters, and sums over those that are not in the result.
 
     The operands come one by one or as a list; instead of the equation, a list of numbers (or `...`) may follow each
     operand, and one for the result the last.  Several operands are multiplied from left to right, or in the order that
@@ -71,9 +71,9 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
 
 
 class Planned:
-    """Stands for a tensor, by its shape, and its place in the list of the operands and of what is computed from them in turn.
+    """A tensor in a plan: its shape and its index (`place`) among the operands followed by the intermediate results.
 
-    That list, `line`, has for each result the function that computes it, and the places of the tensors that this takes.
+    `line` has an entry for each result: the function that computes it, and the indices of its arguments.
     """
 
     __slots__ = ("line", "place", "shape")
@@ -120,14 +120,14 @@ class Planned:
         return self._then((*self.shape[:-1], other.shape[-1]), unchecked_mm if len(self.shape) == 2 else unchecked_bmm, other)
 
 
-_Operand = tuple[Planned, Labels]  # an operand, or what has been computed, and the labels of its dimensions
+_Operand = tuple[Planned, Labels]  # an operand or intermediate result, and the labels of its dimensions
 
 
 @lru_cache(256)
 def _plan(equation: str, shapes: tuple[tuple[int, ...], ...], *path: Any) -> tuple[list[Any], int]:
-    """The steps, each a function and the places of what it takes, and the place of the result.
+    """Return the steps, each a function and the indices of its arguments, and the index of the result.
 
-    `path` is what else the order of the products depends on.
+    `path` holds further values that the order of the products depends on.
     """
     terms, result = _parsed(equation, len(shapes))
     line: list[Any] = [None] * len(shapes)
@@ -182,7 +182,7 @@ def _sublist(numbers: Sequence[Any]) -> str:
 
 
 def _parsed(equation: str, count: int) -> tuple[list[Labels], Labels | None]:
-    """The labels of each operand, and of the result if they are given; Ellipsis stands for itself."""
+    """Parse the labels of each operand, and of the result if given; `...` becomes Ellipsis."""
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
     if len(parts) != count:
@@ -250,7 +250,7 @@ def _labelled(tensor: Planned, labels: Labels) -> _Operand:
 def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[_Operand]) -> Labels:
     every = [label for labels in terms for label in labels]
     under_ellipsis = sorted({label for _, labels in labelled for label in labels if isinstance(label, int)})
-    if result is None:  # what occurs once, in alphabetical order
+    if result is None:  # labels that occur once, in alphabetical order
         return under_ellipsis + sorted(label for label in every if label is not Ellipsis and every.count(label) == 1)
     output: Labels = []
     for label in result:

@@ -39,7 +39,7 @@ def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, 
 
 
 def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
-    """The adjoint of the lookup: add each row to the place where it was taken from."""
+    """The adjoint of the lookup: add each row to the table row that it was read from."""
     flat = xp.reshape(indices, (-1,))
     chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
     return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))
@@ -223,7 +223,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def check_offsets(offsets: Tensor, length: int) -> None:
-    """RuntimeError where the first bag does not start at 0, or the last one starts behind the end."""
+    """Raise RuntimeError if the first bag does not start at 0, or the last one starts after the end."""
     first, last = offsets[0], offsets[-1]
     low, high = first._key.backend.extremes(first._array)
     if low < 0 or high > 0:
@@ -239,7 +239,7 @@ def check_offsets(offsets: Tensor, length: int) -> None:
 def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
     """For each index the number of its bag, and the number of bags, which also marks indices that are in no bag."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
-    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets
+    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # without offsets, there are no bags
 
 
 def _places_of_largest_forward(xp: Any, input: Any, bags: Any, /, count: int) -> Any:
@@ -370,7 +370,7 @@ def embedding_bag(
 
 
 def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Tensor) -> Tensor:
-    """For each bag and column the index of the row where the maximum comes first; 0 where there is none."""
+    """For each bag and column, the index of the first row with the maximum; 0 for an empty bag."""
     count, length = maxima.shape[0], indices.shape[0]
     rows, maxima = weight.detach()[indices], maxima.detach()
     expected = cat([maxima, maxima.new_zeros(1, maxima.shape[1])])[bags]

@@ -93,7 +93,7 @@ def fake_quantize_per_channel_affine(
 
     Args:
         input: floating-point numbers of any shape.
-        scale, zero_point: vectors of as many numbers as `axis` is long; scales of single precision, zero points of int32, too.
+        scale, zero_point: vectors of length `input.shape[axis]`; scale float32 or bfloat16, zero_point int32, float32 or float16.
         axis: the dimension of channels, not counted from the end.
         quant_min, quant_max: the least and the greatest of the integers.
 

@@ -127,7 +127,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 @declare(kind=Kind.CONVOLUTION, linearity=Linearity.JOINT)
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Columns put back as windows of an image, and summed where windows overlap (col2im); see `nn.Fold`.
+    """Write columns back as windows of an image, summing where windows overlap (col2im); see `nn.Fold`.
 
     Args:
         input: a tensor `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.

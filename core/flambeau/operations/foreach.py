@@ -40,7 +40,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}  # by name
 
 
 class _Row(NamedTuple):
-    """A function with operands: what computes it for one tensor, and what it may be called with after the tensors."""
+    """A function with operands: the operation for one tensor, and the forms of operands that it accepts after the tensors."""
 
     compute: Callable[..., Any]
     forms: dict[str, tuple[str, str]]
@@ -109,7 +109,7 @@ _TABLE = {
     "addcdiv": _Row(_addcdiv, _factor(), lists=("tensor1", "tensor2"), default=1, keeps_tensor=True),
 }
 
-# --- what the functions are made of -------------------------------------------------------------------------------
+# --- building the functions ---------------------------------------------------------------------------------------
 
 
 def _named(name: str, ending: str, results: Iterable[Tensor]) -> tuple[Tensor, ...]:
@@ -249,10 +249,10 @@ def _is_number(value: Any) -> bool:
 def _bound(
     function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[str, Sequence[Tensor], list[Sequence[Any]], dict[str, Any]]:
-    """The form of a call, its tensors, a sequence of operands for each argument, and `alpha` if that is given.
+    """Return the form of a call, its tensors, a sequence of operands for each argument, and `alpha` if given.
 
     Raises:
-        TypeError: the arguments are those of no form.
+        TypeError: the arguments match no form.
         RuntimeError: the lists are of different lengths, or empty; a tensor that stands for numbers has a wrong shape.
     """
     names = ("self", *row.lists)
@@ -287,7 +287,7 @@ def _bound(
 
 
 def _form_of(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str | None:
-    """What the last operand is, if that is one of the forms."""
+    """Return the form that the last operand matches, if any."""
     if isinstance(last, Tensor):
         choice = "Scalar" if _is_number(last) and "Scalar" in forms and not keeps_tensor else "Tensor"
     elif isinstance(last, (list, tuple)):
@@ -329,7 +329,7 @@ def _mismatch(function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[s
     )
 
 
-# --- those with arguments of their own ----------------------------------------------------------------------------
+# --- functions with special arguments -----------------------------------------------------------------------------
 
 
 def _clone(self: Sequence[Tensor], *, memory_format: Any = None) -> tuple[Tensor, ...]:

@@ -19,7 +19,7 @@ from .views.views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 
 def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
-    """The gradient, split into those of the joined tensors."""
+    """Split the gradient into the gradients of the joined tensors."""
     parts, start = [], 0
     before: tuple[Any, ...] = (slice(None),) * dim
     for shape in tensors_shape:

@@ -32,7 +32,7 @@ def _input_gradient(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
 
 
 def _decompose(node: Any) -> None:
-    """Replace the node by PyTorch's: `t` of the weight, `addmm` and, if the input is no matrix, `view` before and after."""
+    """Replace the node by PyTorch's: `t` of the weight, `addmm` and, if the input is not a matrix, `view` before and after."""
     bias, input, weight = node.edges
     input_shape, rows = node.input_shape, prod(node.input_shape[:-1])
     columns = (

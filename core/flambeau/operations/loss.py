@@ -76,7 +76,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def _scaled(g: Any, slope: Any, reduction: str) -> Any:
-    """The slope of each loss, times the gradient of what the losses were reduced to."""
+    """Multiply the elementwise derivatives by `g`, and for `mean` by `1 / number of elements`."""
     return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
 
 
@@ -284,7 +284,7 @@ def cross_entropy_of_logits(
 
 
 def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Targets with 0 for those to ignore, and the weight of each."""
+    """Return targets, with ignored ones replaced by 0, and the weight of each."""
     counted = target != ignore_index
     safe = xp.where(counted, target, xp.zeros_like(target))
     smallest, largest = extremes(xp, safe) if safe.size else (0, -1)
@@ -342,7 +342,7 @@ op(
 
 
 def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
-    """The logarithm of the sum of exponentials in two parts, along `dim`: the largest, and what the others add to it.
+    """Log-sum-exp along `dim` in two parts: the maximum, and `log(sum(exp(x - maximum)))`.
 
     One number for both would be rounded to the digits of the largest, and so would be the small losses of large logits.
     """

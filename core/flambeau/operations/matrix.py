@@ -244,7 +244,7 @@ def _from_legacy_arguments(name: str, arguments: tuple[Any, ...], alpha: Any) ->
 
 
 def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
-    """Refuse what cannot be expanded to `shape`: a product is not expanded to what is added to it."""
+    """Raise an error if a tensor cannot be expanded to `shape`, the shape of the product that it is added to."""
     input_shape = input._array.shape
     if input_shape != shape and (
         len(input_shape) > len(shape)
@@ -268,7 +268,7 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
     beta, alpha = converted(beta, common), converted(alpha, common)
     check_expands(input, product._array.shape)
     scaled = product if alpha == 1 else product * alpha
-    if beta == 0:  # what is in input, NaN included, must not matter
+    if beta == 0:  # with beta 0, the input is ignored, even if NaN
         return scaled
     return (input if beta == 1 else input * beta) + scaled
 
@@ -423,7 +423,7 @@ def _grouped_mm(
 
 
 def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
-    """The products where a dimension of a 2-D matrix is divided into groups; what is behind the last one gives zeros."""
+    """Products with a 2-D matrix that is split into groups along one dimension; rows after the last group give zeros."""
     if offs.ndim != 1:
         raise RuntimeError("offs has to be 1D")
     if offs.dtype is not dtypes.int32:

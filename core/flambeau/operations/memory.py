@@ -158,10 +158,10 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @declare("pin_memory", kind=Kind.CONVERSION)
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory of the host, which a device can read directly; the tensor itself if it is there.
+    """A copy in page-locked host memory, which a device can read directly; the tensor itself if it is pinned already.
 
     Raises:
-        RuntimeError: the tensor is not on the CPU, or there is no device.
+        RuntimeError: the tensor is not on the CPU, or no accelerator is available.
     """
     from ..engine.devices import cuda as runtime
     from .creation.from_data import frombuffer
@@ -220,7 +220,7 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
 
 @declare("is_distributed", kind=Kind.QUERY)
 def _is_distributed(self: Tensor) -> bool:
-    """Always False, in PyTorch too: a relic of shared tensors."""
+    """Always False, as in PyTorch: a legacy of shared tensors."""
     return False
 
 
@@ -238,7 +238,7 @@ attach(is_shared=_is_shared, dim_order=_dim_order, slice_inverse=_slice_inverse,
 
 
 def reach(tensor: Tensor, place: Place) -> None:
-    """Make a tensor a view of another place of its memory, which grows if it ends before that.
+    """Make a tensor a view of another region of its memory, which is enlarged if it is too small.
 
     Raises:
         RuntimeError: the memory would have to grow, and is lent by another object.
@@ -299,7 +299,7 @@ def _mutable(backend: Backend) -> MutableBackend:
 
 
 def _tensors_in(memory: Tensor) -> list[Tensor]:
-    """The other tensors in a memory, found among all objects: to keep a list of them would cost time with every view."""
+    """The other tensors in the same memory, found among all live objects: maintaining a list would slow down every view."""
     everything = gc.get_objects()
     return [o for o in everything if issubclass(type(o), Tensor) and o is not memory and _lies_in(o, memory)]
 
@@ -343,7 +343,7 @@ def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
 
 
 class Dangling(NamedTuple):
-    """The layout of an array without elements: where they would be in a memory that ends before them."""
+    """The layout (shape, strides, offset) of an array whose memory is too small for its elements."""
 
     memory: Any
     dtype: dtypes.dtype
@@ -476,7 +476,7 @@ def resize_storage(self: UntypedStorage, nbytes: int) -> None:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Move the memory, and with it all tensors in it, to where other processes can see it."""
+    """Move the memory, with all tensors in it, to memory shared between processes."""
     if not self.is_shared():
         backend = self._key.backend
         relocate(self, wrap(backend.share(backend.memory(self._array)), self._key.materialized.to(dtypes.uint8)))

@@ -34,14 +34,14 @@ Dims = Sequence[int]
 
 
 def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]:
-    """The input with mean 0 and variance 1 over `dims`, and what it was scaled by."""
+    """Return `((input - mean) * scale, scale)` with `scale = 1 / sqrt(variance + eps)` over `dims`."""
     centered = input - F.mean(input, dims, True)
     scale = F.rsqrt(F.mean(centered * centered, dims, True) + eps)
     return centered * scale, scale
 
 
 def _through_statistics(F: Any, g: Any, normalized: Any, scale: Any, dims: Dims) -> Any:
-    """The gradient of what was standardized, also through its mean and variance."""
+    """Gradient of a standardized input, including the terms through its mean and variance."""
     return (g - F.mean(g, dims, True) - normalized * F.mean(g * normalized, dims, True)) * scale
 
 
@@ -166,7 +166,7 @@ def _along_channels(parameter: Tensor | None, ndim: int, recorded: bool) -> Any:
 
 
 def _read_as(tensor: Tensor, shape: tuple[int, ...]) -> Any:
-    """The tensor in another shape, without what a view has to remember: to be read at once, and not by a backward."""
+    """Reshape a tensor for immediate reading, without recording a view or history."""
     key = tensor._key
     if type(tensor) in FAST and type(key) is DispatchKey:
         return wrap(key.F.reshape(tensor._array, shape), key)
@@ -174,7 +174,7 @@ def _read_as(tensor: Tensor, shape: tuple[int, ...]) -> Any:
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """Refuse parameters of another dtype, except single beside half precision, unless a mode is about to cast them."""
+    """Refuse parameters of another dtype, except float32 for float16 / bfloat16 input, unless a mode will cast them."""
     for parameter in parameters:
         if parameter is not None and parameter._key is not input._key:
             break
@@ -289,7 +289,7 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """Normalize each channel of each sample by itself (Ulyanov et al. 2016, "Instance normalization")."""
+    """Normalize each channel of each sample separately (Ulyanov et al. 2016, "Instance normalization")."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     if not use_input_stats:

@@ -110,7 +110,7 @@ op(
 
 
 def _check_room(input: Tensor, dim: int, before: int, after: int, mode: str) -> None:
-    """RuntimeError where a dimension has too few elements for its padding."""
+    """Raise RuntimeError if a dimension has too few elements for its padding."""
     length = input.shape[dim]
     if mode == "reflect" and (before >= length or after >= length):
         raise RuntimeError(
@@ -140,7 +140,7 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
 
 @declare(kind=Kind.MOVEMENT)
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """More elements around the last dimensions; see `torch.nn.functional.pad`."""
+    """Add elements around the last dimensions; see `torch.nn.functional.pad`."""
     pad = whole_numbers("pad", pad)
     if not isinstance(mode, str):
         raise TypeError(f"pad(): argument 'mode' (position 3) must be str, not {type(mode).__name__}")

@@ -112,7 +112,7 @@ def check_places(indices: Any, size: Sizes) -> None:
 
 
 def unpooled(F: Any, g: Any, indices: Any, shape: Sizes) -> Any:
-    """The gradient put where the maxima came from."""
+    """Scatter the gradient to the positions of the maxima."""
     flat = (*shape[:2], prod(shape[2:]))
     rows = (*g.shape[:2], prod(g.shape[2:]))
     output = F.scatter_add_along(F.zeros_of(g, flat), F.reshape(g, rows), F.reshape(indices, rows), 2)
@@ -544,7 +544,7 @@ def adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
 
 
 def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The output size as a tuple; None stands for the input's own size."""
+    """The output size as a tuple, with None replaced by the input's size."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(

@@ -88,7 +88,7 @@ def lstm_backward(
 
 
 def _kept(workspace: Any) -> Any:
-    """What the forward stored, which is nothing where the call came through a mode: that sees no workspace."""
+    """The values that the forward stored; none if the call passed through a mode, which does not pass on the workspace."""
     return {} if workspace is None else workspace
 
 
@@ -121,7 +121,7 @@ def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
 
 
 def _workspace(*tensors: Tensor | None) -> Any:
-    """Where a kernel stores what its backward can use; None if there will be no backward."""
+    """A workspace in which a kernel stores values for its backward; None without a backward."""
     return {} if grad_flag.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 
@@ -187,10 +187,10 @@ _gru = op(
 
 
 def gru_layer(gates: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None = None, reverse: bool = False) -> Tensor:
-    """The hidden states of a layer of gated recurrent units after each step, from the last step to the first if `reverse`.
+    """Return the hidden states of a GRU layer after each step; with `reverse`, run from the last step to the first.
 
-    Shapes: gates `(T, B, 3 * size)`, what the input adds to reset gate, update gate and new state; h `(B, size)`; weight
-    `(3 * size, size)` and bias `(3 * size,)`, of what the state adds.  Returns a tensor `(T, B, size)`.
+    Shapes: gates `(T, B, 3 * size)`, the input's contributions to reset gate, update gate and new state; h `(B, size)`;
+    weight `(3 * size, size)` and bias `(3 * size,)`, both hidden-to-hidden.  Returns a tensor `(T, B, size)`.
     """
     _check_dtypes(gates, hidden=h, weight=weight)
     return _gru(gates, h, weight, bias, reverse, _workspace(gates, h, weight, bias))

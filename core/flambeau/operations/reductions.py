@@ -45,7 +45,7 @@ def count(shape: Sequence[int], dim: Any) -> int:
 
 
 def axis_of(dim: Any, input: Any) -> Any:
-    """`dim` as array libraries take it: None for a 0-d array, of which only PyTorch accepts the dimensions 0 and -1."""
+    """Convert `dim` for array libraries: None for a 0-d array, for which only PyTorch accepts the dimensions 0 and -1."""
     if not input.ndim and dim is not None:
         for d in dim if isinstance(dim, (tuple, list)) else (dim,):
             wrap_dim(d, 0)
@@ -113,7 +113,7 @@ def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
     before = F.cumprod(source, axis)
     after = F.flip(F.cumprod(F.flip(source, (axis,)), axis), (axis,))
     others = F.shifted(before, axis, 1) * F.shifted(after, axis, -1)
-    # As in PyTorch, where there is no zero: the product divided by the element, which is NaN for a NaN.
+    # In slices without a zero, PyTorch computes the product divided by the element: NaN at a NaN.
     others = others + F.masked(source, (source != source) & F.all(source != 0, axis, True))
     return spread(F, g, input_shape, dim, keepdim) * F.conj(F.reshape(others, tuple(input_shape)))
 
@@ -255,7 +255,7 @@ def _extreme(name: str, arg: str) -> Any:
 
 
 def select_backward(F: Any, g: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
-    """Put gradients back where `indices` along `dim` found the values."""
+    """Scatter the gradients to `indices` along `dim`."""
     if not shape:
         return g
     if not keepdim:
@@ -531,9 +531,9 @@ _cumsum = op(
 
 
 def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any:
-    """What comes before an element, times the sum of what follows, `s_i = g_i + x_{i+1} s_{i+1}`: exact at zeros.
+    """Gradient `p_i * s_i`: `p_i` is the product of the elements before i, and `s_i = g_i + x_{i+1} s_{i+1}`. Exact at zeros.
 
-    That recurrence is solved for spans of 1, 2, 4, ... elements at once (Hillis & Steele 1986, "Data parallel algorithms").
+    A doubling scan over 1, 2, 4, ... elements solves the recurrence (Hillis & Steele 1986, "Data parallel algorithms").
     """
     n = input_shape[dim]
 

@@ -25,9 +25,9 @@ __all__ = [
 
 
 class Taps:
-    """For each element of the result, the elements of the input that it is made of, and their weights.
+    """For each output element, the input elements that it is interpolated from, and their weights.
 
-    `weights` is None where every element is a copy of one.
+    `weights` is None if every output element is a copy of one input element.
     """
 
     def __init__(self, length: int, indices: list[list[int]], weights: list[list[float]] | None) -> None:
@@ -121,7 +121,7 @@ def _neighbour(F: Any, array: Any, k: int) -> Any:
 
 
 def _by_pixel(F: Any, g: Any, weights: Any, index: Any, input_shape: Any) -> Any:
-    """The gradient of the pixels; one more, behind the others, takes what belongs to none."""
+    """The gradient of each pixel. An extra entry, dropped at the end, collects samples outside the image."""
     batch, channels, count = input_shape
     total = F.zeros_of(g, (batch, channels, count + 1))
     for k in range(index.shape[1]):

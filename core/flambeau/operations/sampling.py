@@ -32,7 +32,7 @@ _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 
 def _sampled(array: Any, key: DispatchKey) -> Tensor:
-    """What a generator returned, as a tensor on the device of the key."""
+    """Wrap a generator's result as a tensor on the device of the key."""
     if open_batches():
         return hooks.batches.sampled(array, key)
     array = array if type(array) is key.array_type else key.backend.from_host(array, key.device.index or 0)
@@ -280,12 +280,12 @@ PUBLIC["normal"] = normal
 
 
 def _in_batch(input: Tensor) -> Tensor:
-    """The tensor, lifted to all levels of `vmap` that are active, as the sample drawn for it will be."""
+    """Lift the tensor to all active `vmap` levels, like the sample that is drawn for it."""
     return hooks.batches.lift(input, open_batches())
 
 
 def _for_sampler(parameter: Tensor) -> Any:
-    """A tensor of parameters as a generator takes it: on the host, or as it is where there is no data."""
+    """A parameter tensor as an array for a generator: copied to the host, if the backend has data."""
     backend = parameter._key.backend
     return backend.to_host(parameter._array) if backend.has_data else parameter._array
 
@@ -445,7 +445,7 @@ def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
 
 
 def _from_argument(name: str, named: dict[str, Any], default: Any) -> Any:
-    """What was given as `from=`, which cannot be the name of a parameter."""
+    """The value of the keyword `from=`, which cannot be a parameter name in Python."""
     value = named.pop("from", default)
     if named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")

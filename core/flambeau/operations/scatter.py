@@ -175,7 +175,7 @@ def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
 
 
 def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    """Products and extremes: gather the writers of each place into a row of their own, and reduce the rows."""
+    """Reduce by product, minimum or maximum: gather the values for each place into a row, and reduce the rows."""
     if not index.numel():
         return input.clone()
     shape, size = input.shape, input.numel()
@@ -277,7 +277,7 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     from .indexing.subscripts import NeedsLevels, raw_index
 
     try:
-        if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no need to look at what is there
+        if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # shapes match without broadcasting
             return _index_put_add(input, source, raw_index(input, _along(dim, index))[0])
     except NeedsLevels:
         pass
@@ -330,7 +330,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @composite(inplace=True, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST}, grad_fn="IndexPutBackward0")
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """`input` with `values` at `input[indices]`; with `accumulate`, added to what is there."""
+    """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
     from .indexing.subscripts import NeedsLevels, raw_index
 
     if not isinstance(indices, (tuple, list)):
@@ -624,7 +624,7 @@ def segment_reduce(
 
 
 def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
-    """The lengths of all segments, with what is left out before and after them: `(*data.shape[:axis], 1 + segments + 1)`."""
+    """The lengths of all segments, and of the parts skipped before and after them: `(*data.shape[:axis], 1 + segments + 1)`."""
     name, given = ("offsets", offsets) if lengths is None else ("lengths", lengths)
     if given is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
@@ -659,7 +659,7 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
 
 
 def _extremes(numbers: Tensor) -> tuple[Any, Any]:
-    """The smallest and the greatest, of all members of a batch; 0 if there are none."""
+    """The minimum and maximum over all elements, including all members of a batch; `(0, 0)` without elements."""
     return numbers._key.backend.extremes(numbers._array) if numbers.numel() else (0, 0)
 
 

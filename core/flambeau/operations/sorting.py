@@ -454,7 +454,7 @@ def _starts(rows: Tensor) -> Tensor:
 
 
 def _groups(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """For rows where equal ones are adjacent: one of each group and, if asked for, the group of each row and the sizes."""
+    """For rows with equal ones adjacent: one row per group and, if requested, each row's group and the group sizes."""
     from .joining import cat
 
     starts = _starts(rows)

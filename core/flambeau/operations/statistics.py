@@ -83,7 +83,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
         return input.clone()
     limits = dtypes.finfo(input.dtype)
     numbers = [default if given is None else given for given, default in ((nan, 0.0), (posinf, limits.max), (neginf, limits.min))]
-    # where one is too large for the dtype, it becomes infinite
+    # a value too large for the dtype becomes infinite
     return _nan_to_num(input, *(math.copysign(math.inf, value) if too_large(value, input.dtype) else value for value in numbers))
 
 
@@ -552,7 +552,7 @@ _logcumsumexp = op(
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
-    """By doubling, too: each sum gets its share of the gradient of later ones, and no share is above 1."""
+    """Gradient by a doubling scan: each sum receives its share, at most 1, of the gradients of later sums."""
     grad, step, length = g, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:

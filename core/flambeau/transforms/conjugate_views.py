@@ -1,4 +1,4 @@
-"""Lazy views: tensors whose memory stands for its conjugate or its negative, as those that `conj()` returns.
+"""Lazy views: tensors whose memory holds the conjugate or the negative of their elements, such as the result of `conj()`.
 
 Such a tensor is an ordinary one with a `LazyKey`; its array is the memory as stored, without the conjugation.  A `LazyKey` has
 kernels for views only, so any other operation takes the general path, where the tensor is first *materialized*: its elements are
@@ -67,7 +67,7 @@ class LazyKey(DispatchKey):
         super().__init__(plain.dtype, place, LazyBackend(plain.backend, resolved), _writing(plain.F, resolved))  # type: ignore[arg-type]  # it is as good as a Backend
 
     def renew(self) -> None:
-        """Look up again what it has from the plain key, whose kernels are others now."""
+        """Update everything derived from the plain key, after its kernels have been replaced."""
         self.clear()
         LazyKey.__init__(self, self.plain, self.lazy_op)  # type: ignore[arg-type]  # a string
 
@@ -83,7 +83,7 @@ class LazyKey(DispatchKey):
         return entry
 
     def shows(self, name: str) -> bool:
-        """Whether the operation works on lazy memory as it is, because it does not compute with the elements."""
+        """Whether the operation works on lazy memory unchanged, because it does not compute with the elements."""
         return name == "view_scatter" or (OPS[name].view and OPS[name].facts.moves)
 
     @property
@@ -116,7 +116,7 @@ class LazyKey(DispatchKey):
 
 
 def _writing(plain: Kernels, resolved: Callable[[Any], Any]) -> Kernels:
-    """The operations on raw arrays, where those that write convert the value to what has to be stored."""
+    """The kernels on raw arrays; those that write first convert the value to its stored form."""
     F = Kernels("kernels")
     F.__dict__.update(
         __getattr__=lambda name: getattr(plain, name),
@@ -138,7 +138,7 @@ def lazy(plain: DispatchKey, lazy_op: str) -> LazyKey:
 
 
 def lazy_keys() -> list[LazyKey]:
-    """All that there are."""
+    """All existing lazy keys."""
     return list(_keys.values())
 
 

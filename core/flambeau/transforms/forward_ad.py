@@ -1,6 +1,6 @@
 """Forward-mode differentiation: dual tensors, which carry a tangent along with their value.
 
-Operations have no jvp rules of their own.  Their vjp rules give the map `g -> J^T g`; it is linear in `g`, so its vjp with the
+Operations have no separate jvp rules.  Their vjp rules define the map `g -> J^T g`.  It is linear in `g`, so its vjp with the
 tangent `t` as cotangent is `J t`.
 
 A level is one tangent direction.  While any level is open, the generated fast path is disabled and every operation goes through
@@ -34,7 +34,7 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class Level:
-    """One open level, with references to the tensors that have a tangent of it."""
+    """One open level, with references to the tensors that have a tangent in this level."""
 
     __slots__ = ("members",)
 
@@ -72,7 +72,7 @@ def close_level(level: Level) -> None:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A dual tensor's value and its tangent (None for a tensor that has none)."""
+    """A dual tensor's value and its tangent (None for a tensor without tangent)."""
 
     primal: Tensor
     tangent: Tensor | None
@@ -160,7 +160,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
-    """Let `tensor` carry `tangent`."""
+    """Set the tangent of `tensor` in this level."""
     if tangent._array.shape != tensor._array.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
@@ -189,7 +189,7 @@ def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
-    """The tensor's tangent of this level, or None.  A view without an entry of its own derives it from its base's tangent."""
+    """The tensor's tangent in this level, or None.  A view without its own tangent derives it from its base's tangent."""
     table = tensor.__dict__.get("_tangents", {})
     if level in table:
         return table[level]
@@ -219,7 +219,7 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
 
 
 def copy_tangents(source: Tensor, target: Tensor) -> None:
-    """Give `target`, which has the value of `source`, the tangents of `source` too."""
+    """Copy all tangents of `source` to `target`, which has the same value."""
     for level in levels():
         tangent = tangent_of(source, level)
         if tangent is not None:
@@ -241,7 +241,7 @@ def as_leaf(tensor: Tensor) -> Tensor:
 
 
 def innermost_level(tensors: Sequence[Any]) -> Level | None:
-    """The innermost level of which any of the tensors has a tangent."""
+    """The innermost level in which any of the tensors has a tangent."""
     for level in reversed(levels()):
         if any(isinstance(tensor, Tensor) and tangent_of(tensor, level) is not None for tensor in tensors):
             return level
@@ -284,7 +284,7 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
 def propagate(
     level: Level, tensors: Sequence[Any], compute: Callable[[], Any], derive: Callable[[list[Any], Any], Sequence[Any]]
 ) -> Any:
-    """`compute()` without the level's tangents; its results then get the tangents that `derive(tangents, result)` returns."""
+    """Run `compute()` with the level's tangents hidden, then set its results' tangents to `derive(tangents, result)`."""
     with _hidden(tensors, level) as tangents:
         result = compute()
         results = [result] if isinstance(result, Tensor) else list(result)
@@ -352,7 +352,7 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
 
 @contextmanager
 def _unseen_by_hooks() -> Iterator[None]:
-    """Context without this thread's saved-tensor hooks, for a graph that is differentiated at once and then dropped."""
+    """Context without this thread's saved-tensor hooks, for a graph that is differentiated immediately and then dropped."""
     mine = [context for context in SAVE_HOOKS if context._thread == get_ident()]
     for context in mine:
         SAVE_HOOKS.remove(context)
@@ -388,7 +388,7 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ta
 
 
 def _blank(result: Tensor) -> Tensor:
-    """Zeros in the shape of a result, as the cotangent to differentiate by: in a linear map its value does not matter."""
+    """Zeros in the shape of a result: the cotangent to differentiate at. The map is linear, so its value does not matter."""
     key = result._key
     blank = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)
     blank = blank.detach()
@@ -434,7 +434,7 @@ def follow(tensor: Tensor, seen: Tensor) -> None:
             _set(tensor, level, tangent)
 
 
-# --- what calls ask of forward mode -------------------------------------------------------------------------------
+# --- hooks called by operations -----------------------------------------------------------------------------------
 
 
 class DualHooks(ForwardHooks):

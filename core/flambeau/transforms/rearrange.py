@@ -14,10 +14,10 @@ ELLIPSIS = "…"
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
-    """The tensor with its dimensions arranged as the right side of `pattern` says.
+    """Rearrange the dimensions of a tensor from the left to the right side of `pattern`.
 
-    Names in parentheses make up one dimension; `...` stands for all dimensions without a name; `1` for a dimension of size 1.
-    Sizes that do not follow from the tensor are given as keyword arguments.
+    Names in parentheses form one dimension; `...` matches all unnamed dimensions; `1` is a dimension of size 1.  Sizes that
+    cannot be inferred from the tensor are given as keyword arguments.
 
     Raises:
         ValueError: the pattern is malformed, or does not fit the tensor.

@@ -1,6 +1,6 @@
 """`torch.sym_int` and its siblings: Python's functions of numbers, for numbers that are being recorded as well.
 
-`int(n)` of a `SymInt` needs a plain number, and so the program would hold for one value only. These record what is computed.
+`int(n)` of a `SymInt` needs a plain number, which would fix the program to one value. These functions are recorded instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNCHANGED_BY = {"sym_float": SymFloat, "sym_int": SymInt}
 
 
 def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function of numbers recorded where one of them is symbolic, and offered to arguments with `__torch_function__`."""
+    """Decorate a function of numbers: calls with symbolic arguments are recorded; `__torch_function__` may override it."""
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
@@ -90,14 +90,14 @@ def sym_int(a: Any) -> Any:
 
 @_recorded
 def sym_max(a: Any, b: Any) -> Any:
-    """The larger of two numbers, recorded without a decision between them; a float if either is.
+    """The larger of two numbers, recorded without branching; a float if either is.
 
     Args:
         a: a number.
         b: another one.
 
     Raises:
-        AssertionError: one is no number.
+        AssertionError: an argument is not a number.
 
     Example:
         >>> import flambeau as torch
@@ -120,7 +120,7 @@ def sym_min(a: Any, b: Any) -> Any:
 
 
 def sym_sum(*args: Any) -> Any:
-    """The sum of numbers, some of which may be symbolic.
+    """The sum of numbers, which may be symbolic.
 
     Args:
         args: the numbers, or one list or tuple of them.
@@ -194,7 +194,7 @@ _sym_sqrt = sym_sqrt
 
 
 def sym_fresh_size(expr: Any) -> Any:
-    """The number as one that only a call knows: `torch.tensor(expr).item()`.
+    """A number whose value is only known when the program runs: `torch.tensor(expr).item()`.
 
     Args:
         expr: a number.
@@ -210,7 +210,7 @@ def sym_fresh_size(expr: Any) -> Any:
 
 
 def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """Say which values a number can have; a number that is being recorded has to have one of them for the examples.
+    """Declare the range of a number; a recorded number must be in it for the example inputs.
 
     Args:
         size: the number; a fraction is cut off.
@@ -218,9 +218,8 @@ def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = 
         max: the largest value, or None.
 
     Raises:
-        RuntimeError: the number has another value, or there is none between the two.
-        TypeError: `size` is no number.
-
+        RuntimeError: the number is out of range, or `min` exceeds `max`.
+        TypeError: `size` is not a number.
     Example:
         >>> import flambeau as torch
         >>> torch.sym_constrain_range(3, min=1, max=5)
@@ -229,7 +228,7 @@ def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = 
 
 
 def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """Say which values a number can have that is the size of a tensor: it is not negative, and can be more than 2.
+    """Declare the range of a number that is the size of a tensor: it is not negative, and can be more than 2.
 
     Args:
         size: the number; a fraction is cut off.
@@ -237,8 +236,8 @@ def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int 
         max: the largest value, or None.
 
     Raises:
-        RuntimeError: the number has another value, there is none between the two, or `max` is 2 or less.
-        TypeError: `size` is no number.
+        RuntimeError: the number is out of range, `min` exceeds `max`, or `max` is 2 or less.
+        TypeError: `size` is not a number.
 
     Example:
         >>> import flambeau as torch

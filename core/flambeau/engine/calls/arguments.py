@@ -1,8 +1,8 @@
 """Checks of arguments against the annotations of a function's parameters, or against the types of their defaults.
 
-Generated code compares the types of flags and numbers with Python's own types before it computes, which costs next to nothing.
-Arguments that differ, and all arguments of a call that failed, are checked here by PyTorch's rules: a flag is True or False, an
-integer may be another library's or a 0-d tensor, and a number may be of any kind.
+Before it computes, generated code compares the types of flags and numbers with Python's types, at almost no cost.  Other types,
+and all arguments of a failed call, are checked here by PyTorch's rules: a flag is True or False, an integer may also be another
+library's or a 0-d tensor, and a number may be of any type.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_position(name: str, value: Any) -> bool:
-    """Whether this is an integer tensor of one element, for a parameter in which PyTorch accepts that as an index or a length."""
+    """Whether this is a one-element integer tensor, which PyTorch accepts as an index or a length."""
     return name in _POSITIONS and isinstance(value, Tensor) and value.numel() == 1 and value.dtype.category == dtypes.INTEGER
 
 
@@ -181,11 +181,11 @@ def check_source(function: Callable[..., Any], key: str) -> str:
 
 
 def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that are not of the types that their parameters are annotated with.
+    """Check arguments against the annotations of their parameters.
 
     Raises:
-        TypeError: a required argument is missing; or names the function, the argument, its position, the expected type and
-            the actual one.
+        TypeError: a required argument is missing, or an argument has a wrong type; the message names the function, the
+            argument, its position, the expected type and the actual type.
     """
     for position, (name, value) in enumerate(arguments.items(), 1):
         if value is REQUIRED:
@@ -211,7 +211,7 @@ def _has_torch_function(value: Any) -> bool:
 
 
 def direct_conditions(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
-    """Conditions, as source, under which no required argument, and no other that may be a tensor, overrides the call."""
+    """Conditions, as source, that no required argument and no possible tensor argument overrides the call."""
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     types = types_of(function)

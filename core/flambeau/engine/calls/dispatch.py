@@ -170,7 +170,7 @@ def has_transformed_tensor(op: Operation, tensors: tuple[Any, ...], params: tupl
 
 
 def align_transformed_tensors(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Copy conjugate and negative views where the operation needs that, and batch all tensors as `vmap` batches one of them."""
+    """Materialize conjugate and negative views where the operation needs it; batch all tensors if `vmap` batches one."""
     tensors = hooks.batches.align(hooks.materialize(op, tensors))
     return _dispatch_after(align_transformed_tensors, op, tensors, params)
 
@@ -274,7 +274,7 @@ def for_rules(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, .
 
 
 def _exact(op: Operation, key: DispatchKey) -> DispatchKey:
-    """The dispatch key to compute in with a Python number: float32 for half precision, where PyTorch rounds only the result."""
+    """The dispatch key for computing with a Python number: float32 for float16 / bfloat16, as PyTorch only rounds the result."""
     return key.to(dtypes.float32) if op.exact_numbers and key.dtype in dtypes.HALF else key
 
 
@@ -327,7 +327,7 @@ def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
 
 
 def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
-    """Refuse a factor, as `alpha`, of a category above that of the result's dtype, and a bool where that dtype is not bool."""
+    """Refuse a factor such as `alpha` if its category is above the result dtype's, or if it is a bool and the dtype is not."""
     if type(factor) is int:
         return
     if isinstance(factor, Tensor) and (factor.ndim or factor.requires_grad):
@@ -350,7 +350,7 @@ def require_flags(function: str, **flags: Any) -> None:
 
 
 def require_constant(function: str, **tensors: Any) -> None:
-    """Refuse, in grad mode, tensors that require a gradient in arguments for which there is no derivative."""
+    """In grad mode, raise an error if an argument without a derivative requires a gradient."""
     for name, tensor in tensors.items():
         if tensor is not None and tensor.requires_grad and grad_flag.get():
             raise RuntimeError(
@@ -384,7 +384,7 @@ def require_operands(name: str, **operands: Any) -> None:
 
 
 def tuple_of_tensors(tensors: Any, op: Operation) -> tuple[Any, ...]:
-    """The sequence argument of `cat` and its like, checked."""
+    """Check the sequence argument of an operation such as `cat`, and return it as a tuple."""
     if isinstance(tensors, (tuple, list)):
         return tuple(tensors)
     type_name = type(tensors).__name__
@@ -401,7 +401,7 @@ def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[
     if op.promote in COMMON:
         dtype = result_dtype([argument for name, argument in by_name.items() if name not in op.keeps_dtype])
         if op.promote == "float" and dtype.category in DTYPES[op.dtypes]:
-            dtype = PROMOTIONS["float"](dtype)[0]  # now, because a number may be too large for the integers
+            dtype = PROMOTIONS["float"](dtype)[0]  # before conversion: a number may be too large for an integer dtype
         key = _key_among(tensors, dtype, place)
         return key, [
             _moved(argument, place) if name in op.keeps_dtype else _as_array(argument, key) for name, argument in by_name.items()
@@ -512,7 +512,7 @@ def _mark_inference(result: Any) -> None:
 
 
 def _note_depths(result: Any) -> None:
-    """Mark the results as made inside of the transforms that are running: see `engine/tape/transforming.py`."""
+    """Mark the results as created inside the active transforms: see `engine/tape/transforming.py`."""
     for tensor in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(tensor, Tensor) and tensor._view is None:
             note_depth(tensor)
@@ -522,10 +522,10 @@ def _note_depths(result: Any) -> None:
 
 
 def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Sequence[Any]) -> NoReturn:
-    """Raise PyTorch's exception for what went wrong inside a kernel.
+    """Raise PyTorch's exception for an exception inside a kernel.
 
-    Where a fault is found in the arguments, the exception describes it and has no cause.  Otherwise the kernel's own exception is
-    raised again, or is the cause.
+    If the arguments are at fault, the exception describes the fault and has no cause.  Otherwise the kernel's exception is raised
+    again, or is the cause.
     """
     params_by_name = dict(zip(op.param_names, params, strict=False))
     arrays = [tensor._array for tensor in tensors if isinstance(tensor, Tensor)]
@@ -559,7 +559,7 @@ def fault_of_arguments(op: Operation, tensors: Sequence[Any], params: Sequence[A
 
 
 def _fault_of_operand(op: Operation, position: int, value: Any, tensors: Sequence[Any]) -> TypeError | None:
-    """The error for an argument that is neither a tensor nor what may be passed in its place."""
+    """The error for an argument that is neither a tensor nor an accepted substitute, such as a number."""
     name = "tensors" if op.variadic else op.tensor_names[position]
     if value is None and name in op.defaults:
         return None
@@ -637,10 +637,10 @@ def _dim_problem(dims: Any, ndim: int) -> str | None:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that `shapes` broadcast to; None among them stands for no shape at all.
+    """Return the shape that `shapes` broadcast to. None entries are skipped.
 
     Raises:
-        RuntimeError: they do not broadcast, or one is no shape.
+        RuntimeError: the shapes do not broadcast, or an argument is not a shape.
         ValueError: a length is negative.
 
     >>> import flambeau as torch
@@ -670,7 +670,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def common_shape(*shapes: Sequence[int]) -> Size:
-    """The shape that tensors of these shapes broadcast to; its error is that of operations, unlike `broadcast_shapes`'s."""
+    """Like `broadcast_shapes`, but with the error message of operations."""
     if shapes and shapes.count(shapes[0]) == len(shapes):
         return Size(shapes[0])
     result: list[int] = []

@@ -42,7 +42,7 @@ class Kind(Enum):
     INDEXING = auto()
     """Elements picked by indices or a mask: `gather`, `index_select`, `take`, `embedding`."""
     SCATTER = auto()
-    """A tensor of which elements picked by indices or a mask are written or added to: `scatter_add`, `index_copy`."""
+    """A tensor with elements, picked by indices or a mask, overwritten or added to: `scatter_add`, `index_copy`."""
     PRODUCT = auto()
     """Products of vectors and matrices, and sums of them: `matmul`, `linear`, `einsum`, `cdist`."""
     CONVOLUTION = auto()
@@ -140,10 +140,10 @@ class Facts:
     """The name of the record or composite; functions of `linalg` and `fft` begin with that (`linalg_norm`)."""
     kind: Kind = Kind.OTHER
     keeps_zero: bool = False
-    """Whether zero is mapped to zero, whatever the other arguments are that are not tensors."""
+    """Whether zero maps to zero for any values of the non-tensor arguments."""
     linearity: Linearity = Linearity.NONE
     moves: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
-    """Whether the result's elements are those of the arguments, unchanged: by default, as the kind says."""
+    """Whether the result only has elements of the arguments, unchanged; the default depends on `kind`."""
     narrow: Narrow = None  # type: ignore[assignment]  # as `moves`
     """The narrow dtypes it computes in: by default all of them, if it only moves elements."""
     rounds_once: bool = False
@@ -177,9 +177,9 @@ class Facts:
 COMPILED = ("torch", "torch._C._nn")  # homes of functions that PyTorch compiles, which do not bind as methods
 OPTIONS = frozenset(option.name for option in fields(Facts)) - {"name"}
 
-_declared: dict[str, dict[str, Any]] = {}  # what has been declared, by the name of the operation
-_spellings: dict[str, str] = {}  # the names of operations, by every further name: aliases, operators, in-place forms
-_facts: dict[str, Facts] = {}  # built from what has been declared
+_declared: dict[str, dict[str, Any]] = {}  # declared facts, by the name of the operation
+_spellings: dict[str, str] = {}  # operation names by further names: aliases, operators, in-place forms
+_facts: dict[str, Facts] = {}  # built from `_declared`
 _queries: dict[Any, frozenset[str]] = {}
 
 
@@ -234,13 +234,13 @@ def declare(*own_names: str, aliases: Iterable[str] = (), operators: Iterable[st
 
 
 def check_options(caller: str, facts: Mapping[str, Any]) -> None:
-    """Raise TypeError if there is no fact of some name."""
+    """Raise TypeError if a name is not a field of `Facts`."""
     if not facts.keys() <= OPTIONS:
         raise TypeError(f"{caller}: unknown facts {sorted(facts.keys() - OPTIONS)}; known are {sorted(OPTIONS)}")
 
 
 def operation_name(function: Callable[..., Any]) -> str:
-    """The name of the operation that a function, a method or an operator is, by which its facts are stored."""
+    """The name of the operation that a function, method or operator implements: the key of its facts."""
     name: str = getattr(function, "__name__", "")
     if name.startswith("__"):
         return _spellings.get(name, name.strip("_"))
@@ -259,7 +259,7 @@ def is_inplace(name: str) -> bool:
 
 
 def unaliased(name: str) -> str:
-    """The name of the operation that takes the same arguments as the function of this name; the name itself if there is none.
+    """Resolve an alias to the operation with the same arguments; return other names unchanged.
 
     In-place forms and reflected operators (`__rsub__`) keep their names.
     """

@@ -41,8 +41,8 @@ class TorchFunctionMode:
         return func(*args, **(kwargs or {}))
 
     sees_methods: bool | frozenset[str] = True
-    """Whether methods that are made of operations, and attributes, are themselves offered, rather than the operations in them:
-    all of them, none, or those with certain names."""
+    """Whether the mode receives composite methods and attributes, rather than the operations inside them: all (True), none
+    (False), or a set of names."""
 
     def __enter__(self) -> Any:
         open_modes.set((*open_modes.get(), self))
@@ -72,7 +72,7 @@ class Offered:
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         if self.is_operator and len(args) == 2 and not can_operate(args[1]):
-            return self.original(*args, **kwargs)  # which is NotImplemented, so that Python tries the other operand
+            return self.original(*args, **kwargs)  # NotImplemented: Python then tries the other operand
         return _offer(self.public, self.name, self.original, args, kwargs)
 
 
@@ -95,7 +95,7 @@ class OfferedProperty:
 
 
 def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Offer a call to overrides; compute it if there are none."""
+    """Offer a call to overrides; without any, compute it."""
     relevant = overriding.relevant([*args, *kwargs.values()])
     if not overriding.wanted(relevant, name=name):
         return compute(*args, **kwargs)
@@ -130,7 +130,7 @@ def _begin(seen: bool | frozenset[str]) -> None:
         _open[seen] += 1
         if _open[seen] == 1:
             for attribute, offered in _replacements(seen):
-                if vars(Tensor).get(attribute) is offered.original:  # else a program has put something in its place
+                if vars(Tensor).get(attribute) is offered.original:  # otherwise a program has replaced the attribute
                     setattr(Tensor, attribute, offered)
 
 

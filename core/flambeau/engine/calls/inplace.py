@@ -76,7 +76,7 @@ def _no_cast(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
 
 
 def snapshot(self: Tensor) -> Tensor:
-    """An alias of the tensor with its present history: the argument of the operation whose result will overwrite it."""
+    """Return an alias of the tensor with its current history, to compute the result that will overwrite the tensor."""
     before = alias(self)
     before._node, before._requires_grad = self._node, self._requires_grad
     if SAVE_HOOKS and grad_flag.get():  # hooks must not see memory that will change
@@ -87,7 +87,7 @@ def snapshot(self: Tensor) -> Tensor:
 
 
 def _save_original(edge: Any, before: Tensor, first: int) -> None:
-    """Where nodes made since `first` have saved `before`, which is about to be overwritten, let them keep a copy instead."""
+    """Replace `before`, which is about to be overwritten, by a copy in nodes created since `first` that have saved it."""
     stack, original = [edge], None
     while stack:
         node = stack.pop()
@@ -110,7 +110,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
     max_args = len(record.tensor_names) - 1 if record else inspect.unwrap(function).__code__.co_argcount - 1
 
     def keeps_key(key: DispatchKey) -> bool:
-        """Whether the result has the tensor's dtype and device.  Where there is no kernel, the general path raises."""
+        """Whether the result has the tensor's dtype and device.  Without a kernel, return False: the general path raises."""
         try:
             return record is None or key[name][1] is key
         except NotImplementedError:
@@ -119,7 +119,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         key = self._key
         kernel = key.backend.all_inplace_kernels.get(name)
-        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # to be rounded as in `name`
+        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # round as the out-of-place form does
             return False
         if len(args) > max_args:  # the deprecated order, with a number first
             return False
@@ -318,7 +318,7 @@ def _change_history(tensor: Tensor, edge: Any) -> None:
 
 
 def _stop_retaining(self: Tensor) -> bool:
-    """Undo `retain_grad` on the present node of the tensor; returns whether it was in effect."""
+    """Undo `retain_grad` on the tensor's current node; return whether it was in effect."""
     if not self.retains_grad or self._node is None:
         return False
     node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)

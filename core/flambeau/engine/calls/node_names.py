@@ -41,9 +41,10 @@ def step(
     *,
     takes_saved: bool = False,
 ) -> Node:
-    """One of the nodes that `whole` is decomposed into, but for the last; those later in backward have a greater `position`.
+    """Create one of the nodes that `whole` is decomposed into, except the last.
 
-    A step with `takes_saved` takes over the saved tensors of `whole`, and releases them in its place.
+    Nodes that run later in backward have a greater `position`.
+    With `takes_saved`, the step takes over the saved tensors of `whole` and releases them.
     """
     cls = _by_rule(type(whole) if takes_saved else Node)  # type: ignore[arg-type]  # classes are hashable
     node: Node = object.__new__(_named(cls, name))  # type: ignore[arg-type]  # classes are hashable
@@ -58,7 +59,7 @@ def step(
 
 
 def become(whole: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
-    """Turn a node that is decomposed into the last of its steps, which is the first to run in backward."""
+    """Turn the decomposed node itself into the last of its steps, which runs first in backward."""
     whole.__class__ = _named(_by_rule(type(whole)), name)  # type: ignore[arg-type]  # classes are hashable
     whole.edges = edges
     whole.__dict__["rule"] = rule
@@ -89,7 +90,7 @@ def _copy_saved(source: Node, target: Node) -> None:
 
 
 def forget_view(result: Any, inputs: Iterable[Any]) -> None:
-    """Let a result not be a view, if it is one of an intermediate value and not of an input."""
+    """Make a result a regular tensor if it is a view of an intermediate value rather than of an input."""
     from ..tensors.storage import Storage
 
     if type(result._storage) is not Storage or state.forward_levels:  # inference mode; or a view has its tangent from the base

@@ -1,4 +1,4 @@
-"""Node classes of operations, and how their calls save what the derivative rules ask for."""
+"""Node classes of operations, and how calls save the values that derivative rules take."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def wanted_by_rules(record: Operation) -> dict[str, list[str]]:
-    """For each value that the derivative rules ask for, the arguments whose rules ask for it."""
+    """Map each value that derivative rules take to the arguments whose rules take it."""
     wanted_by: dict[str, list[str]] = {}
     rules = record.rules if not record.vjp else {record.tensor_names[0]: record.vjp}
     for argument, rule in rules.items():
@@ -41,7 +41,7 @@ def _parameters_of(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def make_node_class(record: Operation) -> type[Node]:
-    """The node class of an operation, with slots for what it saves and `apply` written out."""
+    """Generate the node class of an operation, with slots for saved values and a straight-line `apply`."""
     fields = [name for name in wanted_by_rules(record) if name != "needs"]
     tensors = [name for name in fields if name in record.tensor_names or name in (record.results) or name == "out"]
     many = {"out"} if record.results or record.returns_list else set()
@@ -87,7 +87,7 @@ def make_node_class(record: Operation) -> type[Node]:
 
 
 def save(tensor: Tensor) -> Any:
-    """A tensor as a node saves it: the tensor, its present array, and its present version."""
+    """Return a saved tensor: `(tensor, current array, current version)`."""
     storage = tensor._storage
     if tensor._inference:
         refuse_inference()
@@ -97,7 +97,7 @@ def save(tensor: Tensor) -> Any:
 
 
 def save_output(result: Tensor, index: int) -> Any:
-    """A result as its own node saves it: by an alias without history, so that there is no reference cycle."""
+    """Save a result for its own node, as an alias without history: this avoids a reference cycle."""
     holder = alias(result)
     holder._storage = result._storage or result._own_storage()
     holder.__dict__["_output_of"] = index
@@ -111,7 +111,7 @@ def unpack_all(saved: Any, node: Node, unpack: Callable[[Any, Node], Any]) -> An
 
 
 def observe_record(node: Node, result: Any) -> None:
-    """What anomaly mode, profilers, and functions that are being differentiated note of a call that was recorded."""
+    """Notify anomaly mode, profilers and functions being differentiated of a recorded call."""
     for observer in state.node_observers:
         observer(node)
     if state.anomaly_mode:
@@ -122,7 +122,7 @@ def observe_record(node: Node, result: Any) -> None:
 
 
 def observe_nodes(observer: Callable[[Node], None]) -> Callable[[], None]:
-    """Let somebody see each node as it is made, until the function that is returned is called."""
+    """Call `observer` with each new node, until the returned function is called."""
     state.node_observers += (observer,)
     state.update_observing()
 

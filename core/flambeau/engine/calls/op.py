@@ -1,8 +1,8 @@
-"""Defining operations: one record per operation, from which everything else is generated.
+"""Define operations: one record per operation, from which everything else is generated.
 
-`op()` takes a forward, written against an array-API namespace, and beside it one derivative rule per differentiable
-tensor argument, written against a namespace `F`.  It registers the record and returns the public function; the
-`Tensor` method, the in-place `name_`, `out=`, aliases, promotion, the signature and the node class come with it.
+`op()` takes a forward, written against an array-API namespace, and one derivative rule per differentiable tensor argument,
+written against a namespace `F`.  It registers the record and returns the public function.  It also generates the `Tensor`
+method, the in-place `name_`, `out=`, aliases, promotion, the signature and the node class.
 
 The Python source of the public function is generated, once, when the function is first called: straight-line code for the
 common case (plain tensors of one dispatch key), and a call of `dispatch` for everything else.  `source(name)` shows it.
@@ -87,10 +87,10 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
 
 
 def at_once(name: str) -> Callable[..., Tensor]:
-    """The fast path of an operation on a sequence of tensors, as a function.
+    """Return the fast path of an operation on a sequence of tensors.
 
-    It raises an exception, of whatever type, where the tensors are not plain ones of one dispatch key, where the kernel fails,
-    and where no call has looked that up yet: then the operation itself is to be called.
+    The fast path raises an exception of any type if the tensors are not plain tensors of one dispatch key, if the kernel fails,
+    or if the kernel has not been looked up yet. The caller then calls the operation itself.
     """
     return lazy_function(f"{name}_at_once", lambda: sequence_fast_path_source(OPS[name]))
 
@@ -139,8 +139,8 @@ def composite(
     operators: Sequence[str] = (),
     **declared: Any,
 ) -> Any:
-    """Publish a function made of other operations: as function, method and, if asked, `name_` and `out=` (`True`, or the
-    rules for it).
+    """Publish a function made of other operations: as function, as method and optionally as `name_` and with `out=` (`True`
+    or its rules).
 
     The first parameter is the tensor that is `self` in the method.  Where PyTorch has a single operation for the function,
     `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.  `operators` are the methods
@@ -248,10 +248,10 @@ def _reflected(record: Operation, name: str) -> Callable[..., Any]:
 
 
 def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-    """Handle an exception of the fast path: take the general path where that can help, else explain the error.
+    """Handle an exception of the fast path: retry on the general path if that may succeed, else raise PyTorch's error.
 
-    It can help where the kernel had not been looked up yet, where a parameter is a tensor in place of a number or has a
-    `__torch_function__`, and where the user has asked the array library to raise errors for infinities and the like.
+    The general path may succeed if the kernel had not been looked up yet, if a parameter is a tensor instead of a number or has
+    a `__torch_function__`, or if the array library is set to raise floating-point errors, such as overflow.
     """
     not_looked_up = type(error) is KeyError and error.args == (record.name,)
     backend = next(tensor for tensor in tensors if tensor is not None)._key.backend
@@ -267,7 +267,7 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
 
 
 def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
-    """Have the next call find a kernel for these integers: the general path looks up that for the floats that they become."""
+    """Cache the kernel for these integer tensors: the general path has only looked up the one for promoted floats."""
     key = next(tensor for tensor in tensors if tensor is not None)._key
     if key.dtype.category < FLOATING:
         with suppress(NotImplementedError):
@@ -275,7 +275,7 @@ def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
 
 
 def _leave_out(error: Exception, failure: BaseException) -> None:
-    """Remove `error` from the exceptions that `failure` is shown to be raised during: it has nothing to do with it."""
+    """Remove `error`, which is unrelated, from the exception context chain of `failure`."""
     while failure.__context__ is not None:
         if failure.__context__ is error:
             failure.__context__ = error.__context__
@@ -299,11 +299,11 @@ NAMESPACE.update(
 
 
 def formula(function: Callable[..., Any] | None = None, **declared: Any) -> Callable[..., Any]:
-    """A function of `F` for derivative rules to call, which a backend may replace by a kernel of the same name.
+    """Define a function of `F` for derivative rules, which a backend may replace by a kernel of the same name.
 
-    A rule runs on raw arrays in a plain backward, where the kernel serves, and on Tensors in a differentiable one, where
-    the formula does, recorded operation by operation.  The kernel takes the same arguments without `F`, and so does
-    `F`'s attribute of that name, which is the shorter way to it.  The options are facts about it: see `Facts`.
+    In a plain backward, rules run on raw arrays and use the kernel, if any.  In a differentiable backward (`create_graph=True`),
+    they run on Tensors and use the formula, recorded operation by operation.  The kernel takes the same arguments without `F`;
+    `F.<name>(...)` calls it directly.  The options are facts about the function: see `Facts`.
     """
     if function is None:
         return lambda decorated: formula(facts.declare(**declared)(decorated))
@@ -319,5 +319,5 @@ def formula(function: Callable[..., Any] | None = None, **declared: Any) -> Call
 
 
 def no_slope(F: Any, g: Any) -> Any:
-    """The derivative rule of a piecewise constant function: zero, also where the gradient of its result is not finite."""
+    """Derivative rule of a piecewise constant function: zero, even for an infinite or NaN incoming gradient."""
     return F.tied(F.zeros_of(g, tuple(g.shape)), g)

@@ -13,7 +13,7 @@ __all__ = ["Foreign", "as_operand", "can_operate", "constant", "filler", "no_ten
 
 
 class Foreign:
-    """An operand that is neither a plain tensor nor a number that fits the tensor beside it.  It has no dispatch key."""
+    """An operand that is neither a plain tensor nor a number of a fitting category.  It has no dispatch key."""
 
     __slots__ = ("value",)
     _key = None
@@ -23,7 +23,7 @@ class Foreign:
 
 
 def as_operand(value: Any, beside: Any) -> Any:
-    """A Python scalar as a 0-d tensor of the dispatch key of `beside`, where its category fits; else the value as Foreign."""
+    """Convert a Python scalar to a 0-d tensor with the dispatch key of `beside` if its category fits, else to `Foreign`."""
     if type(beside) in FAST and type(value) in beside._key.constant_types:
         try:
             return constant(value, beside._key)
@@ -67,7 +67,7 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
             raise OverflowError(f"{value} is too large for {plain.dtype}")
         array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)
         tensor = wrap(array, plain)
-        if value == value:  # NaN would not be found again
+        if value == value:  # NaN never equals a cached key
             if len(key.constants) > 256:
                 key.constants.clear()
             key.constants[cache_key] = tensor
@@ -75,7 +75,7 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
 
 
 def filler(value: Any, key: DispatchKey, alone: bool = False) -> Tensor:
-    """A Python number that elements of this dispatch key become, as a 0-d tensor.
+    """Convert a Python number, to be written into elements of this dispatch key, to a 0-d tensor.
 
     `alone` and the errors are those of `converted`.
     """

@@ -1,4 +1,4 @@
-"""`out=`: what PyTorch lets it be for which operation, and how results are written there."""
+"""`out=`: the checks that PyTorch makes for each operation, and writing results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["check", "check_untracked", "write"]
 
 
 def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
-    """Refuse an `out` that is no tensor, that autograd would have to know of, or that shares memory with the inputs."""
+    """Refuse an `out` that is not a tensor, that autograd would have to track, or that shares memory with an input."""
     if not isinstance(out, Tensor) and Out.SETS_DTYPE in rules:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     for target in out if isinstance(out, (tuple, list)) else (out,):
@@ -37,7 +37,7 @@ def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
 
 
 def check_untracked(name: str, rules: Out, tracked: bool) -> None:
-    """Refuse what autograd would have to follow into `out`."""
+    """Refuse a call that autograd would have to record: `out=` is not differentiable."""
     if tracked and grad_flag.get() and not rules & (Out.RECORDED | Out.UNKNOWN_TO_AUTOGRAD):
         raise _not_differentiable(name)
 
@@ -148,13 +148,13 @@ def _shared(one: Tensor, other: Tensor) -> str:
 
 
 def _bytes_of(tensor: Tensor) -> tuple[int, int]:
-    """Where, in its memory, a tensor without gaps begins and ends."""
+    """The byte range `(begin, end)` of a tensor without gaps."""
     start, size = tensor.storage_offset(), tensor.element_size()
     return start * size, (start + tensor.numel()) * size
 
 
 def _is_dense(tensor: Tensor) -> bool:
-    """Whether the elements lie side by side, in any order of dimensions."""
+    """Whether the elements are contiguous in memory, in any order of dimensions."""
     expected = 1
     for step, length in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if length != 1 and step != expected:

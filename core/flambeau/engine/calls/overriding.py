@@ -35,13 +35,13 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class _Redispatched:
-    """A function that is computed without being offered again, and neither is the operation of the same name inside it."""
+    """Marks a function as redispatched: neither it nor the operation of its name inside it is offered to overrides again."""
 
     __slots__ = ("entered", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.entered = False  # whether it has been called: the first call that asks for overrides is its own
+        self.entered = False  # whether the function itself has been called: the first check for overrides is its own
 
 
 disabled: Final = ContextVar("torch_function_disabled", default=False)
@@ -67,7 +67,7 @@ class DisableTorchFunctionSubclass:
 
 
 def watch_calls(begin: bool) -> None:
-    """Begin, or end, to offer every call to the modes: once for each mode that is opened, or closed."""
+    """Start or stop offering every call to modes. Called once for each mode that is opened or closed."""
     global _open_modes
     _open_modes += 1 if begin else -1
     if _open_modes:
@@ -79,7 +79,7 @@ def watch_calls(begin: bool) -> None:
 
 @contextmanager
 def without_innermost_mode() -> Iterator[Any]:
-    """Context that gives the innermost mode, and closes it meanwhile: it is not offered the calls that it makes itself."""
+    """Context that returns the innermost mode and disables it, so that the mode is not offered its own calls."""
     modes = open_modes.get()
     open_modes.set(modes[:-1])
     watch_calls(False)
@@ -104,7 +104,7 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 
 def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The `__torch_function__` of subclasses that override nothing, and results of which are plain tensors."""
+    """The `__torch_function__` of subclasses that override nothing; operations on them return plain tensors."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
@@ -116,7 +116,7 @@ def overriding(value: Any) -> bool:
 
 
 def _answering(value: Any) -> bool:
-    """Whether the value itself has what overrides calls, as a class has whose instances do: `type` may be among the ordinary."""
+    """Whether the value has `__torch_function__`. Unlike `overriding`, this is also true of a class whose instances override."""
     return type(value) is not Tensor and _overrides(value)
 
 
@@ -126,7 +126,7 @@ def _overrides(owner: Any) -> bool:
 
 
 def wanted(values: Iterable[Any], out: Any = None, name: str | None = None, by: Callable[[Any], bool] = overriding) -> bool:
-    """Whether this call (of the operation `name`) is to be offered to a mode, or to one of the values, which `by` tells."""
+    """Whether to offer this call (of the operation `name`) to a mode, or to a value for which `by(value)` is true."""
     current = _redispatched.get()
     if current is not None:
         is_own_call = not current.entered if name is None else name == current.name
@@ -141,7 +141,7 @@ def wanted(values: Iterable[Any], out: Any = None, name: str | None = None, by: 
 
 
 def are_direct(values: Iterable[Any]) -> bool:
-    """Whether no argument overrides calls, and none in a sequence among them, as far as their types are known."""
+    """Whether all arguments, and the elements of sequences, are of types known not to override calls."""
     for value in values:
         cls = type(value)
         if cls not in DIRECT or ((cls is list or cls is tuple) and not DIRECT.issuperset(map(type, value))):
@@ -160,7 +160,7 @@ def may_matter(params: Iterable[Any]) -> bool:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether any of the arguments has a `__torch_function__` of its own, as classes have, too, or a mode is active."""
+    """Whether any argument (which may be a class) has its own `__torch_function__`, or a mode is active."""
     return wanted(relevant_args, by=_answering)
 
 
@@ -220,7 +220,7 @@ def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], a
 
 
 def _full_name(function: Any) -> str:
-    """The name of a function from `torch` on, for messages."""
+    """The qualified name of a function, starting with `torch`, for messages."""
     name = _plain_name(function)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, property):
@@ -280,8 +280,8 @@ def as_called(
     kwargs.update(passed)
     if out is not None:
         kwargs["out"] = out
-    kwargs.pop("workspace", None)  # in which a node keeps what its rule can use again
-    # An operation called inside another function is offered as such, not as the public function of its name.
+    kwargs.pop("workspace", None)  # a node's cache for its derivative rule
+    # Inside a redispatched function, offer the operation itself rather than the public function of its name.
     public = _published(op) if _redispatched.get() is None else op.function
     return public, tuple(args), kwargs
 
@@ -298,7 +298,7 @@ def is_published(op: Operation) -> bool:
 
 @functools.cache
 def _published(op: Operation) -> Callable[..., Any]:
-    """The public function of the operation's name if that takes the same arguments, else the operation's own."""
+    """The public function with the operation's name if it takes the same arguments, else the operation's function."""
     if op.own_arguments:
         return op.function
     public = PUBLISHED.get(op.name, op.function)
@@ -352,7 +352,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 
 def default_torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-    """What `Tensor.__torch_function__` does: compute, and return instances of the subclass."""
+    """Implement `Tensor.__torch_function__`: call `func` and convert the results to the subclass."""
     if not all(issubclass(cls, other) for other in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -376,12 +376,12 @@ OFFERED_DUNDERS = frozenset({
     "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
     "__reversed__",
 })  # fmt: skip
-OPERATORS = frozenset({  # which PyTorch offers as operators, not as the function that computes them
+OPERATORS = frozenset({  # PyTorch passes the operator to `__torch_function__`, not the function that computes it
     "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__", "__ixor__",
     "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
     "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
 })  # fmt: skip
-OPERATOR_METHODS = {  # which PyTorch offers as a method: `Tensor.add` for `a + b`
+OPERATOR_METHODS = {  # PyTorch passes the method: `Tensor.add` for `a + b`
     **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul", "ne", "neg", "sub")},
     **{"__radd__": "add", "__rmul__": "mul", "__truediv__": "div", "__div__": "div", "__mod__": "remainder"},
     **{f"__r{name}__": f"bitwise_{name}" for name in ("and", "or", "xor")},
@@ -391,11 +391,11 @@ OPERATOR_METHODS = {  # which PyTorch offers as a method: `Tensor.add` for `a + 
 NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
 
-DISPATCHING: set[type] = set()  # subclasses with a `__torch_dispatch__`, which are asked for the results of operations
+DISPATCHING: set[type] = set()  # subclasses with a `__torch_dispatch__`, which computes operations on them
 
 
 def prepare_subclass(cls: type) -> None:
-    """Let methods and properties of a Tensor subclass be offered to it, unless it overrides nothing."""
+    """Wrap methods and properties of a Tensor subclass to call its `__torch_function__`, unless it overrides nothing."""
     if cls.__torch_dispatch__ is not getattr(Tensor, "__torch_dispatch__", cls.__torch_dispatch__):  # type: ignore[attr-defined]  # a Tensor class has one
         DISPATCHING.add(cls)
         state.dispatching = True
@@ -422,18 +422,18 @@ def prepare_subclass(cls: type) -> None:
 
 def is_offered(name: str, attribute: Any) -> bool:
     """Whether calls of this method of Tensor, or uses of this attribute, are offered to overrides."""
-    alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
+    alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as `__matmul__` for `matmul`
     named = name in OFFERED_DUNDERS or name in OPERATORS or name in OPERATOR_METHODS or (alias and name.startswith("__"))
     return name not in NOT_OFFERED and (named or not name.startswith("_"))
 
 
 def offered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a subclass that is offered to its `__torch_function__`."""
+    """Wrap a method of a subclass so that its `__torch_function__` receives the calls."""
     return _offered_method(function)
 
 
 def known_as(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
-    """The method that a call of an operator, computed by this function, is offered as."""
+    """The method that `__torch_function__` receives for an operator computed by this function."""
     known: Callable[..., Any] = getattr(Tensor, OPERATOR_METHODS[operator]) if operator in OPERATOR_METHODS else function
     return known
 
@@ -444,7 +444,7 @@ def _offered_method(function: Callable[..., Any], operator: str = "") -> Callabl
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if operator and args:
-            # Python asks a subclass first that brings a reflected operator of its own; this one is not of its own.
+            # Python tries a subclass's own reflected operator first. This wrapper is not one, although Python takes it for one.
             if is_reflected and type(self) is not type(args[0]) and isinstance(self, type(args[0])):
                 return NotImplemented
             if not can_operate(args[0]):
@@ -495,7 +495,7 @@ def offer_function(
     kwargs: dict[str, Any],
     out: Any,
 ) -> Any:
-    """Offer a call of a `public` function, written as `body`, to overrides; compute it if there are none."""
+    """Offer a call of a `public` function, implemented by `body`, to overrides; without any, compute it."""
     options = kwargs if out is None else {**kwargs, "out": out}
     values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
     if not wanted(values, name=public.__name__):
@@ -509,7 +509,7 @@ def offer_function(
 
 
 def offered_as(spelled: Callable[..., tuple[Any, ...]]) -> Callable[[C], C]:
-    """A decorator of a function that can be called in several ways: overrides are handed the arguments that `spelled` returns."""
+    """Decorate a function with several call forms: overrides receive the arguments that `spelled` returns."""
 
     def decorate(function: C) -> C:
         function.__dict__["__spelled__"] = spelled
@@ -522,21 +522,21 @@ _TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # offered to modes only, wh
 
 
 def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Offer the call of a method of Tensor to those of its arguments that override it."""
+    """Offer the call of a Tensor method to the arguments that override it."""
     method = getattr(Tensor, name)
     args, kwargs = _as_called(inspect.unwrap(method), args, kwargs)
     return handle_torch_function(method, relevant([*args, *kwargs.values()]), *args, **kwargs)
 
 
 def offer_operand(operator: str, self: Any, other: Any) -> Any:
-    """The result of an operator whose other operand is not a tensor: NotImplemented, unless the operand overrides it."""
+    """Return the result of an operator with a non-tensor operand: NotImplemented unless the operand overrides it."""
     if not may_override((other,)):
         return NotImplemented
     return offer_operator(OPERATOR_METHODS.get(operator, operator), (self, other), {})
 
 
 def offer_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`offer_method` for an operator: where all refuse, Python asks the other operand for its reflected operator."""
+    """`offer_method` for an operator: if all return NotImplemented, Python tries the other operand's reflected operator."""
     try:
         return offer_method(name, args, kwargs)
     except TypeError:
@@ -544,7 +544,7 @@ def offer_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _remember_ordinary_types(args: tuple[Any, ...]) -> None:
-    """Remember types without overrides, such as arrays and dtypes, so that calls with them stay on the fast path."""
+    """Cache types without overrides, such as arrays and dtypes, so that calls with them stay on the fast path."""
     for value in () if _open_modes else args:
         if not hasattr(type(value), "__torch_function__"):
             _ORDINARY.add(type(value))
@@ -552,7 +552,7 @@ def _remember_ordinary_types(args: tuple[Any, ...]) -> None:
 
 
 def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments without those that are the defaults, as the caller has most likely passed them."""
+    """Drop arguments equal to their defaults: the caller has probably not passed them."""
     parameters = inspect.signature(body).parameters
     defaults = [p.default for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) == len(defaults):
@@ -569,7 +569,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """There is no level of dispatch below `__torch_function__` to override: the operation is just called."""
+    """Call the operation: the default `__torch_dispatch__` overrides nothing."""
     return func(*args, **(kwargs or {}))
 
 

@@ -15,7 +15,7 @@ from .out_rules import Out
 
 __all__ = ["ONLY_KERNELS", "OPTIONS", "Operation", "Out"]
 
-ONLY_KERNELS = "<kernels>"  # what an operation `requires` that only kernels compute: no library has a part of this name
+ONLY_KERNELS = "<kernels>"  # as `requires`: no library has an extension of this name, so that only kernels compute
 
 Forward = Callable[..., Any]  # `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor
 Rule = Callable[..., Any]  # `(F, g, names...)`
@@ -55,7 +55,7 @@ class Operation:
     signature: str = ""
     """The public signature, where the parameters come in another order than in `forward`."""
     own_arguments: bool = False
-    """Whether the public function of that name takes other arguments, so that `__torch_function__` receives this one instead."""
+    """Whether the public function of this name has other parameters: `__torch_function__` then receives this operation."""
 
     # --- dtypes ---
 
@@ -71,24 +71,24 @@ class Operation:
     numbers_alone: bool = False
     """Whether all tensor arguments may be Python numbers, as in `torch.mul(2, 3)`."""
     exact_numbers: bool = False
-    """Whether a Python number beside a half-precision tensor is used exactly, not rounded to half precision first."""
+    """Whether a Python number combined with a float16 / bfloat16 tensor is used exactly, without rounding to that dtype first."""
     real_is_identity: bool = False
     """Whether the result for a real array is that array itself."""
     check: Callable[..., None] | None = None
-    """Raises where PyTorch refuses the dtypes of the tensor arguments; called with these, before a cast and after an error."""
+    """Raises if PyTorch refuses the dtypes of the tensor arguments. Called with the tensors, before a cast and after an error."""
 
     # --- results ---
 
     results: tuple[str, ...] = ()
     """Names of the results, where there are several."""
     result_promotions: tuple[str, ...] = ()
-    """For each of them, the key of `PROMOTIONS` that gives its dtype."""
+    """For each result, the key of `PROMOTIONS` that determines its dtype."""
     returns_list: bool = False
     """Whether the forward returns a list of arrays of the input's type."""
     view: bool = False
     """Whether the result shares memory with the first argument."""
     writes: tuple[int, ...] = ()
-    """The positions of arrays that the kernel writes to, so that a recorded step keeps what it does."""
+    """The positions of arrays that the kernel writes to, so that recorded steps keep the call."""
     column_major: tuple[str, ...] = ()
     """The results (`("out",)` where there is one) that are column-major in memory, as LAPACK writes them."""
     requires: str | None = None
@@ -118,7 +118,7 @@ class Operation:
 
     @property
     def facts(self) -> Facts:
-        """What it is: its kind, and the other facts that were declared for its name."""
+        """The operation's kind and the other facts declared for its name."""
         found = facts_of(self.name)
         assert found is not None  # `op()` registers them
         return found

@@ -30,7 +30,7 @@ _NARROW = {
 
 
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
-    """The operation `name` on raw arrays of one dispatch key: what a derivative rule calls as `F.name`."""
+    """The operation `name` on raw arrays of one dispatch key, called as `F.name` in derivative rules."""
     if name in OPS:
         return _on_sequence(OPS[name], key[name][0]) if OPS[name].variadic else key[name][0]
     if name in FORMULAS:
@@ -80,7 +80,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         kernel = _casting(kernel, record, key, compute)
     if record.promote == "truth" and result is not dtypes.bool_:
         kernel = _casting_back(kernel, key.to(result), dtypes.bool_)
-    elif result in dtypes.HALF:  # some libraries leave half precision beside a Python number
+    elif result in dtypes.HALF:  # some libraries promote half precision with Python numbers
         kernel = _casting_back(kernel, key.to(result), dtypes.float32, dtypes.float64)
     elif (
         compute.category >= dtypes.FLOATING
@@ -113,7 +113,7 @@ def is_on_host(record: Operation, backend: Backend) -> bool:
 
 @cache
 def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
-    """The kernel made of the forward: one for all dtypes, so that it is not compiled again for arguments that are cast."""
+    """The kernel built from the forward. It is shared by all dtypes, so that casts do not cause another compilation."""
     return backend.compile_forward(record.name, partial(record.forward, backend.forward_xp))
 
 
@@ -165,7 +165,7 @@ def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dt
 
 
 def _unknown_kernels(names: Iterable[str]) -> list[str]:
-    """Those of the names of kernels that flambeau does not know.  Optimizers' kernels end in `_step`."""
+    """Return the kernel names that are unknown to flambeau.  Optimizers' kernels end in `_step`."""
     if not all(_is_known(name) for name in names):
         for part in ("fft", "linalg", "special", "layouts.sparse"):  # which define operations when they are first used
             import_module(f"flambeau.{part}")

@@ -49,7 +49,7 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
 
 
 def _in_array(array: Any, key: DispatchKey) -> Any:
-    """What a kernel returned as an array: some libraries have scalars of their own."""
+    """Convert a kernel's result to an array: some libraries return scalars instead of 0-d arrays."""
     return array if type(array) is key.array_type else key.backend.wrap(array)
 
 

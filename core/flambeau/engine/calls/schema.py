@@ -35,25 +35,25 @@ class Argument(NamedTuple):
     default: Any = inspect.Parameter.empty
     kwarg_only: bool = False
     writes: bool = False
-    """Whether the operator changes it in place."""
+    """Whether the operator changes the argument in place."""
 
     def has_default_value(self) -> bool:
-        """Whether it may be left out."""
+        """Whether the argument is optional."""
         return self.default is not inspect.Parameter.empty
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it is a tensor, or several."""
+        """Whether the argument is a tensor or a list of tensors."""
         return self.type.startswith("Tensor")
 
     @property
     def default_value(self) -> Any:
-        """What it is when it is left out; None where it may not be."""
+        """The default value; None if the argument is required."""
         return self.default if self.has_default_value() else None
 
 
 class FunctionSchema:
-    """The declaration of an operator, taken apart."""
+    """The parsed schema of an operator."""
 
     text: str
     name: str
@@ -66,14 +66,14 @@ class FunctionSchema:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether it changes any of its arguments."""
+        """Whether the operator changes any of its arguments."""
         return any(argument.writes for argument in self.arguments)
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call by name, in the order of the declaration.
+        """Return the arguments of a call by name, in the order of the schema.
 
         Raises:
-            RuntimeError: one is missing, unknown, given twice, or not of its type.
+            RuntimeError: an argument is missing, unknown, given twice, or of a wrong type.
         """
         positional = [argument for argument in self.arguments if not argument.kwarg_only]
         if len(args) > len(positional):
@@ -143,7 +143,7 @@ def _fits(kind: str, value: Any) -> bool:
 
 
 def _spoken(kind: str) -> str:
-    """A type as messages call it."""
+    """The name of a type in messages."""
     if kind.endswith("?"):
         return f"Optional[{_spoken(kind[:-1])}]"
     if kind.endswith("]"):
@@ -155,10 +155,10 @@ def _spoken(kind: str) -> str:
 
 
 def parse(text: str, namespace: str = "") -> FunctionSchema:
-    """A declaration, taken apart.
+    """Parse the schema of an operator.
 
     Raises:
-        RuntimeError: it cannot be read.
+        RuntimeError: the syntax is invalid.
 
     >>> schema = parse("mylib::scale(Tensor x, float by=2.0) -> Tensor")
     >>> schema.arguments[1].name, schema.arguments[1].default
@@ -182,7 +182,7 @@ def parse(text: str, namespace: str = "") -> FunctionSchema:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between commas, but for those in brackets and quotes."""
+    """Split at commas, except inside brackets and quotes."""
     pieces = re.findall(r"(?:\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'|[^,])+", text)
     return [piece.strip() for piece in pieces if piece.strip()]
 
@@ -191,7 +191,7 @@ def _argument(part: str, text: str, only_by_name: bool) -> Argument:
     found = _ARGUMENT.match(part)
     if found is None:
         raise RuntimeError(f"Could not parse {part!r} in schema {text!r}")
-    writes = "!" in found["type"]  # `Tensor(a!)`, or `Tensor!` for memory that nothing else shares
+    writes = "!" in found["type"]  # `Tensor(a!)`, or `Tensor!` without an alias name
     default = inspect.Parameter.empty if found["default"] is None else _value(found["default"].strip())
     kind = re.sub(r"\([^)]*\)|!", "", found["type"])
     return Argument(found["name"] or "", kind, default, only_by_name, writes)
@@ -216,7 +216,7 @@ _TYPES_BY_NAME = {
     "device": "Device", "dtype": "ScalarType", "generator": "Generator", "layout": "Layout", "memory_format": "MemoryFormat",
     "size": "int[]", "sizes": "int[]", "shape": "int[]", "dims": "int[]", "repeats": "int[]", "stride": "int[]",
 }  # fmt: skip
-_WINDOWS = ("kernel_size", "stride", "padding", "dilation", "output_padding", "output_size")  # lists of the length in the name
+_WINDOWS = ("kernel_size", "stride", "padding", "dilation", "output_padding", "output_size")  # `int[2]` in `conv2d`
 _NOT_IN_SCHEMAS = frozenset({"out", "inplace", "names", "requires_grad", "legacy", "rest", "pin_memory"})
 
 

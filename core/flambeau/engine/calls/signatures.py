@@ -1,8 +1,8 @@
-"""How generated functions declare their parameters, and the names that NumPy has for some of them.
+"""Parameter declarations of generated functions, and NumPy's alternative parameter names.
 
-PyTorch understands `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for `other` wherever it
-has those, as in `torch.sum(x, axis=0, keepdims=True)`.  Generated functions collect such names in `**numpy_names`, which their
-fast path tests to be empty; `call_with_torch_names` then calls the function again.
+PyTorch accepts `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for `other`, as in
+`torch.sum(x, axis=0, keepdims=True)`.  Generated functions collect such names in `**numpy_names`.  If it is not empty, the fast
+path is skipped, and `call_with_torch_names` calls the function again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def with_numpy_names(declared: Sequence[str], function: str, name: str) -> Numpy
             options = parameter
         elif text != "*":
             (keywords if any(part.startswith("*") for part in parts) else positional).append(text.partition("=")[0])
-        is_required = text == parameter and (parameter in renamed or bool(required))  # one after a default needs a default
+        is_required = text == parameter and (parameter in renamed or bool(required))  # after a default, each needs a default
         required += [parameter] if is_required else []
         parts.append(f"{parameter}=REQUIRED" if is_required else text)
     catches_all = options not in names
@@ -87,10 +87,10 @@ def call_with_torch_names(
     keywords: Mapping[str, Any],
     numpy_names: Mapping[str, Any],
 ) -> Any:
-    """Call a function with the arguments in `numpy_names` passed as the parameters that they are other names for.
+    """Call a function with the arguments in `numpy_names` renamed to PyTorch's parameters.
 
     Raises:
-        TypeError: a required argument is missing, or there is no parameter for any of `numpy_names`.
+        TypeError: a required argument is missing, or a name in `numpy_names` matches no parameter.
     """
     positional = dict(zip(parameters, args, strict=False))
     keywords = dict(keywords)

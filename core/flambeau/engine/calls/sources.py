@@ -107,7 +107,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
 
 
 def _shape(record: Operation) -> str:
-    """The template for what an operation returns."""
+    """The template for the operation's kind of result."""
     if record.returns_list or (record.results and record.view):
         return LIST_OF_RESULTS
     if record.results:
@@ -171,7 +171,7 @@ def _record_lines(record: Operation, shape: str) -> list[str]:
 
 
 def _operator_lines(record: Operation, dunder: str) -> list[str]:
-    """Lines in which an operator refuses what is no operand, and offers the call to an operand that overrides it."""
+    """Lines in which an operator rejects invalid operands, and offers the call to an operand that overrides it."""
     if len(record.tensor_names) < 2:
         return []
     primary, other = record.primary, record.tensor_names[1]
@@ -232,7 +232,7 @@ def _edges_source(record: Operation) -> str:
 
 
 def _saves_source(record: Operation) -> list[str]:
-    """Lines that save on the node what the derivative rules ask for, where the arguments of those rules require a gradient."""
+    """Lines that save the values for derivative rules on the node, if the arguments of those rules require a gradient."""
     lines = []
     for name, wanted_by in wanted_by_rules(record).items():
         condition = _any_requires(record, wanted_by)

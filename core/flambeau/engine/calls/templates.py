@@ -1,7 +1,7 @@
 """The source of generated functions: one template for each shape of call.
 
-`fill` replaces the placeholders.  A placeholder that is alone on its line stands for any number of lines, also none.  The names
-that the code uses, such as `FAST`, `recover` and `dispatch`, are those of `codegen.NAMESPACE`.
+`fill` replaces the placeholders.  A placeholder alone on its line is replaced by zero or more lines.  Names in the code, such as
+`FAST`, `recover` and `dispatch`, are defined in `codegen.NAMESPACE`.
 """
 
 from __future__ import annotations

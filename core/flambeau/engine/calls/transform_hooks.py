@@ -25,7 +25,7 @@ class BatchHooks:
     """The hooks of `vmap`."""
 
     def lift(self, tensor: Tensor, levels: Any) -> Tensor:
-        """The tensor batched at all of these levels: at those at which it was not, it has the same value for every member."""
+        """The tensor batched at all of these levels. At levels that are new to it, all members share its value."""
         return tensor
 
     def align(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
@@ -49,7 +49,7 @@ class ForwardHooks:
     """The hooks of forward-mode differentiation; called only while `state.forward_levels` is positive."""
 
     def propagate(self, op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
-        """The result of a call with its tangent; NotImplemented where no argument has one."""
+        """The result of a call with its tangent; NotImplemented if no argument has a tangent."""
         return NotImplemented
 
     def has_tangent(self, tensors: Sequence[Any]) -> bool:
@@ -57,11 +57,11 @@ class ForwardHooks:
         return False
 
     def along(self, function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
-        """`function(tensor)` for a linear function, which is applied to the tangent too."""
+        """`function(tensor)` for a linear function, which is applied to the tangent as well."""
         return function(tensor)
 
     def copy(self, source: Tensor, target: Tensor) -> None:
-        """Give the target, which has the value of the source, its tangents too."""
+        """Copy the tangents of `source` to `target`, which has the same value."""
 
     def overwrite(self, target: Tensor, source: Tensor) -> None:
         """The target was overwritten with the value of the source: give it the tangents of the source."""
@@ -77,7 +77,7 @@ class Hooks:
         self.batches: BatchHooks = BatchHooks()
         self.forward: ForwardHooks = ForwardHooks()
         self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
-        """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
+        """The arguments of a call, with conjugate and negative views copied to new memory if the call needs it."""
         self.below_autograd: Callable[[Operation, tuple[Any, ...], tuple[Any, ...], Any], Any]
         """The result of an operation on tensors of classes with a `__torch_dispatch__`; set by the layer of subclasses."""
         self.prepare_dispatching: Callable[[type], None]
@@ -95,7 +95,7 @@ class Hooks:
 
 
 hooks: Final = Hooks()
-LOOPED: list[str] = []  # the names of the operations that are called for each member of a batch in turn
+LOOPED: list[str] = []  # names of the operations that run separately for each member of a batch
 
 
 def one_by_one(function: C) -> C:

@@ -1,4 +1,4 @@
-"""The wrappers that are generated, from one template, around functions written in Python.
+"""Generate wrappers around functions written in Python, from one template.
 
 A *composite*, a function made of operations, does not deal with NumPy's names for parameters (`axis`), with `out=`, with 0-d
 tensors as numbers, with `__torch_function__`, or with PyTorch's error messages.  A wrapper does.  Its source is generated when it
@@ -236,7 +236,7 @@ def _with_out_parameter(signature: inspect.Signature) -> inspect.Signature:
 
 
 class _Namespace:
-    """What native functions are bound to, so that they do not bind to an instance: it stands for a public module."""
+    """A public module as `__self__` of native functions: a bound function does not bind to an instance as a method."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -316,7 +316,7 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
         if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
             continue
         record = operations.get(id(function))
-        if record is None or (name in native and name in record.aliases):  # an alias is a function of its own
+        if record is None or (name in native and name in record.aliases):  # an alias is a separate function
             namespace[name] = function = overridable(function, module if name in native else "")
             record = None
         elif name in native:

@@ -68,7 +68,7 @@ def init() -> Accelerator:
 
     Raises:
         AssertionError: no backend for CUDA is installed.
-        RuntimeError: there is no device, or the process was forked from one that had used CUDA.
+        RuntimeError: no device is available, or the process was forked from one that had used CUDA.
     """
     global initialized_in
     cuda = backend()

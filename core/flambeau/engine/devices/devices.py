@@ -121,7 +121,7 @@ def _type_name(value: object) -> str:
 
 
 def _numbered_type() -> str:
-    """The device type that an index without a type stands for: the selected backend's, but CUDA rather than the CPU."""
+    """The device type of an index without a type: the selected backend's, or CUDA if that is the CPU and CUDA is available."""
     chosen = backends.selected().device_type
     if chosen == "cpu" and backends.has_devices("cuda"):
         return "cuda"
@@ -168,7 +168,7 @@ def set_default_device(device: Any) -> None:
 
 
 def chosen_device() -> device | None:
-    """The default device that a program has chosen, whether or not it is there; None if it has chosen none."""
+    """The default device set by the program, available or not; None if unset."""
     return _default.get() or _process_default
 
 
@@ -260,8 +260,8 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
     levels: tuple[Any, ...] = ()  # the `vmap` levels that tensors with this key are inside of
     resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
-    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
-    wraps = False  # whether its tensors are wrappers, which hold other tensors and have no elements of their own
+    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: the kernel of `F.name` in gradient rules
+    wraps = False  # whether its tensors are wrappers around other tensors, without their own elements
     lazy_op: str | None = None  # "conj" or "neg" if the memory holds the conjugate, or the negative, of the elements
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
@@ -311,7 +311,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
 
     @property
     def of_numbers(self) -> DispatchKey:
-        """The key of the constants beside tensors with this key."""
+        """The key of constants that are combined with tensors of this key."""
         return self
 
     def materialize(self, tensor: Any) -> Any:
@@ -319,7 +319,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         return tensor
 
     def stored(self, array: Any) -> Any:
-        """The array that a tensor with this key has to store to have the elements of `array`."""
+        """The array to store so that a tensor with this key has the elements of `array`."""
         return array
 
 
@@ -345,12 +345,12 @@ def kernels_of(key: DispatchKey) -> Kernels:
 
 
 cached_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
-_keys_of_selected: dict[dtype, DispatchKey] = {}  # of the selected backend, where that has only one device
+_keys_of_selected: dict[dtype, DispatchKey] = {}  # of a selected backend with only one device
 _places: dict[tuple[str, int | None], device] = {}
 
 
 def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
-    """The DispatchKey of this dtype and device, of which there is only one."""
+    """Return the unique DispatchKey of this dtype and device."""
     if place is None:
         place = _default.get() or _process_default
         if place is None:

@@ -47,13 +47,13 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
 
 
 class Operand(NamedTuple):
-    """An argument of a step of a chain: an input, or the result of an earlier step, which are counted on from the inputs."""
+    """An argument of a step: the index of an input, or the number of inputs plus the index of an earlier step."""
 
     number: int
 
 
 class FusionStep(NamedTuple):
-    """One operation in a chain: which of its signatures it has, its arguments (`Operand`, or numbers), its floats' dtype."""
+    """One operation in a chain: its signature, its arguments (`Operand` or numbers) and its floating-point dtype."""
 
     name: str
     signature: str
@@ -62,15 +62,15 @@ class FusionStep(NamedTuple):
 
     @property
     def dtype(self) -> str:
-        """The name of its result's dtype."""
+        """The name of the result's dtype."""
         return "bool" if self.signature.endswith("b") else self.floats
 
 
 class FusionInput(NamedTuple):
-    """What a chain reads: an array, with its dtype's name, or a number that the program computes.
+    """An input of a chain: an array, with the name of its dtype, or a number that the program computes.
 
-    Of arrays, the layout says how they lie beside the results: `full`, a `row` or `column` that is repeated, one number
-    (`scalar`), or `broadcast` in another way.  A `number` has the dtype that it is used in.
+    The layout is how an array broadcasts to the results: `full` (same shape), a repeated `row` or `column`, one element
+    (`scalar`), or any other `broadcast`.  For a `number`, the dtype is the one that it is used in.
     """
 
     layout: str
@@ -82,11 +82,11 @@ class FusionChain(NamedTuple):
 
     Attributes:
         steps: the operations, in order.
-        inputs: what is given.
-        outputs: the numbers of the steps that are given back, as arrays of `shape`.
-        written: of arrays that are changed in place, the input's number and that of the step whose result is left in it.
-        shape: of all results.
-        split: how many of the last dimensions of `shape` a row has, where there are rows or columns.
+        inputs: the arrays and numbers.
+        outputs: indices of the steps whose results are returned, as arrays of `shape`.
+        written: for each array changed in place, the index of the input and that of the step whose result it receives.
+        shape: the shape of all results.
+        split: the number of trailing dimensions of `shape` in a row, if any input is a `row` or `column`.
     """
 
     steps: Sequence[FusionStep]
@@ -98,7 +98,7 @@ class FusionChain(NamedTuple):
 
 
 class ArrayKind(NamedTuple):
-    """What is known of an array before a captured step runs."""
+    """The shape and dtype of an array, known before a captured step runs."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -113,13 +113,13 @@ class Fusion(Protocol):
     """Loops that compute chains of element-wise operations, for the steps that `torch.compile` captures.
 
     Attributes:
-        least: the number of elements from which on a loop pays.
-        operations: the operations that loops compute: what each takes and gives, as in `"ff>b"` for two arrays of floats and a
-            result of bool.  All floats of a step have one dtype; a number may stand in the place of an `f`.  A name that ends in
-            `_` is of the form that writes to its first argument.
-        floats: the dtypes, by name, that `f` stands for.
-        general: whether loops broadcast in every way, write in place, and take numbers that the program computes; and whether
-            an operation that is not among `operations`, nor a kernel of the backend, may be taken apart into some that are.
+        least: the minimum number of elements for which a loop is faster than separate operations.
+        operations: the supported operations with their signatures, such as `"ff>b"`: two floating-point arrays to a bool array.
+            All floats of a step have one dtype; a number may replace an `f`.  A name that ends in `_` writes to its first
+            argument.
+        floats: the names of the dtypes that `f` may be.
+        general: whether loops support any broadcasting, in-place writes and numbers that the program computes; and whether an
+            operation outside `operations`, without a kernel of the backend, may be decomposed into supported ones.
     """
 
     least: int
@@ -128,18 +128,18 @@ class Fusion(Protocol):
     general: bool
 
     def loop(self, chain: FusionChain, one_by_one: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of the chain's inputs, which gives its outputs: one array, a tuple of several, or None.
+        """Return a function from the chain's inputs to its outputs: one array, a tuple of several, or None.
 
-        It gives the same bits as the steps, one by one; it may be compiled when it is first called.  `one_by_one` does the same
-        by the operations themselves, for arrays that a loop does not take, such as those that are not contiguous.
+        Its results are bitwise equal to those of the separate steps; it may be compiled at its first call.  `one_by_one` runs the
+        separate operations: the fallback for arrays that the loop does not support, such as non-contiguous ones.
         """
 
 
 @hookspec(firstresult=True)
 def flambeau_fusion(backend: Backend) -> Fusion | None:
-    """Return what compiles loops for the arrays of an existing backend, or None.
+    """Return the loop compiler for the arrays of an existing backend, or None.
 
-    Read once.  What such a loop gives is compared, bit for bit, with what the operations give, before it is relied on.
+    Read once.  Before a loop is used, its results are compared bitwise with those of the operations.
     """
 
 
@@ -150,7 +150,7 @@ class Collectives(Protocol):
         """All devices of the type."""
 
     def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
-        """Run each call on its device, in parallel; where a call raises, its exception takes the place of its result."""
+        """Run each call on its device, in parallel. If a call raises, its exception is returned as its result."""
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
         """For each device, a copy of all tensors."""

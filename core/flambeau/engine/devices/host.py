@@ -1,6 +1,6 @@
-"""CPU fallbacks for backends: random numbers, what a library lacks of the array API standard, and reinterpreted dtypes.
+"""CPU fallbacks for backends: random numbers, missing functions of the array API standard, and reinterpreted dtypes.
 
-They are the defaults for a library without an implementation of its own.  Arrays are copied to the host and back.
+A backend may override them with its own implementations.  Arrays are copied to the host and back.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class HostGenerator:
         self._dtypes = {raw: host.dtypes[d] for d, raw in backend.dtypes.items() if d in host.dtypes}
 
     def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._stream, name)  # what is not a sampler, such as seeds and states, is the stream's
+        attribute = getattr(self._stream, name)  # a sampler, or an attribute such as the seed
         return self._sampler(attribute, name in _OF_DTYPE) if name in _OF_DTYPE or name in _OF_ARRAYS else attribute
 
     def _sampler(self, draw: Callable[..., Any], takes_dtype: bool) -> Callable[..., Any]:
@@ -60,7 +60,7 @@ class HostGenerator:
 
 
 COMPUTED_ON_HOST: dict[str, set[str]] = {}
-"""The operations that the CPU computes for a backend, by its name, as far as they have been called."""
+"""By backend name: the called operations that the CPU computes for it."""
 
 
 def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
@@ -87,9 +87,9 @@ class MissingError(AttributeError):
 
 
 class StandardNamespace:
-    """The namespace of a backend's library, where a function or dtype that it lacks is a `MissingError`.
+    """The namespace of a backend's library, which raises `MissingError` for missing functions and dtypes.
 
-    It lacks the dtypes that the backend's `dtypes` leaves out, whatever the library calls by their names.
+    Dtypes that are not in the backend's `dtypes` are missing, even if the library has attributes of their names.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -106,13 +106,13 @@ class StandardNamespace:
                 pass
             else:
                 value = _Extension(self._backend, name, value) if name in ("fft", "linalg") else value
-                setattr(self, name, value)  # found without this method from now on
+                setattr(self, name, value)  # later lookups bypass this method
                 return value
         raise MissingError(f"the library of the {self._backend.name} backend has no {name}")
 
 
 class _Extension:
-    """An extension of the standard, such as `linalg`, of which a library may have some functions only."""
+    """An extension of the standard, such as `linalg`, which a library may implement in part."""
 
     def __init__(self, backend: Backend, name: str, part: Any) -> None:
         self._backend, self._name, self._part = backend, name, part
@@ -130,7 +130,7 @@ _DTYPE_NAMES = frozenset(known.name for known in dtypes.ALL)
 
 
 def or_on_host(name: str, key: DispatchKey, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel made of a forward, or, from its first `MissingError` on, the CPU's, with a warning that names the operation."""
+    """Wrap a kernel: after its first `MissingError`, warn with the operation's name, and use the CPU's kernel from then on."""
     current = kernel
 
     def compute(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The one place where the kernel tables of dispatch keys are replaced: to record what a step computes."""
+"""Replace the kernel tables of dispatch keys, to record the kernel calls of a step.  No other module replaces them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ __all__ = ["Interceptor", "intercepts", "read_number", "real_backend", "wrapped_
 class Interceptor:
     """Context in which all kernels of some backends go through `wrap_kernel`.
 
-    Every way to a kernel leads through a `DispatchKey`: its entries (`key["exp"]`), its kernels for derivative rules (`key.F`),
-    and its backend.  Inside the context, each plain key of these backends has:
+    Kernels are only reached through a `DispatchKey`: its entries (`key["exp"]`), its kernels for derivative rules (`key.F`) and
+    its backend.  Inside the context, each plain key of these backends has:
 
-    - in place of its backend, what `stand_in` returns, with the `array_type` of that;
-    - an empty table, which fills itself: a kernel is resolved as outside, for the real backend (`suspended`), and then wrapped;
-    - a new `F`, new constants, and whatever `set_up` changes.
+    - the result of `stand_in` instead of its backend, and the `array_type` of that;
+    - an empty table, filled on demand: a kernel is resolved for the real backend (`suspended`), then wrapped;
+    - a new `F`, new constants, and the changes of `set_up`.
 
     Keys are shared by all threads, so only one interceptor is installed at a time: `Interceptor.active`.  When the context ends,
-    with an error or without, all keys have what they had before, and the kernels that were resolved meanwhile.  Keys that are
-    derived from plain ones, such as those of conjugate views and of `vmap`, are left to the subclass: transforms are above this
-    layer.
+    even by an error, all keys are restored; kernels resolved meanwhile are kept.  Subclasses handle keys derived from plain ones,
+    such as those of conjugate views and of `vmap`, because transforms are above this layer.
 
     Args:
         backends: the backends whose kernels are wrapped.
@@ -37,24 +36,24 @@ class Interceptor:
     def __init__(self, backends: Sequence[Backend]) -> None:
         self.backends = list(backends)
         self.real_backends: dict[Any, Backend] = {}  # by stand-in
-        self._contents: dict[DispatchKey, _Contents] = {}  # of the keys, as they are outside
+        self._contents: dict[DispatchKey, _Contents] = {}  # the original contents of the keys
 
     # --- for subclasses ---
 
     def stand_in(self, backend: Backend) -> Any:
-        """Return what keys have in place of a backend."""
+        """Return the object that replaces a backend in keys."""
         raise NotImplementedError
 
     def wrap_kernel(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what is called in place of the kernel of operation `name`."""
+        """Return the replacement for the kernel of operation `name`."""
         raise NotImplementedError
 
     def read_number(self, backend: Any, array: Any) -> Any:
-        """Return the one element of an array, as a number whose use may be intercepted, too; `backend` is a stand-in."""
+        """Return the element of a one-element array, as a number whose use may be intercepted; `backend` is a stand-in."""
         return backend.item(array)
 
     def set_up(self, key: DispatchKey) -> None:
-        """Change more of a key, which has its stand-in already."""
+        """Change further attributes of a key; its backend has already been replaced."""
 
     # --- the context ---
 
@@ -97,7 +96,7 @@ class Interceptor:
         return key in self._contents
 
     def resolve(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
-        """The wrapped kernel of an operation, and the key of its result: called once for each entry of a key."""
+        """Return the wrapped kernel of an operation and the key of its result. Called once for each entry of a key."""
         if key not in self._contents:
             return self._resolve(name, key)
         with self.suspended():
@@ -107,7 +106,7 @@ class Interceptor:
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """Context in which all keys are as they are outside."""
+        """Context in which all keys have their original contents."""
         replaced = {key: _Contents.of(key) for key in self._contents}
         DispatchKey.resolve = staticmethod(self._resolve)
         for key, contents in self._contents.items():
@@ -122,7 +121,7 @@ class Interceptor:
 
 @dataclass(slots=True)
 class _Contents:
-    """What a dispatch key has in the places that an interceptor changes."""
+    """The attributes of a dispatch key that an interceptor changes."""
 
     entries: dict[str, Any]
     attributes: dict[str, Any]
@@ -140,7 +139,7 @@ class _Contents:
 
 
 def real_backend(backend: Backend) -> Backend:
-    """The backend behind a stand-in; any other backend as it is."""
+    """The real backend of a stand-in; any other backend unchanged."""
     active = Interceptor.active
     return backend if active is None else active.real_backends.get(backend, backend)
 
@@ -152,12 +151,12 @@ def wrapped_kernel(name: str, kernel: Callable[..., Any], backend: Backend) -> C
 
 
 def intercepts(backend: Backend) -> bool:
-    """Whether `backend` is the stand-in that the active interceptor has put in the place of another."""
+    """Whether `backend` is a stand-in of the active interceptor."""
     active = Interceptor.active
     return active is not None and backend in active.real_backends
 
 
 def read_number(backend: Backend, array: Any) -> Any:
-    """The one element of an array of a stand-in, as a number whose use is intercepted."""
+    """Return the element of a stand-in's one-element array, as a number whose use is intercepted."""
     assert Interceptor.active is not None
     return Interceptor.active.read_number(backend, array)

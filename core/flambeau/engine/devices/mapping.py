@@ -12,7 +12,7 @@ class MappedFile(mmap.mmap):
     """A memory-mapped file; `filename` is set if writes go to the file."""
 
     filename: str | None = None
-    is_shared = True  # what backends ask of the object that lends an array its memory
+    is_shared = True  # protocol of the object that owns an array's memory
 
 
 def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | None:

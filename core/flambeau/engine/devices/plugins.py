@@ -1,7 +1,7 @@
-"""Plugins: finding them among the installed packages, loading them, and calling their hooks.
+"""Find plugins among the installed packages, load them, and call their hooks.
 
 `plugins().hook.flambeau_kernels(backend=...)` calls a hook of all plugins.  A plugin that raises in a hook is reported by name,
-and the other plugins are called nevertheless.
+and the other plugins are still called.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, a
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
 
 _manager: pluggy.PluginManager | None = None
-_registered: list[tuple[Any, ModuleType]] = []  # the plugins, and what is registered for them
+_registered: list[tuple[Any, ModuleType]] = []  # the plugins and their registrations
 
 
 def plugins() -> pluggy.PluginManager:
@@ -109,7 +109,7 @@ def backend_plugin(name: str) -> Any:
 
 
 def register(name: str, plugin: Any) -> ModuleType:
-    """Register the hooks of a plugin, once; returns what the plugin manager has of it.
+    """Register the hooks of a plugin, once; return the module that the plugin manager holds for it.
 
     Raises:
         RuntimeError: it implements an unknown hook, or one with other arguments.

@@ -12,7 +12,7 @@ __all__ = ["SparseArray"]
 
 
 class SparseArray:
-    """Where the elements of a sparse tensor stand, and what they are: raw arrays of one backend.
+    """The indices and values of a sparse tensor, as raw arrays of one backend.
 
     The engine, which runs derivatives on raw arrays, passes these along like any other; they can be added to each other and to
     arrays.  What they are made of is known to `flambeau.sparse`, which fills in how when it is loaded: it makes all of them.
@@ -35,7 +35,7 @@ class SparseArray:
     key: DispatchKey
     coalesced: bool
     __array_ufunc__ = None  # NumPy's operators give way
-    dtype = None  # so that nobody takes it for an array that fits as it is
+    dtype = None  # so that it is not mistaken for a dense array of the right shape
 
     tensor_of: ClassVar[Callable[[SparseArray], Any]]
     dense: ClassVar[Callable[[SparseArray], Any]]

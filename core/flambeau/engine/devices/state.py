@@ -1,4 +1,4 @@
-"""The global state that the common path has to check: one object, so that each check is one attribute lookup."""
+"""Global state that the fast path checks, in one object: each check is one attribute lookup."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class State:
     def __init__(self) -> None:
         self.forward_levels: int = 0  # open forward-mode levels: a backward pass then computes with Tensors, which have tangents
         self.mutation_guards: int = 0  # functions being differentiated, which may not write to tensors that they have captured
-        self.anomaly_mode: bool = False  # whether nodes remember where the forward call was made
-        self.node_observers: tuple[Callable[[Any], None], ...] = ()  # profilers that are on
-        self.observes_records = False  # whether one of the last three wants to see each node as it is made
+        self.anomaly_mode: bool = False  # whether nodes store the stack trace of the forward call
+        self.node_observers: tuple[Callable[[Any], None], ...] = ()  # of active profilers
+        self.observes_records = False  # whether any of the last three is set: each new node is then observed
         self.checks_nan: bool = True  # whether anomaly mode looks for NaN in gradients
         self.guarded_devices: bool = False  # whether there are devices that only get work while they are the current device
         self.dispatching: bool = False  # whether there are tensor subclasses with a `__torch_dispatch__`
@@ -42,7 +42,7 @@ class State:
         self.leaf_hooks: bool = False
 
     def update_observing(self) -> None:
-        """Note whether anybody wants to see nodes."""
+        """Update `observes_records`."""
         self.observes_records = self.anomaly_mode or self.mutation_guards > 0 or bool(self.node_observers)
 
 

@@ -1,4 +1,4 @@
-"""Anomaly mode: finding the forward call behind an error, or behind a NaN, in backward."""
+"""Anomaly mode: find the forward call that caused an error or a NaN in backward."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class set_detect_anomaly:
-    """Turn anomaly mode on or off, at once; as a context manager, until its end.
+    """Turn anomaly mode on or off immediately; as a context manager, restore the previous state on exit.
 
     In anomaly mode, an error in backward comes with a warning that shows where the forward call was made, and a gradient
     with a NaN in it is an error (unless `check_nan=False`).

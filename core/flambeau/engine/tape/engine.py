@@ -77,7 +77,7 @@ def run(
 
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
-    """`run` from one recorded output of one element, on arrays, to all leaves: the backward of a training step."""
+    """`run` for the usual training step: from one one-element output to all leaves, on raw arrays."""
     if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices or state.on_tensors:
         run([(output._node, one(output._key))], retain_graph=retain_graph)
         return
@@ -88,7 +88,7 @@ def run_scalar(output: Tensor, retain_graph: bool) -> None:
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
-    """Call something at the end of the backward pass that runs.  RuntimeError if none does."""
+    """Call `callback` at the end of the running backward pass.  RuntimeError if no pass is running."""
     task = current_task.get()
     if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
@@ -104,9 +104,9 @@ def one(key: DispatchKey) -> Tensor:
 
 
 class Task:
-    """One backward pass: the gradients that wait for their node, in a heap by `seq`."""
+    """One backward pass: gradients waiting for their nodes, in a heap ordered by `seq`."""
 
-    alone = False  # whether `run_scalar` runs it, so that grad mode and `current_task` are set around user code only
+    alone = False  # whether started by `run_scalar`, which sets grad mode and `current_task` around user code only
 
     # Set by `survey`:
     surveyed = False
@@ -116,7 +116,7 @@ class Task:
     targets: set[Any] | None = None  # the edges whose gradients are requested; None: all leaves
     needed: set[Node] | None = None  # the nodes to run; None: all
     caught: dict[Any, Any]  # the gradients of inputs that are not leaves
-    callbacks: Sequence[Callable[[], Any]] = ()  # what to call once all gradients have been accumulated
+    callbacks: Sequence[Callable[[], Any]] = ()  # called after all gradients have been accumulated
 
     def __init__(self, tensors: bool, create_graph: bool, retain_graph: bool) -> None:
         self.tensors = tensors  # whether rules get Tensors, not arrays
@@ -147,7 +147,7 @@ class Task:
             for node in nodes:
                 if any(edge in targets or node_of(edge) in needed for edge in node.edges if edge is not None):
                     needed.add(node)
-            if not capture:  # a non-leaf input retains its gradient when its node runs
+            if not capture:  # the gradient of a non-leaf input is retained when its node runs
                 needed.update(node for node in map(node_of, targets) if isinstance(node, Node))
             nodes = [node for node in nodes if node in needed]
             self.targets, self.needed = targets, needed
@@ -159,7 +159,7 @@ class Task:
         self.reached = {*nodes, *leaves}
 
     def will_reach(self, tensor: Tensor) -> bool:
-        """Whether this pass computes a gradient for the tensor.  Only known after `survey`."""
+        """Whether this pass computes a gradient for the tensor.  Valid only after `survey`."""
         return node_of(edge_of(tensor)) in self.reached
 
     # --- the pass ---
@@ -196,7 +196,7 @@ class Task:
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
     def drain(self, node: Any = None, gradient: Any = None) -> None:
-        """Run nodes on raw arrays, from `node` on, until none waits.  Most of the time of a backward is spent in this loop."""
+        """Run nodes on raw arrays, starting with `node`, until none is waiting.  A backward spends most of its time here."""
         heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
         while node is not None or heap:
             if node is None:
@@ -238,14 +238,14 @@ class Task:
                             grad = fit(grad, key, edge._array.shape, False)
                         leaves[edge] = leaves[edge] + grad if edge in leaves else grad
                         continue
-                except key_of_edge(edge).backend.arithmetic_errors:  # raised by the sum of what was broadcast, or of both
+                except key_of_edge(edge).backend.arithmetic_errors:  # raised by unbroadcasting or by the addition
                     deliver(edge, grad)
                 if node is not None:  # something else waits now
                     deliver(node, gradient)
                     node = None
 
     def drain_with_checks(self) -> None:
-        """`drain` for a pass on Tensors, to some inputs only, with hooks on leaves, in anomaly mode, or over several devices."""
+        """`drain` for the general case: on Tensors, for some inputs only, with leaf hooks, anomaly mode or several devices."""
         while self.heap:
             node = heappop(self.heap)[1]
             gradients = self.step(node, self.pending.pop(node))
@@ -264,7 +264,7 @@ class Task:
         return self.needed is None or edge in self.targets or node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
 
     def count_down(self, node: Node) -> None:
-        """A node has run: when no further gradient can reach a leaf with hooks, finish it, after all others that are ready."""
+        """After a node has run, finish the leaves with hooks that no further gradient can reach."""
         left, ready = self.edges_left, False
         for edge in node.edges:
             if edge in left:
@@ -283,9 +283,9 @@ class Task:
             self.call_back()
 
     def finish_leaves(self, leaves: dict[Tensor, Any]) -> None:
-        """Empty a dictionary of gradients of leaves, from its end on."""
+        """Finish all leaves in a dictionary, last one first, and empty it."""
         targets = self.targets
-        while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
+        while leaves:  # removed one by one: a gradient without other references is kept without a copy
             leaf, gradient = leaves.popitem()
             grad = leaf._grad
             if not leaf._has_hooks and targets is None and not self.tensors and (grad is None or not grad._requires_grad):
@@ -311,7 +311,7 @@ class Task:
                 self.finish_leaf(leaf, gradient)
 
     def call_back(self) -> None:
-        """Call what was queued for the end of the pass, and what that queues in turn."""
+        """Call the queued callbacks, including those that callbacks queue."""
         while self.callbacks:
             callbacks, self.callbacks = self.callbacks, ()
             for callback in callbacks:
@@ -375,7 +375,7 @@ class Task:
         return self.apply_on_arrays(node, gradient, edges)
 
     def apply_on_arrays(self, node: Node, gradient: Any, edges: Any = None) -> Sequence[Any]:
-        """The gradients that the rules of a node compute on arrays."""
+        """Apply the derivative rules of a node to raw arrays."""
         return node.dispatch_key.backend.compute(node.apply, node.dispatch_key.F, gradient, unpack_array, edges)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
@@ -387,12 +387,12 @@ class Task:
             if grad is None and node.outputs[index] is not None:
                 key, shape = node.outputs[index]
                 key = key.of_numbers
-                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # without memory of their own
+                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # expanded: no memory is allocated
                 gradients[index] = tensor_class.wrap(zeros, key) if self.tensors else zeros
         return gradients
 
     def catch(self, node: Node, gradient: Any) -> None:
-        """Remember the gradient if it is that of a requested input."""
+        """Store the gradient if it belongs to a requested input."""
         assert self.targets is not None
         if node.outputs is None:
             if node in self.targets:
@@ -454,7 +454,7 @@ class Task:
         return grad_inputs if self.tensors else [None if grad is None else raw(grad) for grad in grad_inputs]
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:
-        """The gradients of the node's outputs as a list of Tensors, which a hook may write to."""
+        """Return the gradients of the node's outputs as a list of Tensors, which a hook may modify."""
         if self.tensors:
             return list(gradient) if node.outputs is not None else [gradient]
         if node.outputs is None:
@@ -479,7 +479,7 @@ Node.__call__ = _run_alone  # type: ignore[method-assign]  # set here because no
 
 
 class GuardedTask(Task):
-    """A pass over several devices, of which one is current: each gradient is processed with its device as the current one."""
+    """A pass over several devices. Each gradient is processed with its device as the current one."""
 
     def deliver(self, edge: Any, gradient: Any) -> None:
         with on_device_of(key_of_edge(edge)):
@@ -545,7 +545,7 @@ def _add_in_place(grad: Tensor, gradient: Any) -> None:
 
 
 def _add_sparse(leaf: Tensor, grad: Tensor, gradient: Any) -> None:
-    """Add where either is sparse: into the memory of a dense gradient, else what a sparse one holds becomes the sum."""
+    """Accumulate if either gradient is sparse. A dense `grad` is updated in place; a sparse `grad` is replaced by the sum."""
     added = as_tensor(gradient, grad._key)
     if type(grad._array) is SparseArray and type(gradient) is not SparseArray:
         leaf._grad = added + grad
@@ -566,7 +566,7 @@ def raw(gradient: Tensor) -> Any:
 
 
 def _copied(array: Any, key: DispatchKey) -> Tensor:
-    """A raw gradient as a Tensor with memory of its own."""
+    """Copy a raw gradient to a new Tensor."""
     if type(array) is SparseArray:
         return SparseArray.tensor_of(SparseArray.copy_of(array))  # type: ignore[no-any-return]  # it knows no class of tensors
     return tensor_class.wrap(key.backend.copy(array if type(array) is key.array_type else key.backend.wrap(array)), key)
@@ -578,7 +578,7 @@ def _copied(array: Any, key: DispatchKey) -> Tensor:
 def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool, sparse: bool = True) -> Any:
     """Bring a gradient to the shape and dispatch key of its tensor: sum over broadcast dimensions, undo promotion.
 
-    One that is sparse stays so where it is for a leaf, or for a node whose rule takes `sparse` ones.
+    A sparse gradient stays sparse for a leaf, and for a node whose rule takes `sparse` gradients.
     """
     if tensors:
         if type(gradient._array) is SparseArray and not sparse:

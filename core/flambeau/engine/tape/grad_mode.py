@@ -48,7 +48,7 @@ class Mode:
 
 
 def _in_mode_generator(mode: Mode, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A generator function inside the mode, which is left while the caller of the generator runs."""
+    """Wrap a generator function: its body runs inside the mode, its caller outside."""
 
     @functools.wraps(function)
     def in_mode(*args: Any, **kwargs: Any) -> Any:
@@ -111,7 +111,7 @@ class enable_grad(_GradMode):
 
 
 class set_grad_enabled(Mode):
-    """Turn recording on or off, at once; as a context manager, until its end.
+    """Turn recording on or off immediately; as a context manager, restore the previous mode on exit.
 
     >>> import flambeau as torch
     >>> with torch.set_grad_enabled(False):
@@ -183,7 +183,7 @@ class inference_mode(Mode):
 
 
 class _Setting(Mode):
-    """A setting of PyTorch's engine that has no effect here: it is only remembered, and reset at the end of the context."""
+    """A setting of PyTorch's engine without effect here: it is only stored, and reset at the end of the context."""
 
     value: ContextVar[bool] = ContextVar("setting", default=True)
     mode: bool
@@ -207,13 +207,13 @@ class _Setting(Mode):
 
 
 class set_multithreading_enabled(_Setting):
-    """Accepted, as a function and as a context: a backward pass runs in the thread that asks for it."""
+    """Accepted, as a function and as a context: a backward pass runs in the thread that calls it."""
 
     value: ContextVar[bool] = ContextVar("multithreading", default=True)
 
 
 class enforce_grad_layout_policy(_Setting):
-    """Accepted, as a function and as a context: gradients are laid out as they are computed."""
+    """Accepted, as a function and as a context: gradients keep the memory layout that they are computed in."""
 
     value: ContextVar[bool] = ContextVar("grad_layout", default=True)
 

@@ -16,7 +16,7 @@ Hook = Callable[..., Any]
 
 
 def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
-    """Call each hook with the gradient (or None), which its result replaces."""
+    """Call each hook with the gradient (or None), and replace the gradient by its result."""
     for hook in list(hooks):
         replaced = hook(gradient)
         if replaced is not None:
@@ -25,7 +25,7 @@ def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
 
 
 def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Call each hook with the gradients (and with `more`), which its result replaces."""
+    """Call each hook with the gradients (and with `more`), and replace the gradients by its result."""
     gradients = tuple(gradients)
     for hook in list(hooks.values()):
         replaced = hook(gradients, *more)
@@ -56,7 +56,7 @@ def after_accumulation(leaf: Tensor) -> None:
 
 
 def _checked(hook: Hook, replaced: Any, gradient: Tensor | None) -> Tensor:
-    """The result of a hook, which must be a gradient of the same shape and dtype as the one that it replaces."""
+    """Check a hook's result: a gradient with the same shape and dtype as the one that it replaces."""
     if not isinstance(replaced, tensor_class.Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
     if gradient is None:

@@ -29,7 +29,7 @@ class Node:
     """One recorded operation.  Its class is named as PyTorch names it (`MulBackward0`) and holds what a call saved.
 
     `edges` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
-    or None where no gradient is wanted.  `seq` counts up as nodes are made, so decreasing order is a valid order for
+    or None for arguments without a gradient.  `seq` increases with each new node, so decreasing order is valid for
     backward.  `dispatch_key` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
     is handed to `apply`.
     """
@@ -43,17 +43,17 @@ class Node:
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether `apply` works on Tensors in every backward, as a user's Function does
-    on_tensors = False  # whether it was recorded for a wrapper subclass, of which there are only Tensors, no arrays
-    decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by those that PyTorch has
-    keeps_none = False  # whether `apply` wants None, not zeros, for outputs that received no gradient
-    along: str | None = None  # its name for a call with `dim`, if PyTorch has another overload for that
+    on_tensors = False  # whether recorded for a wrapper subclass, which has Tensors but no arrays
+    decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by PyTorch's nodes
+    keeps_none = False  # whether `apply` takes None instead of zeros for outputs without a gradient
+    along: str | None = None  # node name for a call with `dim`, if PyTorch has a separate overload
     trace: list[str] | None = None  # the stack of the forward call, in anomaly mode
     parent: Node | None = None  # the node whose backward recorded it, in anomaly mode
 
     def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> tuple[Any, ...]:
-        """The gradients for the edges (or None) from the gradient of the output.
+        """Compute the gradients for the edges (or None) from the gradient of the output.
 
-        `edges` is the node's, with None also where the pass that runs wants no gradient; None for all of them.
+        `edges` are the node's edges, with None for those that the running pass does not need; None requests all gradients.
         """
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class Node:
         return self.own_hooks().add("pre", hook)
 
     def show(self) -> None:
-        """Replace the node by those that PyTorch has, unless a backward is running, which must not see the graph change."""
+        """Replace the node by PyTorch's nodes, except during a backward, when the graph must not change."""
         if self.decompose is not None and current_task.get() is None:
             self.decompose()
 
@@ -236,7 +236,7 @@ def remember_trace(node: Node) -> None:
 
 
 def rename_node(result: Tensor, name: str) -> Tensor:
-    """The result, with its node renamed: the last of several operations gets the name that PyTorch has for all of them."""
+    """Rename the node of a result: the last of several operations gets the name of PyTorch's single node."""
     node = getattr(result, "_node", None)  # an override may have returned something else
     node = node.node if type(node) is Output else node
     if isinstance(node, Node):

@@ -1,8 +1,8 @@
-"""Saved tensors: what nodes keep of the forward for their backward.
+"""Saved tensors: values of the forward that nodes store for their backward.
 
 A saved tensor is `(holder, array, version)`, with the array and the version that the tensor `holder` had when it was saved.  It
 is `RELEASED` once a backward has freed it, and `(Packed,)` if a hook has packed it.  For an output of the node itself, the holder
-is an alias without history (with `_output_of` in its `__dict__`), so that there is no reference cycle.
+is an alias without history (with `_output_of` in its `__dict__`), to avoid a reference cycle.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def unpack_tensor(saved: Any, node: Node) -> Any:
 
 
 def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
-    """The outputs of a node that it saved itself: the index of each, and the alias that holds it."""
+    """Yield `(index, alias)` for each output that the node saved itself."""
     for name in node.saves:
         value = getattr(node, name)
         value = getattr(value, "_saved", value)  # of a Function's context
@@ -70,8 +70,8 @@ def is_saved_tensor(value: Any) -> bool:
 
 
 def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
-    """The saved array as a tensor: as output `index` of `node`, or, if `index` is None, with the history of `holder`."""
-    wrapper = holder.__dict__.get("_wrapper")  # the tensor of a wrapper subclass that the holder stands for
+    """Return the saved array as a tensor: output `index` of `node`, or with the history of `holder` if `index` is None."""
+    wrapper = holder.__dict__.get("_wrapper")  # the wrapper-subclass tensor that was saved
     tensor: Tensor = tensor_class.wrap(array, holder._key) if wrapper is None else wrapper.detach()
     tensor._storage = holder._storage
     if index is not None:
@@ -149,7 +149,7 @@ def short_name(node: Node) -> str:
 
 
 def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> tuple[Packed]:
-    """What a node keeps of a tensor that a hook packs."""
+    """Pack a tensor with a hook; return the value that the node stores."""
     version = tensor._version
     with no_grad():
         packed = pack_hook(tensor)
@@ -255,7 +255,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or what a hook packed it into."""
+        """The stored value: the tensor, or the result of the pack hook."""
         value = self._value()
         return None if value is None or value is RELEASED else value[0].packed if len(value) == 1 else value[0]
 
@@ -266,7 +266,7 @@ class SavedTensor:
 
 
 def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
-    """The properties by which a node shows what it saved in a slot: `_saved_other` and, for tensors, `_raw_saved_other`."""
+    """Public properties for a node's saved value: `_saved_<name>` and, for tensors, `_raw_saved_<name>`."""
     name = _PUBLIC_NAMES.get(field, field)
 
     def saved(self: Node) -> Any:

@@ -1,9 +1,9 @@
-"""The state of the transforms of functions (`torch.func`) that the tape, tensors and calls need to know.
+"""State of the function transforms (`torch.func`) that the tape, tensors and calls read.
 
-While a function is differentiated, it may write to tensors that it has made itself, but not to captured ones: a captured tensor
-would keep a history (or a tangent) that ends with the transform.  To tell them apart, tensors that are made inside such a
-transform have its depth in their `__dict__`.  For that, all calls leave the fast path meanwhile, and the general path marks their
-results.  At other times nothing is marked, at no cost.
+A function that is being differentiated may write to tensors that it has created, but not to captured ones: a captured tensor
+would keep a history (or a tangent) that ends with the transform.  To distinguish them, tensors created inside such a transform
+have its depth in their `__dict__`.  Meanwhile, all calls take the general path, which marks their results.  Outside of these
+transforms, nothing is marked, at no cost.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ def differentiating() -> Iterator[None]:
 
 
 def note_depth(tensor: Tensor) -> None:
-    """Mark a tensor as made inside the transforms that are running."""
+    """Mark a tensor as created inside the active transforms."""
     tensor.__dict__["_depth"] = _depth.get()
 
 
 def inherit_depth(alias: Tensor, source: Tensor) -> None:
-    """Mark an alias as made where the tensor was whose memory it shares."""
+    """Copy the transform depth of a tensor to its alias."""
     alias.__dict__["_depth"] = _depth_of(source)
 
 

@@ -1,4 +1,4 @@
-"""What is shared by tensors with the same memory: a version counter and a list of views."""
+"""State shared by tensors with the same memory: a version counter and a list of views."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Storage:
         self.add_view(alias)
 
     def twin(self) -> Storage:
-        """A storage for the same memory with a version of its own."""
+        """A storage for the same memory with a separate version counter."""
         storage = Storage()
         storage.views = self.views
         return storage
@@ -74,7 +74,7 @@ class Storage:
                 tensor._array = _replay(tensor)
 
     def renew_views(self, target: Tensor, known: set[int]) -> None:
-        """Compute the arrays of the views of `target` again, which has a new one, but for those whose ids are known."""
+        """Recompute the arrays of the views of `target`, whose array is new; skip views with ids in `known`."""
         root = memory_root(target)
         for tensor in self.alive():
             if id(tensor) not in known and memory_root(tensor) is root:
@@ -82,7 +82,7 @@ class Storage:
 
 
 class InferenceStorage(Storage):
-    """The storage of a tensor made in inference mode, whose views are all inference tensors too."""
+    """The storage of a tensor made in inference mode; its views are inference tensors as well."""
 
     __slots__ = ()
 
@@ -103,13 +103,13 @@ def root_of(view: Tensor) -> Tensor:
 
 
 def source_of(tensor: Tensor) -> Tensor | None:
-    """The tensor that this one is a view of, or shares its memory with; None for one with memory of its own."""
+    """The tensor that this one is a view of or shares memory with; None if it owns its memory."""
     source: Tensor | None = tensor.__dict__.get("_shares")
     return source if source is not None or tensor._view is None else tensor._view[0]
 
 
 def memory_root(tensor: Tensor) -> Tensor:
-    """The tensor at the end of the chain of `source_of`, whose memory is its own."""
+    """The tensor that owns the memory: the end of the chain of `source_of`."""
     source = source_of(tensor)
     return tensor if source is None else memory_root(source)
 
@@ -127,7 +127,7 @@ def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
 
 
 def _put_back(tensor: Tensor, array: Any) -> Tensor:
-    """Put a tensor's new array into the array of the tensor it shares memory with, and so on up to the root, which it returns."""
+    """Write a tensor's new array into its source's array, and so on up to the root; return the root."""
     tensor._array = array
     source = tensor.__dict__.get("_shares")
     if source is not None:

@@ -36,7 +36,7 @@ new = object.__new__
 
 
 class Tensor(Members):
-    """A multi-dimensional array of elements of one dtype, on one device, that remembers how it was computed.
+    """A multi-dimensional array of elements of one dtype, on one device, that records its computation for autograd.
 
     Use `torch.tensor` to make one from data.  `Tensor` itself is the legacy constructor: `Tensor(2, 3)` is an uninitialized
     float32 tensor of that shape, and `Tensor([1, 2])` holds the data as float32.
@@ -360,11 +360,11 @@ class Tensor(Members):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether a tensor that is no leaf keeps its gradient: see `retain_grad`."""
+        """Whether a non-leaf tensor keeps its gradient: see `retain_grad`."""
         return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` whenever this tensor's gradient is computed; what it returns, if anything, replaces it."""
+        """Call `hook(grad)` whenever this tensor's gradient is computed. A result other than None replaces the gradient."""
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is None:
@@ -423,10 +423,10 @@ class Tensor(Members):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history.  What is written to it, autograd does not notice."""
+        """A tensor with the same memory but no history.  Autograd does not detect writes to it."""
         data: Tensor = alias(self)
         if self._key.backend.mutable:
-            data._storage = None  # the same memory, with a version of its own
+            data._storage = None  # the same memory, with a separate version counter
         else:
             data._storage = (self._storage or self._own_storage()).twin()
             data._storage.link(data, self)
@@ -450,7 +450,7 @@ class Tensor(Members):
         base = self
         while base._view is not None:
             base = base._view[0]
-        became = base.__dict__.get("_became")  # if it is the former self of a tensor, before `t_` and the like
+        became = base.__dict__.get("_became")  # if it is a tensor's previous state, before `t_` or similar
         if became is not None and became() is not None:
             base = became()
         return None if base is self else base

@@ -155,7 +155,7 @@ OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64
 
 
 def meant(value: object) -> dtype:
-    """`value` as a dtype; the Python types `bool`, `int`, `float` and `complex` stand for dtypes."""
+    """Convert `value` to a dtype; the Python types `bool`, `int`, `float` and `complex` are accepted."""
     result = OF_PYTHON.get(value, value)
     if not isinstance(result, dtype):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
@@ -291,7 +291,7 @@ class iinfo:
 _MANTISSA_AND_EXPONENT = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), float64: (52, 11)}  # bits, IEEE 754
 
 
-# What the 8-bit dtypes have instead of IEEE 754's limits: eps, the largest and the smallest value, and the smallest normal one.
+# Limits of the 8-bit dtypes, which differ from IEEE 754: eps, largest value, smallest value, smallest normal value.
 _LIMITS_OF_FLOAT8 = {
     float8_e4m3fn: (0.125, 448.0, -448.0, 2.0**-6),
     float8_e5m2: (0.25, 57344.0, -57344.0, 2.0**-14),

@@ -30,10 +30,10 @@ _pack, _unpack = _SINGLE.pack, _SINGLE.unpack
 
 
 def wrapped(value: Any, dtype: dtype) -> Any:
-    """An operand converted as by a cast in C: an integer that is too large loses its upper bits.
+    """Convert an operand like a cast in C: an integer that is too large loses its upper bits.
 
     Raises:
-        OverflowError: it has more than 64 bits.
+        OverflowError: an integer has more than 64 bits.
     """
     if dtype.category != dtypes.INTEGER:
         return value
@@ -49,14 +49,14 @@ def _check_bits(value: int) -> None:
 
 
 def converted(value: Any, dtype: dtype, alone: bool = False) -> Any:
-    """A value to fill a tensor with: for integers, fractions are truncated; for unsigned integers, negative numbers wrap around.
+    """Convert a fill value: integer dtypes truncate fractions; unsigned dtypes wrap negative numbers around.
 
-    Infinities and NaN fit every float; a finite number that is beyond the largest one does not.  Only where it is `alone`, the
-    value of a single element, may it be in half precision and below; a cast then makes it infinite.
+    Infinities and NaN fit every floating-point dtype; a finite number beyond the largest value does not.  The exception is a
+    single element (`alone`) of a dtype with at most 16 bits: a cast makes it infinite.
 
     Raises:
         RuntimeError: the dtype cannot hold the value.
-        OverflowError: it is an integer of more than 64 bits.
+        OverflowError: the value is an integer of more than 64 bits.
     """
     category = dtype.category
     if isinstance(value, int):
@@ -102,7 +102,7 @@ def overflow(dtype: dtype) -> RuntimeError:
 
 
 def single(value: float) -> float:
-    """Rounded to single precision."""
+    """Round to float32."""
     try:
         return _unpack(_pack(value))[0]  # type: ignore[no-any-return]  # the struct's one float
     except OverflowError:  # as by a cast in C
@@ -114,4 +114,4 @@ def is_library_scalar(value: Any) -> bool:
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(type(value), "__setitem__"):
         return False
     shape = getattr(value, "shape", None)
-    return isinstance(shape, tuple) and not shape and hasattr(value, "item")  # what stands for a tensor may answer to any name
+    return isinstance(shape, tuple) and not shape and hasattr(value, "item")  # a tensor stand-in may have attributes of any name

@@ -1,8 +1,8 @@
-"""`torch.SymInt` and its siblings: numbers that are known only as results of a computation that is being recorded.
+"""`torch.SymInt`, `SymFloat` and `SymBool`: numbers whose computation is recorded.
 
-A size of an input that may differ from call to call is such a number.  It has the value of the example at hand, and computing
-with it is recorded by its *recorder* (`flambeau.export` brings one).  Whoever needs a plain number, `range` or `if` for instance,
-asks the recorder, which notes that the program holds for this value only, or refuses.
+An example is an input size that may differ from call to call.  The number has the value of the example inputs, and a *recorder*
+(such as that of `flambeau.export`) records arithmetic with it.  Code that needs a plain number, such as `range` or `if`, gets it
+from the recorder, which either specializes the program to this value or raises an error.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_
 
 
 class Recorder(Protocol):
-    """What keeps track of what is computed with symbolic numbers."""
+    """Records computations with symbolic numbers."""
 
     def computed(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> Any:
-        """The symbolic number that a function of symbolic numbers gives, where `value` is its plain result."""
+        """Return the symbolic result of a function of symbolic numbers; `value` is its plain result."""
 
     def decided(self, number: Any) -> Any:
-        """The plain value, on which the program depends from now on; an error where it must not."""
+        """Return the plain value and specialize the program to it; raise an error if that is not allowed."""
 
 
 class _Symbolic:
     """A number that is being recorded.
 
     Args:
-        recorder: what records it.
-        value: its value for the example at hand.
-        origin: what the recorder needs to know of it.
+        recorder: the recorder of computations with the number.
+        value: the value for the example inputs.
+        origin: data that the recorder stores with the number.
     """
 
     __slots__ = ("origin", "recorder", "value")
@@ -62,7 +62,7 @@ class _Symbolic:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """A call that no recorder sees: it gets plain numbers, on which the program depends from then on."""
+        """A call that is not recorded: it gets plain numbers, and the program is specialized to them."""
         return func(*map(_decided, args), **{name: _decided(value) for name, value in (kwargs or {}).items()})
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality is not known
@@ -105,7 +105,7 @@ for _function in (operator.neg, operator.pos, operator.abs, math.trunc, math.flo
 
 
 class SymInt(_Symbolic):
-    """A whole number that is being recorded, such as a size of an input that may differ from call to call."""
+    """An integer that is being recorded, such as a size of an input that may differ from call to call."""
 
     __slots__ = ()
 
@@ -163,5 +163,5 @@ def is_symbolic(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """The value of a symbolic number for the example at hand; any other value as it is."""
+    """The value of a symbolic number for the example inputs; any other value unchanged."""
     return value.value if isinstance(value, _Symbolic) else value

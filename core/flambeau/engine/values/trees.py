@@ -1,4 +1,4 @@
-"""Trees: nested tuples, lists, dicts and whatever is registered, taken apart into leaves and put together again."""
+"""Trees: flatten nested tuples, lists, dicts and registered types into leaves, and unflatten them again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class Entry(NamedTuple):
-    """How nodes of a registered type are taken apart and put together."""
+    """How to flatten and unflatten nodes of a registered type."""
 
     flatten: Callable[[Any], tuple[Iterable[Any], Any]]
     """Gives the children and a context, which says all the rest."""
@@ -62,7 +62,7 @@ class Spec:
         return self.children_specs[index]
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """What a tree has where one of this structure has its leaves; ValueError where it has not that structure."""
+        """Return the subtrees of a tree at the leaves of this structure; ValueError if the structures do not match."""
         return flatten_up_to(tree, self)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
@@ -199,7 +199,7 @@ def _build(leaves: Iterator[Any], spec: Spec) -> Any:
     if kind is deque:
         return deque(children, context)
     if kind is Size:
-        return tuple(children)  # what becomes of the lengths need not be ints
+        return tuple(children)  # mapped lengths need not be ints
     return kind._make(children) if hasattr(kind, "_make") else kind(children)
 
 

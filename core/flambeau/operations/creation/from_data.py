@@ -117,7 +117,7 @@ def _scalar_array(value: Any, key: DispatchKey) -> Any:
 
 
 def _integer(value: Any, dtype: Dtype) -> Any:
-    """`converted`, for what does not fit as it is."""
+    """`converted` for numbers that do not fit the dtype unchanged."""
     if isinstance(value, int) and dtype is not dtypes.uint64 and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
     return converted(value, dtype)
@@ -137,7 +137,7 @@ def _is_sequence(data: Any) -> bool:
 
 
 def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
-    """Nested sequences of anything that stands for a number: arrays of other libraries, tensors of one element."""
+    """Build a tensor from nested sequences whose elements may be arrays of other libraries or one-element tensors."""
     shape = _shape_of(data)
     key = key_for(dtype or _dtype_in(data), device)
     numbers: list[Any] = []
@@ -181,7 +181,7 @@ def _dtype_in(data: Any) -> Dtype:
 
 
 def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any], dtype: Dtype) -> None:
-    """Append what nested sequences of this shape hold to `numbers`, which become elements of a dtype."""
+    """Append the elements of nested sequences of this shape to `numbers`, to be converted to a dtype."""
     if dim == len(shape):
         if isinstance(data, Tensor) and data.numel() != 1:
             if dtype.category <= dtypes.INTEGER:
@@ -266,7 +266,7 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
 
 
 def _around(data: Any) -> Tensor:
-    """A tensor in the memory of another library's array, where that is."""
+    """A tensor that shares the memory of another library's array, on the array's device."""
     backend, array, dtype = _adopted(data)
     return wrap(_shared(backend, array), dispatch_key(dtype, as_device(backend.device_type)))
 
@@ -310,10 +310,10 @@ def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> T
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """`obj` as a tensor: in the same memory if possible (`copy=None`), never (True), or always (False).
+    """Convert `obj` to a tensor that shares its memory if possible (`copy=None`), never (True), or always (False).
 
-    Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol, whose bytes are read
-    as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
+    Memory can be shared with tensors, arrays, storages, and objects with DLPack or the buffer protocol.  The bytes of a buffer
+    are read as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
 
     Raises:
         ValueError: `copy=False`, and there is no memory to share, or the elements would have to be converted or moved.
@@ -347,7 +347,7 @@ def _own_device(data: Any) -> Device | None:
 
 
 def _check_alias(obj: Any, source: Tensor, key: DispatchKey) -> None:
-    """Refuse what `asarray` cannot do without a copy."""
+    """Raise an error if `asarray` would have to copy."""
     if source is not obj and getattr(obj, "shape", None) == ():
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if source.device != key.device:
@@ -375,8 +375,8 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     """A CPU tensor that shares the memory of a NumPy array.
 
     Raises:
-        TypeError: not a NumPy array, or of a dtype that tensors do not have.
-        ValueError: the array's strides or byte order are none that tensors have.
+        TypeError: not a NumPy array, or an unsupported dtype.
+        ValueError: unsupported strides or byte order.
 
     >>> import flambeau as torch, numpy as np
     >>> a = np.zeros(2); t = torch.from_numpy(a); a[0] = 1

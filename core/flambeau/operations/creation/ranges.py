@@ -171,7 +171,7 @@ def _ends(
     default = None
     if type(start) not in _REAL or type(end) not in _REAL:
         start, end = plain_number(start), plain_number(end)
-        if isinstance(end - start, complex):  # or a TypeError, where one is no number
+        if isinstance(end - start, complex):  # raises TypeError if one is not a number
             default = dtypes.get_default_dtype().to_complex()
             if dtype is not None and not dtypes.meant(dtype).is_complex:
                 raise RuntimeError(

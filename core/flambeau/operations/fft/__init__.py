@@ -42,7 +42,7 @@ def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -
 
 
 def _c2r_grad(F: Any, g: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
-    """Each element but those of frequency 0 and, for an even size, the highest stands for its mirror image too."""
+    """Double all elements except frequency 0 and, for an even size, the highest: each also represents its conjugate."""
     return F.doubled_inside(F.fft_r2c(g, dims, scale), dims[-1], size - size // 2)
 
 

@@ -190,7 +190,7 @@ def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The (real) transform of a Hermitian-symmetric signal, of which the first half is given."""
+    """The (real) transform of a Hermitian-symmetric signal, given by its first half."""
     return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
 
 

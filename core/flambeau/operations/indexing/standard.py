@@ -93,7 +93,7 @@ def put(xp: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """A 0-d mask stands for a new dimension of which it takes all or nothing."""
+    """Replace each 0-d mask by a new dimension of size 1 and a slice that takes all or nothing of it."""
     items = list(index) if isinstance(index, tuple) else [index]
     axis = 0
     for n, item in enumerate(items):

@@ -82,9 +82,9 @@ def index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> An
 
 
 def sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
-    """Sum values by position, without scattering: sort, then add to each what lies 1, 2, 4, ... before it at the same position.
+    """Sum values by position without scattering: sort by position, then add values 1, 2, 4, ... places before (doubling scan).
 
-    So the additions form a tree, nothing is subtracted, and an infinity at one position is not seen at another.
+    Unlike with differences of cumulative sums, an infinity at one position does not affect other positions.
     """
     count, dtype = values.shape[0], values.dtype
     if not count:
@@ -127,7 +127,7 @@ _SEQUENCES = (list, tuple, range)
 
 
 def _stands_for_tuple(index: Any) -> bool:
-    """Whether a list stands for a tuple of indices, one for each dimension: a deprecated form."""
+    """Whether a list is read as a tuple of indices, one per dimension (a deprecated form)."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
     for item in index:
@@ -447,9 +447,9 @@ attach(__delitem__=_delitem)
 
 @composite(public=False)
 def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
-    """The tensor indexed at the dimensions `positions` alone: by an int, a slice, a tensor, a list or None each.
+    """Index the tensor at the dimensions `dims` only, each by an int, a slice, a tensor, a list or None.
 
-    Dimensions in a tuple of their own are indexed together, as if they were flattened into one.
+    Dimensions in a nested tuple are indexed together, as if they were flattened into one.
 
     Raises:
         IndexError: there is no such dimension, or an index is out of bounds.
@@ -523,7 +523,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
-    """An index that is out of range for the dimension, as all negative ones are; None if there is none."""
+    """Return an index that is negative or too large for the dimension; None if all are in range."""
     if 0 in index._array.shape:
         return None
     smallest, largest = index._key.backend.extremes(index._array)

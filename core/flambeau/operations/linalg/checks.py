@@ -116,5 +116,5 @@ def is_numerical_failure(error: BaseException | None) -> bool:
 
 
 def ones_where(F: Any, like: Any, mask: Any) -> Any:
-    """Ones where `mask` holds, zeros elsewhere: added to a denominator to keep it from being zero."""
+    """Return 1 where `mask` is true, else 0: added to a denominator to keep it from being zero."""
     return F.masked(F.ones_of(like), mask)

@@ -193,7 +193,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 def _geqrf_forward(xp: Any, input: Any) -> tuple[Any, Any]:
-    """Householder reflections in LAPACK's format: the vectors below the diagonal of R, the factors in an array of their own."""
+    """Householder reflections in LAPACK's format: the vectors below the diagonal of R, and the factors (tau) separately."""
     rows, columns = input.shape[-2:]
     count = min(rows, columns)
     result, taus = input, []

@@ -356,7 +356,7 @@ def _lstsq_forward(
 
 
 def least_squares(xp: Any, A: Any, B: Any, inverse: Any, is_vector: bool, with_residuals: bool) -> tuple[Any, Any, Any]:
-    """The least-squares solution by the pseudo-inverse, the squared lengths of what it leaves over, and the pseudo-inverse."""
+    """Return the least-squares solution by the pseudo-inverse, the squared norms of the residuals, and the pseudo-inverse."""
     right = xp.expand_dims(B, axis=-1) if is_vector else B
     real = xp.abs(right).dtype
     solution = xp.matmul(inverse, right)

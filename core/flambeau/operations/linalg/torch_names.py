@@ -688,7 +688,7 @@ def norm(
     method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION, schema="frobenius_norm.dim"
 )
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """The 2-norm over `dim`: one dimension, two, or all if there are none in it.
+    """The 2-norm over `dim`: one dimension, two, or all dimensions if `dim` is empty.
 
     >>> import flambeau as torch
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))

@@ -35,7 +35,7 @@ _LGAMMA = (
 
 
 def _stirling_correction(x: Any) -> Any:
-    """What `(x - 1/2) log(x) - x + log(2 pi) / 2` leaves of `log(gamma(x))`."""
+    """Return `log(gamma(x)) - ((x - 1/2) log(x) - x + log(2 pi) / 2)`."""
     terms = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI, 1)]
     return polynomial(1 / (x * x), terms[::-1]) / x
 
@@ -149,7 +149,7 @@ zeta = op(
 
 @in_double
 def _derivative_of_digamma(xp: Any, input: Any, n: int) -> Any:
-    factorial = math.factorial(n) if n < 171 else math.inf  # that of 171 is too large for a float
+    factorial = math.factorial(n) if n < 171 else math.inf  # 171! is too large for a float
     order = xp.asarray(n + 1.0, dtype=input.dtype)
     return (1.0 if n % 2 else -1.0) * factorial * zeta_forward(xp, order, input)
 

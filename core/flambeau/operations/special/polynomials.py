@@ -13,7 +13,7 @@ from .double_precision import in_double
 
 __all__ = ["POLYNOMIALS"]
 
-Step = Callable[[int, Any, Any, Any], Any]  # degree k, x, and the polynomials of degrees k and k - 1, to that of k + 1
+Step = Callable[[int, Any, Any, Any], Any]  # (k, x, P_k, P_{k-1}) to P_{k+1}
 
 
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
@@ -31,7 +31,7 @@ def _chebyshev_step(k: int, x: Any, now: Any, before: Any) -> Any:
     return 2 * x * now - before
 
 
-_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # what it is called, degree 1, and the recurrence
+_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # name, polynomial of degree 1, and recurrence
     "chebyshev_polynomial_t": ("Chebyshev polynomial of the first kind", lambda x: x, _chebyshev_step),
     "chebyshev_polynomial_u": ("Chebyshev polynomial of the second kind", lambda x: 2 * x, _chebyshev_step),
     "chebyshev_polynomial_v": ("Chebyshev polynomial of the third kind", lambda x: 2 * x - 1, _chebyshev_step),

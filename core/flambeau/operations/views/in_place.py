@@ -179,7 +179,7 @@ def _view_at(source: Tensor, place: Place) -> Tensor:
 
 
 def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
-    """Change the shape in place: the memory is kept where it is large enough, and grows, uninitialised, where not."""
+    """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized."""
     shape = sizes_given(size, rest)
     if min(shape, default=0) < 0:
         raise RuntimeError(f"requested resize to {list(shape)}: sizes are not negative")

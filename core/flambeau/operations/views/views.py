@@ -348,7 +348,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
 
 @composite(kind=Kind.VIEW, schema="flatten.using_ints")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions `start_dim` to `end_dim` made one; a view where possible.
+    """Merge dimensions `start_dim` to `end_dim` into one; a view where possible.
 
     >>> import flambeau as torch
     >>> torch.zeros(2, 3, 4).flatten(1).shape
@@ -367,7 +367,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite(kind=Kind.VIEW, schema="unflatten.int")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Dimension `dim` split into `sizes`, one of which may be -1."""
+    """Split dimension `dim` into `sizes`; one size may be -1."""
     shape = input._array.shape
     dim = wrap_dim(dim, len(shape))
     sizes = as_shape((sizes,))
@@ -643,7 +643,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 @composite(kind=Kind.VIEW)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` views of consecutive slices of `dim`, of equal size but for the last."""
+    """At most `chunks` views of consecutive slices of `dim`, of equal size except the last."""
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

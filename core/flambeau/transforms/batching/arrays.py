@@ -23,8 +23,8 @@ Array = Any
 class BatchedArray:
     """An array of the underlying library (`raw`) with its first `depth` dimensions hidden.
 
-    A view remembers the function that made it, so that it can be made again when its parent gets new memory.  This happens when
-    an array that is the same for the whole batch is written to with values that differ: it then needs memory for each member.
+    A view stores the function that created it, to be recreated when its parent gets new memory.  This happens when values that
+    differ within the batch are written to an array that was the same for the whole batch: each member then needs memory.
     """
 
     __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "verdict", "xp")
@@ -40,7 +40,7 @@ class BatchedArray:
         self._parent = parent
         self._look = look
         self._stamp = 0 if parent is None else parent.stamp
-        self.verdict: str | None = None  # "any" or "all", for the answer to a question about the whole array
+        self.verdict: str | None = None  # "any" or "all": how `bool()` reduces over the batch
 
     @property
     def raw(self) -> Array:
@@ -50,11 +50,11 @@ class BatchedArray:
 
     @property
     def stamp(self) -> int:
-        """How often the memory has been replaced."""
+        """The number of times that the memory has been replaced."""
         return self._stamp if self._parent is None else self._parent.stamp
 
     def replace_raw(self, replaced: Callable[[Array], Array]) -> None:
-        """Put another array, with the same elements, in the place of the underlying one, and of those it is a view of."""
+        """Replace the underlying array, and those of its parents, by one with the same elements."""
         self._raw = replaced(self._raw)
         if self._parent is not None:
             self._parent.replace_raw(replaced)
@@ -120,7 +120,7 @@ class BatchedArray:
     __setitem__: ClassVar[Callable[[BatchedArray, Any, Any], None]]
 
     def __bool__(self) -> bool:
-        if self.verdict is not None:  # an operation asks a question about all elements, which means those of the whole batch
+        if self.verdict is not None:  # the condition concerns all elements of the whole batch
             return bool(getattr(self.xp.inner, self.verdict)(self.raw))
         if self.raw.size == 1:
             return bool(self.raw)
@@ -165,7 +165,7 @@ _add_operators()
 
 
 def view(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for a method of `Namespace` that returns a function from raw array to raw view: the method returns the view."""
+    """Decorate a method of `Namespace` that returns a function from raw array to raw view, so that it returns the view."""
 
     @functools.wraps(function)
     def wrapped(self: Namespace, array: Any, *args: Any, **kwargs: Any) -> BatchedArray:
@@ -472,7 +472,7 @@ class Namespace:
         )
 
     def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> BatchedArray:
-        """Counts for each value the boundaries that lie before it."""
+        """For each value, count the boundaries before it."""
         x1 = self.lifted(x1) if sorter is None else self.take_along_axis(x1, sorter)
         x2 = self.lifted(x2)
         bounds = self.reshape(x1, (1,) * x2.ndim + x1.shape)
@@ -626,7 +626,7 @@ class Fourier(_Extension):
 
 
 def namespace(inner: Any, depth: int) -> Namespace:
-    """The namespace of this depth over this library, of which there is only one."""
+    """Return the unique namespace of this depth over this library."""
     found = namespaces.get((id(inner), depth))
     if found is None:
         found = namespaces[id(inner), depth] = Namespace(inner, depth)

@@ -1,4 +1,4 @@
-"""Functions with a backward of their own (`torch.autograd.Function`) inside the transforms of `torch.func`."""
+"""Custom autograd functions (`torch.autograd.Function`) inside the transforms of `torch.func`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 class VmapInfo(NamedTuple):
-    """What a `vmap` static method is told about the batch: its size, and the `randomness` option of `torch.vmap`."""
+    """The first argument of a `vmap` static method: the batch size, and the `randomness` option of `torch.vmap`."""
 
     batch_size: int
     randomness: str

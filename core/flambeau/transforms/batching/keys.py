@@ -153,7 +153,7 @@ class _Packed(NamedTuple):
 
 
 def _packed(value: Any) -> Any:
-    """`value` with all batched arrays packed, also those inside tuples and lists."""
+    """Pack all batched arrays in `value`, including those inside tuples and lists."""
     if type(value) is BatchedArray:
         return _Packed(value.raw, value.xp)
     return type(value)(map(_packed, value)) if type(value) in (tuple, list) else value
@@ -256,7 +256,7 @@ def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
 
 @contextmanager
 def other_kernels() -> Iterator[None]:
-    """Context in which the plain dispatch keys have other kernels: what batched keys have looked up there is put aside."""
+    """Context for temporarily replaced kernels of plain dispatch keys: kernels cached by batched keys are set aside."""
     kept = dict(_backends), dict(_templates), dict(_keys), dict(namespaces)
     caches: tuple[Any, ...] = (_backends, _templates, _keys, namespaces)
     for cache in caches:
@@ -280,7 +280,7 @@ BatchDevice.batched = staticmethod(with_levels)
 
 
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """The tensor inside `level`: dimension `dim` becomes the hidden batch; with None, the tensor is the same for all members."""
+    """Move a tensor into `level`: dimension `dim` becomes the hidden batch; with None, all members share the tensor."""
     tensor = tensor._key.materialize(tensor)
     key = tensor._key
     if level in levels_of(key):
@@ -294,7 +294,7 @@ def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
 
 
 def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """The tensor outside `level`: the batch becomes dimension `dim`; with None, the result is the sum over the batch."""
+    """Move a tensor out of `level`: the batch becomes dimension `dim`; with None, the result is the sum over the batch."""
     levels = levels_of(tensor._key)
     if level not in levels:
         tensor = add_level(tensor, level, None)
@@ -377,7 +377,7 @@ def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def lift(tensor: Tensor, levels: Any) -> Tensor:
-    """The tensor inside all of `levels`; for each level that is new to it, it is the same for all members of the batch."""
+    """Move a tensor into all of `levels`; in each level that is new to it, all members of the batch share it."""
     for level in sorted(set(levels) - set(levels_of(tensor._key)), key=lambda level: level.number):
         tensor = add_level(tensor, level, None)
     return tensor

@@ -34,7 +34,7 @@ class Level:
         self.keys = None
 
     def device_for(self, levels: tuple[Level, ...], place: device) -> BatchDevice:
-        """The device object of tensors inside these levels, of which this one is the innermost."""
+        """The device object of tensors inside these levels; this level is the innermost."""
         key = (*(level.number for level in levels), place)
         batch_device = self._devices.get(key)
         if batch_device is None:
@@ -72,5 +72,5 @@ class BatchDevice(device):
 
 
 def levels_of(key: DispatchKey) -> tuple[Level, ...]:
-    """The levels that tensors of this dispatch key are inside of."""
+    """The `vmap` levels of tensors with this dispatch key."""
     return key.levels

@@ -1,4 +1,4 @@
-"""Calling a function for each member of a batch in turn."""
+"""Call a function separately for each member of a batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["loop"]
 
 
 def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`function(*args, **kwargs)`, called for each member of the batches that the arguments are in.
+    """Call `function(*args, **kwargs)` for each member of the arguments' batches, and stack the results.
 
     The results of all members must have the same shape.
     """

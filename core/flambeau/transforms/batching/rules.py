@@ -23,9 +23,9 @@ __all__ = ["RULES"]
 
 
 def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """A rule for an operation whose first argument has a batch dimension of its own, such as the input of a convolution.
+    """A rule for an operation whose first argument already has a batch dimension, such as the input of a convolution.
 
-    Where the other arguments are the same for all members, the hidden dimensions are folded into that dimension.
+    If the other arguments are the same for all members, the hidden dimensions are folded into that dimension.
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:

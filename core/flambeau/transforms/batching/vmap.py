@@ -1,4 +1,4 @@
-"""`vmap`: turns a function of single examples into a function of batches."""
+"""`vmap`: turn a function of single examples into a function of batches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _numbers = itertools.count(1)
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """`func` for whole batches: it is called once, with tensors that hide their batch dimension from it.
+    """Vectorize `func` over batches: it is called once, with tensors that hide their batch dimension.
 
     Args:
         in_dims: the batch dimension of each argument (None: the argument is the same for all members): an int, or a tuple
@@ -121,7 +121,7 @@ def _get_name(func: Callable[..., Any]) -> str:
 def _process_batched_inputs(
     in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]
 ) -> tuple[int, list[Any], list[Any], Spec]:
-    """The size of the batch, the batch dimension of each leaf of the arguments, and the leaves with their structure, checked."""
+    """Check the arguments; return the batch size, the batch dimension of each leaf, the leaves and their structure."""
     where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -208,7 +208,7 @@ def _places(output: Any, out_dims: Any, spec: Spec, name: str) -> list[Any]:
 
 
 def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Level, batch_size: int, out_dim: int | None) -> Any:
-    """A result outside the batch, with the batch as dimension `out_dim`; None: it has none."""
+    """Move a result out of the batch, which becomes dimension `out_dim`; None for a result without batch."""
     if out_dim is None:
         if isinstance(batched_output, Tensor) and vmap_level in levels_of(batched_output._key):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
@@ -222,14 +222,14 @@ def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Level, b
 
 
 def _add_batch_dim(tensor: Tensor, in_dim: int, vmap_level: Level) -> Any:
-    """The tensor inside the batch, of which dimension `in_dim` counts the members."""
+    """Hide the batch dimension `in_dim` of a tensor."""
     if tensor.is_nested:
         raise NotImplementedError("vmap: nested tensors are not mapped over, for their items differ in size: see `unbind()`")
     return add_level(tensor, vmap_level, in_dim % tensor.ndim)
 
 
 def _remove_batch_dim(tensor: Tensor, vmap_level: Level, batch_size: int, out_dim: int) -> Any:
-    """The tensor outside the batch, the members of which dimension `out_dim` counts.  IndexError if there is no such."""
+    """Show the batch as dimension `out_dim` of a tensor.  IndexError if `out_dim` is out of range."""
     limit = tensor.ndim + 1
     if not -limit <= out_dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {out_dim})")

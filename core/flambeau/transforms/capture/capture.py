@@ -1,4 +1,4 @@
-"""Capturing one call of a function: it runs once, and what it did becomes programs that do it again."""
+"""Capture one call of a function: run it once, record its kernel calls, and build programs that replay them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ __all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
 
 @dataclass(slots=True)
 class _History:
-    """A node that some of the results get: its outputs among the new tensors, and its inputs.
+    """The graph node that a replay attaches to some of its results.
 
     Attributes:
-        program: what a backward runs; None if the step's own backward has freed the graph, so that another one is an error.
-        positions: of the gradients of the inputs, among the program's outputs.
+        outputs: indices of the node's outputs among the new tensors.
+        inputs: where a replay finds the node's inputs.
+        program: the backward program; None if the captured call has freed the graph, so that another backward is an error.
+        positions: for each input, the index of its gradient among the program's outputs.
         watched: the tensors whose memory the program reads.
     """
 
@@ -43,7 +45,7 @@ class _History:
     watched: list[Source] = field(default_factory=list)
 
     def attach(self, tensors: Sequence[Tensor], saved: Sequence[Any], arguments: Sequence[Any]) -> None:
-        """Give the results of a replay this history."""
+        """Attach a node with this backward to the results of a replay."""
         inputs = [source.tensor_in(arguments) for source in self.inputs]
         node = CompiledFunctionBackward.attach(inputs, [tensors[position] for position in self.outputs])
         if self.program is not None:
@@ -52,14 +54,14 @@ class _History:
 
 @dataclass(slots=True)
 class Captured:
-    """What one call of a function did, ready to be done again.
+    """A captured call of a function, which can be replayed.
 
     Attributes:
         forward: the program of the call, with the step's backward and update if these were part of it.
-        backward: the program that a backward from the results runs; None if there is none.
+        backward: the program that a backward from the results runs; None without one.
         sources: where the forward's inputs come from.
         results: what the call returns.
-        effects: what the call does to tensors that were there.
+        effects: how the call changes tensors that existed before it.
     """
 
     forward: Program
@@ -68,18 +70,18 @@ class Captured:
     results: Results
     effects: Effects
     places: list[tuple[dict[Any, Any], Any]]
-    saved_from: int = 0  # where in the forward's outputs what the backward needs begins
+    saved_from: int = 0  # index of the first of the forward's outputs that are saved for the backward
     effects_from: int = 0
     histories: list[_History] = field(default_factory=list)
-    generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, and what each draws from
+    generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, each with its backend's generator
     outside: list[Outside] = field(default_factory=list)
     argument_gradients: list[ArgumentGradient] = field(default_factory=list)
-    aliasing: Aliasing | None = None  # where it matters
-    device: int | None = None  # which one was current, where that matters
-    fixed: set[Reference] = field(default_factory=set)  # what lies in the same memory in each replay
+    aliasing: Aliasing | None = None  # None if the call writes to no tensor
+    device: int | None = None  # the current device, for backends that compute on it
+    fixed: set[Reference] = field(default_factory=set)  # values at the same address in each replay
 
     def holds(self, arguments: Sequence[Any]) -> bool:
-        """Whether tensors are still what they were: their shapes and dtypes, which want gradients, and which share memory."""
+        """Whether a replay is valid: tensors have the same shapes, dtypes, `requires_grad` and shared memory as at capture."""
         for tensor in self.outside:
             if not tensor.holds():
                 return False
@@ -93,8 +95,8 @@ class Captured:
         return all(generator._raw is raw for generator, raw in self.generators)
 
     def replay(self, arguments: Sequence[Any]) -> Any:
-        """Do it again, with these tensors in place of the arguments' (in the order of `tensors_in`)."""
-        arrays = [  # without a call for those from outside, which are most
+        """Replay the call with other tensors as arguments, in the order of `tensors_in`."""
+        arrays = [  # most are tensors from outside: read directly, a call for each would be slower
             source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
             for source in self.sources
         ]
@@ -120,30 +122,30 @@ class Captured:
 
     @property
     def exact(self) -> bool:
-        """Whether a replay gives the bits that the call gave."""
+        """Whether a replay computes bitwise the same results as the call."""
         return all(program.exact for program in (self.forward, self.backward) if program is not None)
 
     def separate(self) -> bool:
-        """Make each call by itself, rather than several in one loop or program; returns whether there were any of these."""
+        """Undo fusion: run each call separately. Return whether any were fused."""
         programs = [program for program in (self.forward, self.backward) if program is not None]
         separated = [program.separate() for program in programs]
         return any(separated)
 
     def use_device_graphs(self) -> list[str]:
-        """Replay as graphs of the device from now on; returns why not, for the programs that cannot be."""
+        """Replay as device graphs (such as CUDA graphs) from now on; return the reasons of the programs that cannot."""
         reasons = [self.forward.use_device_graph(self.fixed, self.saved_from)]
         if self.backward is not None:
             reasons.append(self.backward.use_device_graph(self.fixed))
         return [reason for reason in reasons if reason is not None]
 
     def touched(self) -> list[Tensor]:
-        """The tensors from outside that it reads or changes."""
+        """The tensors from outside that a replay reads or changes."""
         return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
     def gradients_of_ones(self, leaves: Sequence[Any], positions: Sequence[int], arguments: Sequence[Tensor]) -> list[Any] | None:
-        """The gradients (arrays, or None) of what the results at these positions lead to, if theirs are ones.
+        """Backpropagate ones from the results at `positions`; return the inputs' gradients (arrays or None).
 
-        None if there is no backward.
+        Returns None if the call has no backward.
         """
         if self.backward is None:
             return None
@@ -174,18 +176,18 @@ def capture(
     Args:
         function: the function; it is called once.
         args, kwargs: its arguments.
-        backend: whose arrays are recorded, beside the CPU's; by default, the first one that arguments, the default device or
-            tensors nearby are on.
+        backend: the backend to record, in addition to the CPU's; by default the first of those of the arguments, the default
+            device and the tensors in `nearby`.
         nearby: other tensors that the function may use.
-        numbers: places of numbers that may change from call to call: dictionary and key.
-        strict: raise where the program looks at a value.
+        numbers: numbers that may change from call to call, each given as a dictionary and its key.
+        strict: raise where the program reads an element of a tensor as a Python value.
 
     Returns:
-        what the function returned, and what was captured.
+        what the function returned, and the captured call.
 
     Raises:
         Refused: the call has been made (its result is `result`), but cannot be repeated from a record; the message says why.
-        LookedAtValue: with `strict`, at the first look at a value.
+        LookedAtValue: with `strict`, where the program first reads a value.
 
     Example:
         >>> import flambeau as torch
@@ -239,7 +241,7 @@ class Refused(NotCapturable):
 
 
 def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backend:
-    """The first backend that is not the CPU's, whose arrays are recorded in any case."""
+    """The first recordable backend other than the CPU's (which is always recorded), else the first of all."""
     default, host = for_device_type(get_default_device().type), for_device_type("cpu")
     of_arguments, others = ([tensor._key.materialized.backend for tensor in tensors] for tensors in (arguments, nearby))
     found = [*of_arguments, default, *others]
@@ -247,7 +249,7 @@ def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backen
 
 
 def _plain(result: Any) -> Any:
-    """The result without recorded numbers and arrays."""
+    """Replace recorded numbers and arrays in the result by plain ones."""
     leaves, spec = flatten(result)
     return unflatten([_plain_leaf(leaf) for leaf in leaves], spec)
 
@@ -259,7 +261,7 @@ def _plain_leaf(leaf: Any) -> Any:
 
 
 def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Captured:
-    """What has been recorded, as programs; the recording must still be open."""
+    """Build programs from a recording, which must still be open."""
     recorder = recording.recorder
     leaves, spec = flatten(result)
     sources = Sources(recording, arguments)
@@ -291,7 +293,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
 
 
 def _check(recording: Recording) -> None:
-    """Raise NotCapturable if something was done that no replay could do again."""
+    """Raise NotCapturable if the recording contains something that a replay cannot repeat."""
     recorder = recording.recorder
     if recorder.spoiled:
         raise NotCapturable(recorder.spoiled)
@@ -302,7 +304,7 @@ def _check(recording: Recording) -> None:
 
 
 def _add_guards(captured: Captured, recording: Recording, sources: Sources, arguments: list[Tensor]) -> None:
-    """Add what replays rely on, and which gradients they replace without a look at them."""
+    """Add the conditions for a replay, and mark the gradients that it overwrites without reading them."""
     effects, forward = captured.effects, captured.forward
     changed_gradients = [source for source in effects.places() if source.kind == "gradient"]
     read = {(source.position, id(source.tensor)) for source in captured.sources + changed_gradients if source.kind == "gradient"}

@@ -1,8 +1,8 @@
-"""All calls in one, for array libraries that compile whole programs, such as JAX.
+"""Compile all calls to one program, for array libraries that compile whole programs, such as JAX.
 
-Random numbers are drawn before it, and what the host does, such as counting an optimizer's steps, is done before it, too; what
-was checked is checked behind it.  A compiled program can do none of that.  What is computed of numbers alone, such as the
-corrections of Adam, is done before it as well: Python takes a fraction of a microsecond for what costs the program some.
+A compiled program cannot draw random numbers, compute on the host (such as an optimizer's step count) or check values.  Draws and
+host calls run before it, checks after it.  Computations on Python numbers alone, such as Adam's bias corrections, also run
+before it: Python takes a fraction of a microsecond for them, the compiled program several.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["compiled_together"]
 def compiled_together(
     recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference], outputs: Sequence[Reference]
 ) -> tuple[list[Call], Source | None]:
-    """The calls with one in place of all that the backend can compile together, and the source of that one.
+    """Replace all calls that the backend can compile together by one; return the calls, and the source of that one.
 
-    Where the backend compiles no whole programs, these are the calls as they are, and None.
+    If the backend does not compile whole programs, the calls are unchanged and the source is None.
     """
     if not recorder.backend.compiles_programs:
         return list(calls), None
@@ -52,7 +52,7 @@ def compiled_together(
 
 
 def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """The draws of random numbers, what the host computes, what is computed of numbers, and what these need."""
+    """Calls to run before the compiled program: random draws, calls on the host or on numbers, and those that these need."""
     maker = {reference: call for call in calls for reference in references_in(call.results)}
     of_numbers = _of_numbers(recorder, calls)
     chosen: set[int] = set()
@@ -73,7 +73,7 @@ def _is_on_host(recorder: Recorder, call: Call) -> bool:
 
 
 def _of_numbers(recorder: Recorder, calls: Sequence[Call]) -> set[int]:
-    """Those of the calls, by id, that take and give numbers, such as a learning rate, and need nothing from the device."""
+    """Ids of the calls from Python numbers to Python numbers, such as a learning rate, that need nothing from the device."""
     found: set[int] = set()
     from_device: set[Reference] = set()
     for call in calls:

@@ -1,8 +1,8 @@
-"""A program as a graph of the device, such as a CUDA graph: its kernels are recorded once, and launched together in each replay.
+"""Run a program as a device graph, such as a CUDA graph: its kernels are recorded once and launched together in each replay.
 
-A graph reads and writes the same memory in each launch.  What a step is given is copied into arrays that stay where they are, and
-what it gives is copied out of them; parameters, and other tensors from outside, are read and written where they are.  What is
-computed of numbers alone, such as the array of a learning rate, is computed before each launch.
+A graph uses the same addresses in each launch.  Inputs of a step are copied into static arrays, and results are copied out of
+them; parameters and other tensors from outside are used in place.  Computations on numbers alone, such as the array of a
+learning rate, run before each launch.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from .source import Source
 
 __all__ = ["DeviceGraph", "obstacle"]
 
-_MOST_RECORDINGS = 8  # of one program, for other numbers or addresses
+_MOST_RECORDINGS = 8  # of one program; each new set of numbers or addresses needs one
 _FROM_HOST = frozenset({"asarray", "array", "from_host", "from_host_later"})
 
 
 def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Reference], outputs: Sequence[Reference]) -> str | None:
-    """Why calls cannot become a graph of the device; None if they can.
+    """Return the reason why calls cannot become a device graph; None if they can.
 
     Args:
-        recorder: what the calls belong to.
+        recorder: the recorder of the calls.
         calls: the calls.
-        given: the values that lie elsewhere in each replay.
-        outputs: the values that are wanted.
+        given: the values whose address differs between replays.
+        outputs: the values that the program returns.
     """
     if not hasattr(recorder.backend, "begin_capture"):
         return f"the {recorder.backend.name} backend has no graphs"
@@ -36,7 +36,7 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
         return "it uses several devices"
     _, calls = _parted(recorder, calls)
     exposed = {recorder.group(reference) for call in calls for reference in call.writes} | set(map(recorder.group, outputs))
-    calls = [call for call in calls if call.constant is None or recorder.group(call.results) in exposed]  # others are known
+    calls = [call for call in calls if call.constant is None or recorder.group(call.results) in exposed]  # others are constants
     memory_given = {recorder.group(reference) for reference in given}
     for call in calls:
         values = list(references_in((call.args, call.kwargs, call.results)))
@@ -57,16 +57,16 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
 
 
 def _devices(recorder: Recorder, calls: Sequence[Call]) -> set[int]:
-    """The devices of the arrays that calls take and give, where a library has several."""
+    """The devices of the calls' arguments and results, in libraries with several devices."""
     values = (reference for call in calls for reference in references_in((call.args, call.kwargs, call.results)))
     return {recorder.devices[reference] for reference in values if reference in recorder.devices}
 
 
 def _parted(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
-    """The calls that compute of numbers alone, and the others."""
+    """Split calls into those on numbers alone, and the others."""
     numbers: list[Call] = []
     others: list[Call] = []
-    known: set[Reference] = set()  # what the first ones give
+    known: set[Reference] = set()  # results of calls on numbers alone
     for call in calls:
         given = list(references_in((call.args, call.kwargs)))
         of_numbers = all(reference in known or recorder.kinds[reference.index] is None for reference in given)
@@ -85,18 +85,18 @@ def _parted(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], list
 
 
 class DeviceGraph:
-    """Runs calls as a graph of the device.
+    """Runs calls as a device graph.
 
     Args:
-        recorder: what the calls belong to.
-        calls: the calls, in which `obstacle` has found none.
-        inputs: the values that are given.
-        outputs: the values that are wanted.
-        fixed: those of the values that stay where they are.
-        run: what runs the calls one by one, should the library refuse to record them.
+        recorder: the recorder of the calls.
+        calls: the calls, for which `obstacle` returned None.
+        inputs: the input values.
+        outputs: the values to return.
+        fixed: the values whose address never changes.
+        run: runs the calls one by one; the fallback if the library cannot record them.
 
     Attributes:
-        reason: why they run one by one, if they do.
+        reason: why the calls run one by one; None if they run as a graph.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class DeviceGraph:
         made = {reference for call in body for reference in references_in(call.results)}
         used = dict.fromkeys(reference for call in body for reference in references_in((call.args, call.kwargs)))
         needed = [reference for reference in [*used, *outputs] if reference not in made]
-        inside = recorder.shared_dictionaries().difference(inputs)  # that only these calls share
+        inside = recorder.shared_dictionaries().difference(inputs)  # dictionaries used by these calls only
         needed = [reference for reference in dict.fromkeys(needed) if reference not in inside]
         self.before = Source(recorder, before, inputs, needed, "before_the_graph")
         self.body = Source(recorder, body, needed, outputs, "graph")
         memory_fixed = {recorder.group(reference) for reference in fixed}
-        self.numbers: list[int] = []  # the places of numbers, of arrays that stay where they are, and of what is copied
+        self.numbers: list[int] = []  # input indices: numbers, arrays at fixed addresses, arrays to copy
         self.still: list[int] = []
         self.moving: list[int] = []
         for place, reference in enumerate(needed):
@@ -132,15 +132,15 @@ class DeviceGraph:
             else:
                 self.moving.append(place)
         places = {reference: place for place, reference in enumerate(needed)}
-        # Of each output: the place of the input that it is, or whether it is memory from outside, which is not copied.
+        # For each output: the index of the input that it is, if any, and whether it is memory from outside, which is not copied.
         self.outputs = [(places.get(reference), recorder.group(reference) in memory_fixed) for reference in outputs]
         self.graph: Any = None
-        self.results: Any = None  # the arrays that a launch leaves its results in
-        self.known: Any = None  # numbers and addresses, as they were recorded
-        self.stream: Any = None  # of the latest launch
+        self.results: Any = None  # the static arrays that a launch writes its results to
+        self.known: Any = None  # the recorded numbers and addresses
+        self.stream: Any = None  # stream of the latest launch
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """What the calls give for these values of the inputs."""
+        """Return the outputs for these inputs."""
         backend = self.backend
         if self.reason is not None or backend.is_capturing():
             return self.run_calls(values)
@@ -155,7 +155,7 @@ class DeviceGraph:
                     return self.run_calls(values)
                 self.known = known
             stream = backend.current_stream(index)
-            if self.stream is not None and stream is not self.stream:  # which may still be at work on the same memory
+            if self.stream is not None and stream is not self.stream:  # the old stream may still use the same memory
                 stream.wait_event(self.stream.record())
             self.stream = stream
             for static, place in zip(self.static, self.moving, strict=True):
@@ -167,13 +167,13 @@ class DeviceGraph:
             ])  # fmt: skip
 
     def _copy(self, value: Any) -> Any:
-        """A copy of an array, or of a dictionary in which kernels keep arrays."""
+        """Copy an array, or a dictionary of arrays that kernels share."""
         if type(value) is dict:
             return {key: self._copy(item) for key, item in value.items()}
         return self.backend.copy(value) if isinstance(value, self.backend.array_type) else value
 
     def _write(self, static: Any, value: Any) -> None:
-        """Write to what `_copy` has made."""
+        """Write `value` into the copy `static` made by `_copy`."""
         if type(static) is dict:
             for key, item in static.items():
                 self._write(item, value[key])
@@ -181,7 +181,7 @@ class DeviceGraph:
             self.backend.write(static, value)
 
     def _record(self, given: Sequence[Any], index: int) -> None:
-        """Record the kernels that the calls launch, which does not run them."""
+        """Record the kernels that the calls launch, without running them."""
         self.graph = self.results = None
         if self.recordings == _MOST_RECORDINGS:
             self.reason = f"it was recorded {self.recordings} times, for other numbers or addresses"
@@ -192,7 +192,7 @@ class DeviceGraph:
         self.static = [self._copy(values[place]) for place in self.moving]
         for place, static in zip(self.moving, self.static, strict=True):
             values[place] = static
-        self.pool = backend.create_pool()  # nothing else may use the memory that a launch writes to
+        self.pool = backend.create_pool()  # nothing else may use the memory written by a launch
         stream, before = backend.create_stream(index), backend.current_stream(index)
         backend.use_stream(stream, index)
         try:
@@ -201,11 +201,11 @@ class DeviceGraph:
                 with backend.using_pool(self.pool):
                     self.results = self.body.run(values)
             except Exception:
-                with suppress(Exception):  # what has been recorded so far may not be a graph
+                with suppress(Exception):  # the part recorded so far may not be a valid graph
                     backend.end_capture()
                 raise
             self.graph = backend.end_capture()
-        except Exception as error:  # whatever the library refuses, the calls can still be made
+        except Exception as error:  # the calls still work one by one
             self.reason = f"{type(error).__name__}: {error}"
         finally:
             backend.use_stream(before, index)

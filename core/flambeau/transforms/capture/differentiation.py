@@ -1,4 +1,4 @@
-"""The derivative of a recorded function: its backward is recorded behind it, and replayed as one node of the graph."""
+"""Differentiate recorded functions: the backward is recorded after the forward, and replayed as one graph node."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["CompiledFunctionBackward", "RecordedBackward", "record_backward"]
 
 @dataclass(slots=True)
 class RecordedBackward:
-    """The backward of some of the results, and where it stands in what has been recorded.
+    """The recorded backward of some of the results.
 
     Attributes:
-        outputs: the positions of these among the results.
+        outputs: the positions of the differentiated outputs among the results.
         inputs: the tensors from outside that get gradients.
-        gradients: the values that stand for the gradients of the outputs.
-        results: the values of the gradients of the inputs; None for what no gradient reaches.
-        first: the number of its first call; None if it has none, because the step's own backward has freed the graph.
+        gradients: references to the gradients of the outputs.
+        results: references to the gradients of the inputs; None where no gradient reaches an input.
+        first: the index of its first call; None without calls, because the step's own backward has freed the graph.
     """
 
     outputs: list[int]
@@ -37,13 +37,13 @@ class RecordedBackward:
 
 
 def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> list[RecordedBackward]:
-    """Record the backward from those of the new tensors that have a history.
+    """Record the backward from the new tensors that have a `grad_fn`.
 
     Returns:
-        at most two: first the one from tensors whose graph has been freed, which has no calls, then the one from the others.
+        at most two backwards: one without calls from tensors whose graph has been freed, then one from the other tensors.
 
     Raises:
-        NotCapturable: hooks would have to run in it, the graph leads outside, or the backward fails.
+        NotCapturable: the graph has hooks or leads outside the recording, or the backward fails.
     """
     edges = {position: output._node for position, output in enumerate(outputs) if output._node is not None}
     known = {edge_of(before.tensor): before.tensor for before in recording.states.values() if before.requires_grad}
@@ -62,7 +62,7 @@ def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> list[Rec
 
 
 def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedBackward) -> RecordedBackward:
-    """Run a backward, whose calls are recorded."""
+    """Run a backward and record its calls."""
     recorder = recording.recorder
     backward.first = len(recorder.calls)
     roots = []
@@ -73,25 +73,25 @@ def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedB
         roots.append((edge_of(output), wrap(gradient, output._key.materialized)))
     try:
         captured = run(roots, retain_graph=True, inputs=backward.inputs, capture=True) or []
-    except RuntimeError as error:  # the step has written to what it saved for a backward, say
+    except RuntimeError as error:  # for example, the step has modified a saved tensor in place
         raise NotCapturable(f"a backward from its results fails: {error}") from error
     backward.results = [None if gradient is None else recording.reference_of(gradient) for gradient in captured]
     return backward
 
 
 def ones_like(tensor: Tensor) -> Any:
-    """An array of ones in the shape and dtype of a tensor, where the tensor is; it is not recorded."""
+    """An array of ones with a tensor's shape, dtype and device, created without recording."""
     key = tensor._key.materialized
     return real_backend(key.backend).namespace_on(key.device.index).ones(tensor._array.shape, dtype=key.raw_dtype)
 
 
 class _Reached:
-    """What a backward comes to, of the graph that was made while recording.
+    """The part of the recorded graph that a backward reaches.
 
     Attributes:
-        nodes: the nodes of that graph.
-        inputs: the tensors that were there before.
-        leaves: those that were made inside.
+        nodes: the reached nodes.
+        inputs: the reached tensors that existed before the recording.
+        leaves: the reached leaves that were created inside it.
     """
 
     def __init__(self, edges: Iterable[Any], known: Mapping[Any, Tensor], first_seq: float) -> None:
@@ -115,19 +115,19 @@ class _Reached:
         self.nodes, self.inputs, self.leaves = list(nodes), list(inputs.values()), list(leaves.values())
 
     def check(self, outputs: Sequence[Tensor]) -> None:
-        """Refuse what a replay of the backward would leave out."""
+        """Raise NotCapturable if a replay of the backward would miss something."""
         if any(tensor._has_hooks for tensor in self.inputs):
             raise NotCapturable("hooks of a tensor would have to run in the backward")
         if any(leaf._has_hooks or any(leaf is output for output in outputs) for leaf in self.leaves):
-            raise NotCapturable("gradients flow to a tensor that was made inside")  # otherwise nobody sees its gradient
+            raise NotCapturable("gradients flow to a tensor that was made inside")  # otherwise its gradient is unreachable
         if any(node.hooks is not None for node in self.nodes):
             raise NotCapturable("hooks of a node would have to run in the backward")
 
 
 def _freed(nodes: Sequence[Node]) -> set[Node]:
-    """The nodes from which a backward comes to one that an earlier backward has freed."""
+    """The nodes from which a backward reaches a node that an earlier backward has freed."""
     freed = set[Node]()
-    for node in sorted(nodes, key=lambda node: node.seq):  # after those that its edges lead to
+    for node in sorted(nodes, key=lambda node: node.seq):  # topological order: inputs first
         saved = [getattr(node, name, None) for name in node.saves]
         if any(getattr(value, "_saved", value) is RELEASED for value in saved) or not freed.isdisjoint(map(node_of, node.edges)):
             freed.add(node)
@@ -138,9 +138,9 @@ class CompiledFunctionBackward(Node):
     """The node of a compiled function: its backward is one program.
 
     Attributes:
-        program: from saved values and the gradients of the outputs to those of the inputs.
+        program: computes the gradients of the inputs from the saved values and the gradients of the outputs.
         saved: the saved values.
-        watched: tensors whose memory the backward reads, and the version that each had.
+        watched: tensors whose memory the backward reads, each with its version at the forward.
     """
 
     __slots__ = ("positions", "program", "saved", "watched", "zeros")
@@ -152,7 +152,7 @@ class CompiledFunctionBackward(Node):
 
     @classmethod
     def attach(cls, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> CompiledFunctionBackward:
-        """Make the outputs those of a new node, which leads to the inputs; it is as one that a backward has freed."""
+        """Create a node between inputs and outputs. Until `set_up`, it behaves like a freed node."""
         node = cls()
         node.seq, node.hooks = next_seq(), None
         node.edges = tuple([(tensor._node or tensor) if tensor._requires_grad else None for tensor in inputs])
@@ -164,7 +164,7 @@ class CompiledFunctionBackward(Node):
         return node
 
     def set_up(self, program: Program, positions: list[int | None], saved: Sequence[Any], watched: list[Tensor]) -> None:
-        """Let a backward run a program, on these saved values."""
+        """Set the program that a backward runs, and its saved values."""
         self.program, self.positions, self.saved = program, positions, saved
         self.watched = [(tensor, _version(tensor)) for tensor in watched]
 

@@ -1,4 +1,4 @@
-"""What a recorded step did to the tensors that were there before it, so that a replay can do it again."""
+"""How a recorded step changes tensors that existed before it: a replay repeats these effects."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class NewGradient:
     reference: Reference
     key: DispatchKey
     version: int
-    replaces: bool = True  # the one that was there is not needed for it
+    replaces: bool = True  # whether the step does not read the previous gradient
 
 
 @dataclass(slots=True)
 class Effects:
-    """What happened to tensors: new arrays (where arrays are immutable), gradients, versions."""
+    """Changes of existing tensors: new arrays (in libraries with immutable arrays), gradients, versions."""
 
     arrays: list[tuple[Source, Reference]] = field(default_factory=list)
     gradients: list[NewGradient] = field(default_factory=list)
-    cleared: list[Source] = field(default_factory=list)  # whose gradient is None now
+    cleared: list[Source] = field(default_factory=list)  # tensors whose gradient the step set to None
     versions: list[tuple[Source, int]] = field(default_factory=list)
 
     @classmethod
     def of(cls, recording: Recording, sources: Sources, arguments: Sequence[Tensor]) -> Effects:
-        """The effects of what has been recorded; the recording must still be open.
+        """Collect the effects of a recording, which must still be open.
 
         Raises:
-            NotCapturable: something was done that a replay could not repeat.
+            NotCapturable: a replay cannot repeat something that the step did.
         """
         effects, seen = cls(), set[int]()
         of_storage = {id(tensor._storage): sources.of_tensor(tensor) for tensor in arguments if id(tensor) in recording.states}
@@ -73,17 +73,17 @@ class Effects:
         self.gradients.append(NewGradient(place, _reference(grad._array), grad._key, version))
 
     def references(self) -> list[Reference]:
-        """The values that a replay needs for them."""
+        """References to the values that `apply` takes."""
         return [*(reference for _, reference in self.arrays), *(gradient.reference for gradient in self.gradients)]
 
     def clear_gradients(self, arguments: Sequence[Tensor]) -> None:
-        """Let go of the gradients that a replay makes anew, before it starts: at its peak it would hold both."""
+        """Drop the gradients that a replay overwrites, before it starts: otherwise both would be in memory at its peak."""
         for gradient in self.gradients:
             if gradient.replaces:
                 gradient.tensor.tensor_in(arguments)._grad = None
 
     def apply(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
-        """Do it again, with the values that a replay has computed for `references`."""
+        """Repeat the effects with the values that a replay has computed for `references`."""
         if self.arrays:
             self._replace_arrays(values, arguments)
         for place, steps in self.versions:
@@ -98,7 +98,7 @@ class Effects:
             place.tensor_in(arguments)._grad = None
 
     def _replace_arrays(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
-        """Give new arrays to tensors, and to the views of them that have been made since the recording."""
+        """Assign new arrays to tensors and to the views that have been made of them since the recording."""
         tensors = [place.tensor_in(arguments) for place, _ in self.arrays]
         viewed = []
         for tensor, value in zip(tensors, values, strict=False):
@@ -115,7 +115,7 @@ class Effects:
         return [place for place, _ in self.arrays] + [place for place, _ in self.versions]
 
     def tensors(self) -> list[Tensor]:
-        """The tensors from outside that something happened to."""
+        """The tensors from outside that the step changes."""
         places = self.places() + [gradient.tensor for gradient in self.gradients] + self.cleared
         return [place.tensor for place in places if place.tensor is not None]
 

@@ -1,6 +1,6 @@
-"""What an element-wise call computes: one step of a loop, or the steps that its operation is made of.
+"""Translate element-wise calls to steps of a fused loop.
 
-An operation that loops have no step for is run on symbols in place of arrays, with a namespace whose functions make steps.
+An operation without a step of its own is traced: its forward runs on symbols, with a namespace whose functions add steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Elementwise", "Step", "elementwise"]
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One operation on elements: its operands are references, earlier steps, and numbers; `floats`, the dtype of its floats."""
+    """One operation of a loop. Operands are references, earlier steps or numbers; `floats` is its floating-point dtype."""
 
     name: str
     signature: str
@@ -31,14 +31,14 @@ class Step:
 
 @dataclass(slots=True)
 class Elementwise:
-    """A call that can be part of a loop: its steps, of which the last gives its result, and what it writes that to, if so."""
+    """A call that can be part of a loop: its steps (the last one computes the result) and the array that it writes to, if any."""
 
     steps: list[Step]
     target: Reference | None
 
 
 def elementwise(recorder: Recorder, call: Call, fusion: Fusion) -> Elementwise | None:
-    """The call as steps of a loop; None if a loop cannot compute it."""
+    """Return the call as steps of a loop, or None if a loop cannot compute it."""
     if call.kind != COMPUTE or call.scalars or call.constant is not None:
         return None
     name, arguments = call.name, list(call.args)
@@ -60,14 +60,14 @@ def elementwise(recorder: Recorder, call: Call, fusion: Fusion) -> Elementwise |
 
 
 class _NotElementwise(Exception):
-    """Something is computed that steps cannot compute."""
+    """The operation cannot be expressed in steps of a loop."""
 
 
 @dataclass(slots=True)
 class _Symbol:
-    """A value in a loop: an array or a number that is given (a reference), the result of a step, or a constant.
+    """A value in a loop: an input (array or number), the result of a step, or a constant.
 
-    The dtype is None for a number, which takes the one of what it is beside.
+    The dtype of a number is None: it takes that of the other operand.
     """
 
     value: Any
@@ -107,7 +107,7 @@ class _Symbols:
     steps: list[Step] = field(default_factory=list)
 
     def run(self, name: str, arguments: Sequence[Any], options: dict[str, Any]) -> _Symbol | None:
-        """What an operation gives for these arguments; None if it cannot be computed by steps."""
+        """Trace an operation on symbols; return its result, or None if steps cannot compute it."""
         given = [self._given(argument) if type(argument) is Reference else argument for argument in arguments]
         try:
             if name in self.fusion.operations:
@@ -116,7 +116,7 @@ class _Symbols:
             if record is None or record.variadic or not self.fusion.general or name in self.recorder.backend.all_kernels:
                 return None
             result = record.forward(_Namespace(self), *given, **options)
-        except (_NotElementwise, AttributeError, TypeError, RuntimeError):  # a forward has asked for what symbols do not have
+        except (_NotElementwise, AttributeError, TypeError, RuntimeError):  # the forward uses something symbols lack
             return None
         return result if type(result) is _Symbol else None
 
@@ -125,13 +125,13 @@ class _Symbols:
         return _Symbol(reference, shape, dtype, self)
 
     def constant(self, value: Any, dtype: Any = None) -> _Symbol:
-        """A number that is known; without a dtype, it takes that of what it is beside."""
+        """A constant number. Without a dtype, it takes that of the other operand."""
         if type(value) not in (int, float) or not abs(value) < 1e38 or float(value) != value:
             raise _NotElementwise
         return _Symbol(value, (), dtype, self)
 
     def step(self, name: str, arguments: Sequence[Any]) -> _Symbol:
-        """The result of an operation that loops have a step for."""
+        """Add a step for an operation that loops implement; return its result."""
         symbols = [argument if type(argument) is _Symbol else self.constant(argument) for argument in arguments]
         for signature in self.fusion.operations.get(name, ()):
             floats = self._floats(signature.partition(">")[0], symbols)
@@ -148,7 +148,7 @@ class _Symbols:
         return _Symbol(self.steps[-1], shape, dtype, self)
 
     def _floats(self, letters: str, symbols: Sequence[_Symbol]) -> Any:
-        """The dtype of the floats among the arguments, if these letters fit; "" if there are none, None if they do not fit."""
+        """The arguments' floating-point dtype if they match `letters`; "" without floats, None if they do not match."""
         if len(letters) != len(symbols):
             return None
         found, known = "", False
@@ -170,7 +170,7 @@ class _Symbols:
 
 
 class _Namespace:
-    """A namespace of functions of symbols, in place of the array library's: those that loops have steps for, and constants."""
+    """A stand-in for the array library's namespace: functions that add steps to a loop, and constants."""
 
     def __init__(self, symbols: _Symbols) -> None:
         self._symbols, self._real = symbols, symbols.recorder.backend.forward_xp

@@ -1,6 +1,6 @@
-"""Chains of element-wise calls, each of which becomes one call of a loop that the backend, or a kernel pack, compiles.
+"""Fuse chains of element-wise calls: each becomes one call of a loop that the backend, or a kernel pack, compiles.
 
-What such a loop may compute, and how it is compiled, says `Backend.fusion`.  This module finds the chains and describes them.
+`Backend.fusion` defines which operations a loop supports and how it is compiled.  This module finds and describes the chains.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["fused"]
 
 _MOST = 48  # calls in one loop
 _MOST_STEPS = 256
-_MOST_ARRAYS = 32  # that a general loop reads, or may give: a kernel of CUDA has 4 kB for what describes them
+_MOST_ARRAYS = 32  # inputs and possible outputs of a general loop: a CUDA kernel has 4 kB of parameters
 
 
 def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion | None) -> list[Call]:
-    """The calls, with one call in place of each chain of element-wise ones, where something compiles loops for the backend."""
+    """Replace each chain of element-wise calls by one call. Without `fusion`, return the calls unchanged."""
     if fusion is None:
         return list(calls)
     last_use = {
@@ -44,7 +44,7 @@ def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference
 
 @dataclass(slots=True)
 class _Member:
-    """A call of a chain: where it stands among all calls, and what it computes."""
+    """A call of a chain: its index among all calls, and its steps."""
 
     place: int
     call: Call
@@ -53,14 +53,14 @@ class _Member:
 
 @dataclass(eq=False, slots=True)
 class _Chain:
-    """Calls that may become one, at the place of the last of them."""
+    """Calls that may be fused into one, at the index of the last of them."""
 
     shape: tuple[int, ...]
-    split: int | None  # how many of the last dimensions a row has, where some input is a row or a column
+    split: int | None  # the number of trailing dimensions in a row, if some input is a row or a column
     members: list[_Member]
     results: set[Reference] = field(default_factory=set)
-    accessed: dict[int, set[Reference]] = field(default_factory=dict)  # by memory: which values in it are read or written
-    written: set[int] = field(default_factory=set)  # memory
+    accessed: dict[int, set[Reference]] = field(default_factory=dict)  # by memory group: the values read or written
+    written: set[int] = field(default_factory=set)  # memory groups
 
     @property
     def device(self) -> int | None:
@@ -76,17 +76,17 @@ class _Chain:
 
 
 class _Chains:
-    """The chains found so far; an open one may still grow, because nobody else has used what it gives or writes."""
+    """The chains found so far. An open chain may still grow: no other call has used its results or writes."""
 
     def __init__(self, recorder: Recorder, fusion: Fusion, last_use: dict[Reference, int]) -> None:
         self.recorder, self.fusion, self.last_use = recorder, fusion, last_use
         self.all: list[_Chain] = []
-        self.open: dict[_Chain, None] = {}  # in the order of their places
+        self.open: dict[_Chain, None] = {}  # in the order of their indices
         self.maker: dict[Reference, _Chain] = {}  # of the results of open chains
-        self.users: dict[int, set[_Chain]] = {}  # by memory: the chains that read it or write to it
+        self.users: dict[int, set[_Chain]] = {}  # by memory group: the chains that read or write it
 
     def see(self, place: int, call: Call) -> None:
-        """Take the next call."""
+        """Process the next call: extend, merge or close chains."""
         touched = self._touched_by(call)
         chain = self._begun(place, call)
         if chain is None:
@@ -105,7 +105,7 @@ class _Chains:
             self.users.setdefault(memory, set()).add(chain)
 
     def _touched_by(self, call: Call) -> list[_Chain]:
-        """The open chains that the call has to follow: it uses what they give, or one of both writes to what the other uses."""
+        """The open chains that must run before the call: it uses their results, or one of both writes what the other uses."""
         group = self.recorder.group
         found: set[_Chain] = set()
         for reference in references_in((call.args, call.kwargs)):
@@ -118,7 +118,7 @@ class _Chains:
         return [chain for chain in self.open if chain in found] if found else []
 
     def _begun(self, place: int, call: Call) -> _Chain | None:
-        """A chain of this call alone, if a loop can compute it."""
+        """Start a chain with this call; None if a loop cannot compute it."""
         computes = elementwise(self.recorder, call, self.fusion)
         if computes is None:
             return None
@@ -147,7 +147,7 @@ class _Chains:
         return chain
 
     def _fit(self, before: _Chain, chain: _Chain) -> bool:
-        """Whether the two can become one."""
+        """Whether two chains can be merged."""
         if before.shape != chain.shape or before.device != chain.device:
             return False
         if before.split is not None and chain.split is not None and before.split != chain.split:
@@ -162,7 +162,7 @@ class _Chains:
         return True
 
     def _array_count(self, before: _Chain, chain: _Chain) -> int:
-        """How many arrays the two would read, and may give, as one."""
+        """The number of inputs and possible outputs of the merged chain."""
         results, place = before.results | chain.results, chain.members[-1].place
         read = set().union(*before.accessed.values(), *chain.accessed.values()) - results
         return len(read) + sum(self.last_use.get(reference, 0) > place for reference in results)
@@ -190,7 +190,7 @@ class _Chains:
 
 
 def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> Call:
-    """One call in place of a chain."""
+    """Return one call that replaces a chain."""
     members = [member.call for member in chain.members]
     inside = set(map(id, members))
     used = set(outputs)
@@ -209,9 +209,9 @@ def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs:
 def _described(
     recorder: Recorder, chain: _Chain, results: Sequence[Reference]
 ) -> tuple[FusionChain, list[Reference], list[Reference]]:
-    """A chain in the words of `FusionChain`, the values that are its inputs, and those of them that it writes to."""
-    inputs: dict[tuple[Reference, str], int] = {}  # a number is another input for each dtype that it is used in
-    latest: dict[Reference, Step] = {}  # which step has computed what an array holds
+    """Return a chain as a `FusionChain`, its input values, and those of the inputs that it writes to."""
+    inputs: dict[tuple[Reference, str], int] = {}  # a number is a separate input for each dtype
+    latest: dict[Reference, Step] = {}  # the step that last wrote each array
     steps: list[tuple[Step, list[Any]]] = []
     for member in chain.members:
         for step in member.computes.steps:
@@ -251,7 +251,7 @@ def _input(recorder: Recorder, reference: Reference, floats: str, whole: tuple[i
 
 
 class _OneByOne:
-    """The calls of a chain as they were: what a loop falls back on for arrays that it does not take."""
+    """Run the calls of a chain one by one: the fallback for arrays that the compiled loop does not support."""
 
     def __init__(self, calls: Sequence[Call], given: Sequence[Reference], results: Sequence[Reference]):
         self.calls, self.given, self.results = list(calls), list(given), list(results)
@@ -259,7 +259,7 @@ class _OneByOne:
     def __call__(self, *arrays: Any) -> Any:
         values: dict[Any, Any] = dict(zip(self.given, arrays, strict=True))
         for call in self.calls:
-            arguments = [values.get(item) if type(item) is Reference else item for item in call.args]  # None: it is not read
+            arguments = [values.get(item) if type(item) is Reference else item for item in call.args]  # None: not read
             options = {name: values[item] if type(item) is Reference else item for name, item in call.kwargs.items()}
             result = call.function(*arguments, **options)
             if call.results is not None:
@@ -269,7 +269,7 @@ class _OneByOne:
 
 
 def _layout(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[str, int | None]:
-    """How an array of one shape is read in a loop over another, and how many dimensions a row has, if it is one or a column."""
+    """Return the layout of an array of `shape` in a loop over `whole`, and a row's number of dimensions, for rows and columns."""
     if shape == whole:
         return "full", None
     if _size(shape) == 1 and len(shape) <= len(whole):

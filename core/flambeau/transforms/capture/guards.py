@@ -1,4 +1,4 @@
-"""What a replay relies on of tensors: those from outside, the arguments' gradients, and which of them share memory."""
+"""Conditions for a replay: properties of tensors from outside, gradients of arguments, and shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Aliasing", "ArgumentGradient", "Outside", "describe", "gradients_of_
 
 
 def describe(tensor: Any) -> Any:
-    """What a program relies on of a tensor: type, dispatch key, shape, strides, and whether it wants a gradient."""
+    """The properties of a tensor that a program depends on: type, dispatch key, shape, strides and `requires_grad`."""
     array = tensor._array
     return type(tensor), tensor._key, array.shape, getattr(array, "strides", None), tensor._requires_grad, tensor._inference
 
@@ -32,15 +32,15 @@ def _description_before(recording: Recording, tensor: Tensor) -> Any:
 
 @dataclass(slots=True)
 class Outside:
-    """What a replay expects of a tensor from outside."""
+    """The expected state of a tensor from outside."""
 
     tensor: Tensor
-    array: Any  # as it was last seen
+    array: Any  # at the latest check
     description: Any
     requires_grad: bool
-    has_gradient: bool | None  # None where that does not matter
-    gradient_description: Any = None  # where the gradient's memory is used
-    aliasing: Aliasing | None = None  # to be told when the tensor has other memory
+    has_gradient: bool | None  # None if irrelevant
+    gradient_description: Any = None  # set if the program uses the gradient's memory
+    aliasing: Aliasing | None = None  # notified when the tensor gets another array
 
     def holds(self) -> bool:
         tensor = self.tensor
@@ -59,7 +59,7 @@ class Outside:
 
 @dataclass(slots=True)
 class ArgumentGradient:
-    """What a replay expects of the gradient that an argument has."""
+    """The expected gradient of an argument."""
 
     position: int
     description: Any  # None for no gradient
@@ -70,14 +70,14 @@ class ArgumentGradient:
 
 
 class Aliasing:
-    """Which of the arguments, and of the tensors from outside, share memory: it matters to a program that writes to some of them.
+    """Which arguments and tensors from outside share memory. Needed for programs that write to some of them.
 
     Args:
         arguments: the arguments of the captured call.
         outside: the tensors from outside that the program uses, and that get new arrays now and then.
 
     Attributes:
-        moved: whether one of those has other memory than before.
+        moved: whether a tensor from outside has got another array.
     """
 
     def __init__(self, arguments: Sequence[Tensor], outside: Sequence[Outside]) -> None:
@@ -104,7 +104,7 @@ class Aliasing:
         return pattern
 
     def holds(self, arguments: Sequence[Tensor]) -> bool:
-        """Whether the same ones share memory."""
+        """Whether the same tensors share memory as at capture."""
         if self.moved:
             self._look_outside()
             if self._outside_now != self._pattern_outside:
@@ -114,7 +114,7 @@ class Aliasing:
 
 
 def _memory(tensor: Tensor) -> Any:
-    """The object that the tensor's memory belongs to."""
+    """The object that owns the tensor's memory."""
     backend, array = real_backend(tensor._key.materialized.backend), tensor._array
     if not is_mutable(backend):
         return memory_root(tensor)
@@ -122,7 +122,7 @@ def _memory(tensor: Tensor) -> Any:
 
 
 def _way(tensor: Tensor) -> list[Any]:
-    """How a tensor was made from the one that its memory belongs to: where arrays are immutable, writes go that way."""
+    """The view operations from the owner of the memory to the tensor: writes follow them where arrays are immutable."""
     steps: list[Any] = []
     while (source := source_of(tensor)) is not None:
         steps.append(None if tensor._view is None else how_viewed(tensor)[1:])
@@ -131,7 +131,7 @@ def _way(tensor: Tensor) -> list[Any]:
 
 
 def tensors_from_outside(recording: Recording, sources: Sequence[Source], effects: Effects) -> list[Outside]:
-    """What a replay has to check of the tensors from outside that it uses.
+    """Build the checks of the tensors from outside that a replay uses.
 
     Raises:
         NotCapturable: one of them has hooks.
@@ -163,7 +163,7 @@ def tensors_from_outside(recording: Recording, sources: Sequence[Source], effect
 def gradients_of_arguments(
     recording: Recording, arguments: Sequence[Tensor], sources: Sequence[Source], effects: Effects
 ) -> list[ArgumentGradient]:
-    """What a replay has to check of the gradients that the arguments have."""
+    """Build the checks of the arguments' gradients."""
     places = [place.position for place in (*(new.tensor for new in effects.gradients), *effects.cleared) if place.tensor is None]
     places += [source.position for source in sources if source.kind == "gradient" and source.tensor is None]
     expected = []

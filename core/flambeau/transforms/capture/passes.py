@@ -1,4 +1,4 @@
-"""Passes over recorded calls: which are needed, which say the same as an earlier one, and in which order they stand."""
+"""Passes over recorded calls: dead code elimination, common subexpression elimination, order of checks, removal of copies."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["checks_first", "merged", "needed_calls", "placed", "specialized", "s
 def needed_calls(
     recorder: Recorder, calls: Sequence[Call], outputs: Iterable[Reference], stays: Iterable[Reference] = ()
 ) -> list[Call]:
-    """The calls whose results, or writes, somebody needs.
+    """Return the calls whose results or writes are used.
 
     Args:
-        recorder: what the calls belong to.
+        recorder: the recorder of the calls.
         calls: the calls.
-        outputs: the values that are wanted.
-        stays: further values whose memory is seen from outside, so that writes to it are needed.
+        outputs: the values that the program returns.
+        stays: further values whose memory is visible from outside, so that writes to it are needed.
     """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     wanted = set(outputs)
@@ -48,13 +48,13 @@ def needed_calls(
 
 
 def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference]) -> tuple[list[Call], list[Reference]]:
-    """The calls without those that compute again what an earlier one has computed.
+    """Eliminate common subexpressions: drop calls that repeat an earlier one.
 
-    Two calls are equal if they call the same function with the same values, and no memory of these was written to in between.
-    A result that is written to later, or given away, stays in memory of its own.
+    Two calls are equal if they call the same function with the same values, and their memory was not written to in between.
+    A result that is written to later, or is an output, keeps its own memory.
 
     Returns:
-        the calls, and the outputs, with the values in them that stand in place of those left out.
+        the remaining calls, and the outputs with dropped values replaced by the earlier ones.
     """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     exposed = {group(reference) for call in calls for reference in call.writes} | {group(reference) for reference in outputs}
@@ -89,7 +89,7 @@ def _may_merge(call: Call) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """What tells arguments of calls apart."""
+    """A hashable key of an argument: equal keys mean the same value."""
     kind = type(value)
     if kind is Reference:
         return value
@@ -107,7 +107,7 @@ def _key(value: Any) -> Any:
 
 
 def substituted(call: Call, instead: dict[Reference, Reference]) -> Call:
-    """The call with other values in its arguments."""
+    """Replace references in the call's arguments and writes by those in `instead`."""
     if not instead or not any(reference in instead for reference in references_in((call.args, call.kwargs))):
         return call
     args, kwargs = _with(call.args, instead), _with(call.kwargs, instead)
@@ -131,9 +131,10 @@ def _with(value: Any, instead: dict[Reference, Reference]) -> Any:
 
 
 def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """The checks, and what they need, before all other calls.
+    """Move the checks, and the calls that they need, before all other calls.
 
-    What reads memory that is written to, such as the count of an optimizer's steps, is done on copies first, if it is little.
+    A check may read memory that is written to, such as an optimizer's step count. If such arrays are small, the check runs on
+    copies first.
     """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     maker = {reference: call for call in calls for reference in references_in(call.results)}
@@ -164,11 +165,11 @@ def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
     return first + rehearsal + [call for call in calls if id(call) not in chosen]
 
 
-_LITTLE = 16  # elements of an array that is copied so that a check can be made first
+_LITTLE = 16  # most elements of an array that is copied so that a check can run first
 
 
 def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]) -> list[Call]:
-    """Checks, and the calls that they need, on copies of what these write to; none if that cannot be done, or is much."""
+    """Checks and the calls that they need, on copies of the arrays written to. Empty if impossible or if arrays are large."""
     if not checks:
         return []
     until = next(number for number, call in enumerate(calls) if call is checks[-1])
@@ -200,7 +201,7 @@ def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]
             backend = recorder.host if reference in recorder.on_host and recorder.host else recorder.backend
             rehearsal.append(Call("copy", backend.copy, (reference,), {}, instead[reference]))
     if len(rehearsal) > len({group(call.args[0]) for call in rehearsal}):
-        return []  # two that share memory would be copied apart
+        return []  # copies of two arrays that share memory would not share it
     for call in part:
         again = substituted(call, instead)
         results, scalars = _with(call.results, instead), tuple([instead[reference] for reference in call.scalars])
@@ -216,7 +217,7 @@ def _size(shape: Sequence[int]) -> int:
 
 
 def specialized(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """The calls, where kernels are replaced by faster functions for arrays of these shapes, if the backend has any."""
+    """Replace kernels by the backend's faster functions for the recorded shapes and dtypes, where it has any."""
     return [_specialized(recorder, call) for call in calls]
 
 
@@ -236,7 +237,7 @@ def _kind_of(recorder: Recorder, argument: Any) -> Any:
 
 
 def placed(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], int | None]:
-    """The calls, each on the device that was current when it was recorded; if that is one for all, it is returned beside them."""
+    """Bind each call to the device that was current when it was recorded; with only one device, return that instead."""
     devices = {call.device for call in calls if call.device is not None}
     if len(devices) < 2:
         return list(calls), next(iter(devices), None)
@@ -247,7 +248,7 @@ def placed(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], int |
 def without_copies(
     recorder: Recorder, calls: Sequence[Call], inputs: Iterable[Reference], outputs: Sequence[Reference]
 ) -> tuple[list[Call], list[Reference]]:
-    """The calls without copies of what nobody else uses, and the outputs, with what was copied in place of the copies."""
+    """Remove copies of arrays that are not used afterwards; return the calls, and the outputs with the originals instead."""
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     last_use: dict[int, int] = {}
     for number, call in enumerate(calls):

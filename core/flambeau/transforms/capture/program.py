@@ -1,7 +1,7 @@
 """Programs: recorded calls as a Python function of arrays.
 
-The calls that are needed stand in the order in which they were made, one line each, so that writes and draws of random numbers
-keep theirs.  A name is deleted after its last use.
+The source has one line for each call that is used, in the recorded order, which preserves the order of writes and random draws.
+A name is deleted after its last use.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class Program:
     """A function of arrays, made of recorded calls.
 
     Args:
-        recorder: what the calls belong to.
+        recorder: the recorder of the calls.
         calls: the calls.
-        inputs: the values that are given.
-        outputs: the values that are wanted.
-        stays: further values whose memory is seen from outside, so that writes to it are needed.
-        name: what the function is called.
+        inputs: the input values.
+        outputs: the values to return.
+        stays: further values whose memory is visible from outside, so that writes to it are needed.
+        name: the name of the function.
 
     Attributes:
-        code: the source, which can be read.
-        run: the function: the inputs' values, in a sequence, to a tuple of those of the outputs.
-        calls: the calls that are needed.
+        code: the Python source.
+        run: the function: takes a sequence of inputs, returns a tuple of outputs.
+        calls: the calls that are used.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class Program:
 
     @property
     def exact(self) -> bool:
-        """Whether it computes what the recorded calls compute to the last bit: a compiler of the whole may round differently."""
+        """Whether results are bitwise equal to the recorded ones; a whole-program compiler may round differently."""
         return self.body is None
 
     def separate(self) -> bool:
-        """Make each call by itself again, rather than several in one loop or program; returns whether there were any of these."""
+        """Undo fusion: run each call separately again. Return whether any were fused."""
         if self._plain is None:
             return False
         plain, self._plain = self._plain, None
@@ -79,11 +79,11 @@ class Program:
         return self._has_parts
 
     def use_device_graph(self, fixed: Collection[Reference], apart: int | None = None) -> str | None:
-        """Run as a graph of the device from now on; returns why not, if that cannot be.
+        """Run as a device graph from now on; return None, or the reason why that is impossible.
 
         Args:
-            fixed: values that lie in the same memory in each replay: tensors from outside.
-            apart: of how many outputs each must have memory of its own; None for all.
+            fixed: values at the same address in each replay: tensors from outside.
+            apart: the number of leading outputs that must each have separate memory; None for all.
         """
         memory = {self.recorder.group(reference) for reference in fixed}
         moving = [reference for reference in self.inputs if self.recorder.group(reference) not in memory]
@@ -95,7 +95,7 @@ class Program:
 
     @property
     def checks_before_effects(self) -> bool:
-        """Whether all checks come before the first draw, or write to what was there: nothing has been done when one fails."""
+        """Whether all checks precede the first random draw or write to existing memory: a failed check then changes nothing."""
         group = self.recorder.group
         there = {group(reference) for reference in self.inputs}
         kinds = [

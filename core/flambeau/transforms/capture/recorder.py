@@ -1,8 +1,7 @@
 """The recorder: a list of the calls that a step makes on arrays, and the opaque arrays that it makes them on.
 
-While a step is recorded, every array is a `RecordedArray`: the real array, and a reference that says where it came from.  A
-recorded call takes the real arrays out of its arguments, computes, and wraps its results.  Nothing is simulated, so recording a
-step also does it.
+While a step is recorded, every array is a `RecordedArray`: the real array and a reference that identifies it in the program.  A
+recorded call unwraps its arguments, computes, and wraps its results.  Nothing is simulated: recording a step also executes it.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ __all__ = [
     "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
-COMPUTE = "computation"  # gives results, and may write to arguments: done where those are needed
-EFFECT = "effect"  # done always, and in order: a draw of random numbers
-_CONSTANT_BYTES = 1 << 14  # of what is computed once rather than in each replay, at most
+COMPUTE = "computation"  # returns results and may write to arguments: dropped if neither is used
+EFFECT = "effect"  # always runs, and in order: a draw of random numbers
+_CONSTANT_BYTES = 1 << 14  # size limit of results that are computed once rather than in each replay
 _WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # of arrays
-CHECK = "check"  # compares what it computes with what it was while recording
+CHECK = "check"  # compares its result with the recorded one
 
 
 class LookedAtValue(RuntimeError):
-    """The program looked at a value of an array, so that what it does next cannot be recorded."""
+    """The program read a value of an array, so that its further course cannot be recorded."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reference:
-    """Stands in a recorded call for a value: an array, a number, or a dictionary that kernels share."""
+    """Identifies a value in recorded calls: an array, a number, or a dictionary that kernels share."""
 
     index: int
 
@@ -53,11 +52,11 @@ class Call:
     results: Any  # a reference, or a (nested) tuple of references and None
     kind: str = COMPUTE
     writes: tuple[Reference, ...] = ()
-    expected: Any = None  # of a check
-    scalars: tuple[Reference, ...] = ()  # results that are scalars of the library, and have to become arrays
-    constant: Any = None  # the result, where it is computed from constants alone
-    owned: bool = False  # of a copy: whether nobody else held what was copied
-    device: int | None = None  # the current one, where a library has several and computes on the current one
+    expected: Any = None  # result of a check
+    scalars: tuple[Reference, ...] = ()  # results that are scalars of the library, to be converted to arrays
+    constant: Any = None  # the result, if it is computed from constants alone
+    owned: bool = False  # for a copy: whether nothing else referred to the original
+    device: int | None = None  # the current device, in libraries that compute on it
 
 
 def references_in(value: Any) -> Iterator[Reference]:
@@ -75,41 +74,41 @@ def references_in(value: Any) -> Iterator[Reference]:
 
 @dataclass(slots=True)
 class Recorder:
-    """Records the calls on the arrays of one backend, and of the host's beside it, made by one thread."""
+    """Records one thread's calls on the arrays of one backend and of the host's backend."""
 
     backend: RecordableBackend
-    strict: bool = False  # whether a look at a value is an error at once
+    strict: bool = False  # whether reading a value raises immediately
     calls: list[Call] = field(default_factory=list)
-    spoiled: str | None = None  # why what was recorded cannot be replayed, in the words of `spoil`
+    spoiled: str | None = None  # why the recording cannot be replayed: see `spoil`
     active: bool = True
-    depth: int = 0  # of recorded calls that are running: what they call in turn is part of them
+    depth: int = 0  # number of recorded calls now running: calls inside them are not recorded
     group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
     kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
-    devices: dict[Reference, int] = field(default_factory=dict)  # of arrays, where a library has several
+    devices: dict[Reference, int] = field(default_factory=dict)  # of arrays, in libraries with several devices
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
-    watch: Any = None  # what watches the program's code: not that inside a recorded call, which may be a compiler's
-    past_dictionaries: set[Reference] = field(default_factory=set)  # the references to them, once they have been let go
+    watch: Any = None  # the profile function; suspended inside recorded calls
+    past_dictionaries: set[Reference] = field(default_factory=set)  # references to dropped dictionaries
     thread: int = field(default_factory=get_ident)
     constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
     host: RecordableBackend | None = None  # another backend whose arrays are recorded: optimizers count steps there
     on_host: set[Reference] = field(default_factory=set)  # the values that are the host's arrays
-    missed: RecordableBackend | None = None  # one that the program uses, too, and that could have been recorded
+    missed: RecordableBackend | None = None  # a recordable backend that the program also uses
 
     # --- values ---
 
     def backend_of(self, value: Any) -> RecordableBackend | None:
-        """The one of the recorded backends that an array, or a scalar of its library, belongs to."""
+        """The recorded backend of an array or of a library scalar; None for other values."""
         for backend in (self.backend, self.host):
             if backend is not None and isinstance(value, (backend.array_type, *backend.scalar_types)):
                 return backend
         return None
 
     def current_device(self) -> int | None:
-        """The device that work goes to; None where a library finds it by the arrays."""
+        """The current device; None if the library takes the device from the arrays."""
         return self.backend.current_device() if self.backend.guarded else None
 
     def new_reference(self) -> Reference:
-        """A reference to a new value, in memory of its own as far as is known."""
+        """Return a reference to a new value, in a separate memory group until `join`."""
         self.group_of.append(len(self.group_of))
         self.kinds.append(None)
         return Reference(len(self.group_of) - 1)
@@ -128,12 +127,12 @@ class Recorder:
         return index
 
     def join(self, reference: Reference, other: Reference) -> None:
-        """Note that two values may overlap: a write to one changes the other."""
+        """Merge the groups of two values whose memory may overlap."""
         first, second = sorted((self.group(reference), self.group(other)))
         self.group_of[second] = first
 
     def lift(self, array: Any) -> RecordedArray:
-        """A real array that was there before, as a value of the program."""
+        """Wrap a real array as a new value of the program."""
         reference = self.new_reference()
         self.kinds[reference.index] = array.shape, array.dtype
         if self.host is not None and isinstance(array, self.host.array_type):
@@ -143,18 +142,18 @@ class Recorder:
         return RecordedArray(array, reference, self)
 
     def shared_dictionaries(self) -> set[Reference]:
-        """The references to the dictionaries in which kernels keep what other kernels use."""
+        """References to the dictionaries through which kernels share data."""
         return {reference for _, reference in self.dictionaries.values()} | self.past_dictionaries
 
     def forget_dictionaries(self) -> None:
-        """Let go of what kernels have kept in the shared dictionaries: it was for the recorded step."""
+        """Drop the contents of the shared dictionaries, which belong to the recorded step alone."""
         self.past_dictionaries = self.shared_dictionaries()
         self.dictionaries.clear()
 
     # --- what cannot be recorded ---
 
     def spoil(self, reason: str) -> None:
-        """Note that what is recorded cannot be replayed, with the line of the program where that became clear."""
+        """Mark the recording as not replayable, with the reason and the program's current line."""
         if not self.active:
             return
         message = f"{reason} ({place_in_program()})"
@@ -165,7 +164,7 @@ class Recorder:
     # --- calls ---
 
     def wrapped(self, function: Callable[..., Any], name: str, kind: str = COMPUTE, writes: Any = ()) -> Callable[..., Any]:
-        """A function that records its calls; `writes` are the positions of arguments that it writes to, or a function of them."""
+        """Wrap a function to record its calls. `writes`: positions of the arguments written to, or a function returning them."""
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             return self.call(name, function, args, kwargs, kind, writes)
@@ -182,15 +181,15 @@ class Recorder:
         writes: Any = (),
         expected: Any = None,
     ) -> Any:
-        """Call a function on the real values, and record that."""
+        """Call a function on the real values, and record the call."""
         if self.depth:
             return function(*args, **kwargs)
-        if not self.active:  # what has been kept from a recording that is over
+        if not self.active:  # the recording is over, but a wrapped function or array is still in use
             return function(*self.taken_apart(args, [])[0], **self.taken_apart(kwargs, [])[0])
         if get_ident() != self.thread:
             self.spoil("another thread computes at the same time")
         if any(type(argument) is RecordedGenerator for argument in args):
-            kind = EFFECT  # it draws
+            kind = EFFECT  # a random draw
         arrays: list[RecordedArray] = []
         real_args, template = self.taken_apart(args, arrays)
         real_kwargs, keywords = self.taken_apart(kwargs, arrays) if kwargs else (kwargs, kwargs)
@@ -210,7 +209,7 @@ class Recorder:
         given = set(references_in((template, keywords)))
         call.results = self.references_of(result, given)
         if kind == COMPUTE and not call.writes and call.results is None:
-            return result  # it gave back only what it was given, or told something that no replay changes, such as a shape
+            return result  # only arguments, or facts that are equal in each replay, such as a shape
         self._note_constant(call, value)
         self.calls.append(call)
         return result
@@ -231,7 +230,7 @@ class Recorder:
         )
 
     def taken_apart(self, value: Any, arrays: list[RecordedArray]) -> tuple[Any, Any]:
-        """What a kernel is called with, and the same with references in place of what is recorded."""
+        """Return `value` with real arrays, and `value` with references, in place of recorded values."""
         kind = type(value)
         if kind is RecordedArray:
             if value._recorder is not self:  # left over from an earlier recording
@@ -258,7 +257,7 @@ class Recorder:
         return value, value
 
     def _dictionary(self, value: dict[Any, Any], arrays: list[RecordedArray]) -> tuple[Any, Any]:
-        """A dictionary of arguments, or one that kernels keep things in, which starts empty."""
+        """Like `taken_apart` for a dictionary; one that is empty at first is shared between kernels."""
         known = self.dictionaries.get(id(value))
         if known is not None:
             return value, known[1]
@@ -290,7 +289,7 @@ class Recorder:
         return value
 
     def references_of(self, result: Any, given: Collection[Reference] = ()) -> Any:
-        """The references in a result, in its nesting; None for what is not recorded or was given, and where nothing is left."""
+        """Replace a (nested) result by references; None for values that are not recorded or in `given`, and for empty parts."""
         if type(result) is RecordedArray:
             return None if result._reference in given else result._reference
         if type(result) in (RecordedNumber, RecordedInteger):
@@ -316,7 +315,7 @@ class Recorder:
         return (RecordedNumber if type(value) is float else RecordedInteger).of(value, reference, self)
 
     def check(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """What a comparison of numbers says, and a check in each replay that it says the same."""
+        """Return the result of a comparison of numbers, and record a check that each replay gets the same."""
         real, template = self.taken_apart(args, [])
         outcome = function(*real)
         if self.active and not self.depth:
@@ -325,7 +324,7 @@ class Recorder:
 
 
 class RecordedArray:
-    """An opaque array: the real one, and a reference to it in what is recorded.
+    """An opaque array: the real array, and its reference in the recording.
 
     It has the attributes, methods and operators of the real one, and records their use.  To look at its elements spoils the
     recording.
@@ -444,7 +443,7 @@ class RecordedGenerator:
 
 
 class _Recorded:
-    """What recorded numbers have in common: comparisons are checked in each replay."""
+    """Base of recorded numbers. Each replay checks that comparisons give the recorded result."""
 
     reference: Reference
     recorder: Recorder
@@ -452,7 +451,7 @@ class _Recorded:
 
     @classmethod
     def of(cls, value: Any, reference: Reference, recorder: Recorder) -> Any:
-        """A recorded number of this value."""
+        """Return a recorded number with this value."""
         number = cls(value)  # type: ignore[call-arg]  # float and int take it
         number.reference, number.recorder, number.plain = reference, recorder, value
         return number
@@ -503,11 +502,11 @@ class _Recorded:
 
 
 class RecordedNumber(_Recorded, float):
-    """A number that the program follows: what is computed from it is computed in each replay."""
+    """A float that may change between replays: arithmetic with it is recorded."""
 
 
 class RecordedInteger(_Recorded, int):
-    """An integer that the program follows: see `RecordedNumber`."""
+    """An integer that may change between replays: see `RecordedNumber`."""
 
 
 def _number_operators() -> None:
@@ -558,7 +557,7 @@ def is_recording() -> bool:
 
 
 def refuse(reason: str) -> None:
-    """Let the step that is being recorded, if one is, run eagerly from now on, for this reason."""
+    """Mark the current recording, if any, as not replayable, for this reason."""
     for recorder in open_recorders:
         recorder.spoil(reason)
 
@@ -569,17 +568,17 @@ _OWN_FOLDERS: list[str] = [str(Path(__file__).parents[2])]
 
 
 def register_own_folder(path: str) -> None:
-    """Count the files of a folder as the library's own when a place in the program is looked for."""
+    """Treat the files of a folder as library code: `place_in_program` skips them."""
     _OWN_FOLDERS.append(path)
 
 
 def is_own_file(filename: str) -> bool:
-    """Whether a file is the library's, not the program's."""
+    """Whether a file is library code, not the user's program."""
     return filename.startswith(("<flambeau", "<frozen", *_OWN_FOLDERS))
 
 
 def place_in_program() -> str:
-    """The innermost line that runs and is not the library's: `train.py:12`."""
+    """The innermost running line of user code, as `train.py:12`."""
     frame: Any = sys._getframe(1)
     while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back

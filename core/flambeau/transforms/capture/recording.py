@@ -1,7 +1,7 @@
-"""A stretch of time in which all kernels of a backend go through a recorder.
+"""The context in which all kernels of a backend go through a recorder.
 
-A `RecordingInterceptor` replaces the kernels.  All tensors that live, and numbers that may change from step to step, such as
-learning rates, become recorded values.  At the end, all is as before.
+A `RecordingInterceptor` replaces the kernels.  All live tensors, and numbers that may change from step to step, such as learning
+rates, become recorded values.  On exit, everything is restored.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ __all__ = ["NotCapturable", "Recording", "TensorState"]
 
 
 class NotCapturable(RuntimeError):
-    """What was recorded cannot be replayed; the message says why."""
+    """The recording cannot be replayed; the message gives the reason."""
 
 
 @dataclass(slots=True)
 class TensorState:
-    """What a tensor was when the recording began."""
+    """The state of a tensor when the recording began."""
 
     tensor: Tensor
     array: Any
@@ -61,15 +61,15 @@ class TensorState:
 
 
 class Recording:
-    """Context in which what is computed on a backend's arrays is recorded.
+    """Context that records the computations on a backend's arrays.
 
     Args:
-        backend: whose arrays.
-        numbers: places of numbers that may change from step to step, such as the `"lr"` of a parameter group: dictionary and key.
-        strict: raise at once where the program looks at a value.
+        backend: the backend to record.
+        numbers: numbers that may change from step to step, such as the `"lr"` of a parameter group, as `(dictionary, key)`.
+        strict: raise where the program reads a value of an array.
 
     Raises:
-        NotCapturable: steps of this backend are not recorded.
+        NotCapturable: the backend does not support recording.
     """
 
     def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
@@ -80,11 +80,11 @@ class Recording:
         self.backend, self.recorder = backend, Recorder(backend, strict, host=self.backends[1] if self.backends[1:] else None)
         self.places: Final = list(numbers)
         self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
-        self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
+        self.states: dict[int, TensorState] = {}  # of existing tensors, by id
         self.generators: list[tuple[Generator, Any]] = []
         self.first_seq = 0.0
-        self.device: int | None = None  # which one is current, where a library has several
-        self._tensors: list[Tensor] = []  # all that were there
+        self.device: int | None = None  # the current device, in libraries with several
+        self._tensors: list[Tensor] = []  # all existing tensors
         self._interceptor = RecordingInterceptor(self.backends, self.recorder)
 
     # --- at the beginning ---
@@ -98,9 +98,9 @@ class Recording:
             _register_folders(backend)
             for dtype in backend.dtypes:
                 dispatch_key(dtype, device(backend.device_type))
-        gc.unfreeze()  # objects that `gc.freeze` has put aside would not be found
+        gc.unfreeze()  # `gc` functions do not find frozen objects
         self._tensors, generators = _instances(Tensor, Generator)
-        gc.freeze()  # what is found at the end is then what has been made since, and collections pass over the rest
+        gc.freeze()  # only new objects are found at the end, and collections skip the others
         self._lift(self._tensors)
         for generator in generators:
             if any(generator.device.type == backend.device_type for backend in self.backends):
@@ -159,7 +159,7 @@ class Recording:
                 container[key] = number.plain
         for tensor in self._tensors:
             self._restore(tensor)
-        for new in gc.get_objects():  # without those that were frozen when the recording began
+        for new in gc.get_objects():  # only objects created since the recording began
             if issubclass(type(new), Tensor):
                 self._restore(new)
             elif issubclass(type(new), Node) and getattr(new, "seq", -1.0) >= self.first_seq:
@@ -179,13 +179,13 @@ class Recording:
         return array._reference if type(array) is RecordedArray else None
 
     def spoiled_numbers(self) -> bool:
-        """Whether the program has replaced one of the numbers that were to be followed."""
+        """Whether the program has replaced one of the recorded numbers."""
         return any(container.get(key) is not number for (container, key), number in zip(self.places, self.numbers, strict=True))
 
 
 @cache
 def _register_folders(backend: Backend) -> None:
-    """Count the code of a backend, and of its array library, as the library's own: it is no part of the program."""
+    """Register the folders of a backend and of its array library as library code, not part of the user's program."""
     packs = {getattr(kernel, "__module__", None) or "" for kernel in backend.all_kernels.values()}
     own = {type(backend).__module__, backend.array_type.__module__, getattr(backend.xp, "__name__", "")}
     for name in own | packs:
@@ -195,7 +195,7 @@ def _register_folders(backend: Backend) -> None:
 
 
 def _instances(*classes: type) -> list[list[Any]]:
-    """The live objects of each of the classes; an object refers to its class, so that the collector can tell."""
+    """For each class, its live instances. Every object refers to its class, so the garbage collector finds them."""
     found = gc.get_referrers(*(subclass for cls in classes for subclass in _with_subclasses(cls)))
     return [[candidate for candidate in found if issubclass(type(candidate), cls)] for cls in classes]
 
@@ -212,7 +212,7 @@ def _with_subclasses(cls: type) -> list[type]:
 
 
 def _restore_saved(node: Node) -> None:
-    """Put real arrays in the place of recorded ones in what a node keeps."""
+    """Replace recorded arrays by real ones in a node's attributes."""
     names = {name for cls in type(node).__mro__ for name in _slots(cls)} | set(node.__dict__)
     for name in names - {"__dict__", "__weakref__", "edges", "hooks"}:
         value: Any = getattr(node, name, None)

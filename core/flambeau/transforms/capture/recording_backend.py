@@ -1,4 +1,4 @@
-"""What dispatch keys have in place of a backend, its namespace and its kernels while a step is recorded."""
+"""Replacements for a dispatch key's backend, namespace and kernels while a step is recorded."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class RecordingBackend:
         self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
 
     def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as it is: what it calls is recorded."""
+        """Return the function unchanged: the calls inside it are recorded."""
         return function
 
     def _written_by_step(self, name: str) -> Any:
-        """An optimizer's kernel writes to all its arrays but the second, which is the gradient; other kernels write to none."""
+        """An optimizer's kernel writes to all its arrays except the second, the gradient; other kernels write to none."""
         if not self._real.mutable or not name.endswith("_step"):
             return ()
         return lambda args: [position for position in range(len(args)) if position != 1]
@@ -74,7 +74,7 @@ class RecordingBackend:
         return look
 
     def copied_to(self, other: Any, array: Any, index: int = 0) -> Any:
-        """A copy of the array as one of another backend: between two that are recorded, a step of the program."""
+        """Copy the array to another backend. If both are recorded, the copy is a call of the program."""
         real = real_backend(other)
         if real is other:
             self._recorder.missed = real if isinstance(real, RecordableBackend) else None
@@ -83,7 +83,7 @@ class RecordingBackend:
         return self._recorder.call("copied_to", self._real.copied_to, (real, array, index), {})
 
     def is_own(self, array: Any) -> bool:
-        """False: a copy is recorded, and left out of the program where it turns out not to be needed."""
+        """False, so that a copy is recorded; the program omits it if it is not needed."""
         return False
 
     def copy(self, array: Any) -> Any:
@@ -163,7 +163,7 @@ class RecordingKernels(Mapping[str, Callable[..., Any]]):
 
 
 class RecordedConstants(dict[Any, Any]):
-    """The constants of a dispatch key: none is kept for a number that may be another in the next step."""
+    """The constants of a dispatch key, without caching of recorded numbers, which may change between steps."""
 
     followed = frozenset({RecordedNumber, RecordedInteger})
 
@@ -189,7 +189,7 @@ class RecordingInterceptor(Interceptor):
         return self.recorder.wrapped(kernel, name, COMPUTE, OPS[name].writes if name in OPS else ())
 
     def read_number(self, backend: Any, array: Any) -> Any:
-        """Return the one element as a number that the program follows."""
+        """Return the element of a one-element array as a recorded number."""
         item = self.real_backends[backend].item
         if self.recorder.depth or not isinstance(array, RecordedArray):
             return item(array)

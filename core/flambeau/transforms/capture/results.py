@@ -1,7 +1,7 @@
-"""What a captured call gives back, made again in each replay: new tensors, views, tensors that were there before, numbers.
+"""Rebuild the results of a captured call in each replay: new tensors, views, existing tensors and numbers.
 
-A view of a tensor from outside, or of another result, is made by the operations that made it, on the tensor that is there in the
-replay: so it shares that one's memory and version, and gradients flow through it.
+A view of a tensor from outside, or of another result, is rebuilt by the same view operations on that tensor in the replay.  It
+therefore shares the tensor's memory and version, and gradients flow through it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["Results"]
 
 @dataclass(slots=True)
 class _New:
-    """A tensor that the call makes: its dispatch key, and what is not as in any new tensor."""
+    """A tensor that the call creates: its dispatch key, and attributes that differ from those of a plain new tensor."""
 
-    tensor: Tensor | None  # the one that the captured call made, until the recording is over
+    tensor: Tensor | None  # the captured call's tensor, until the recording is over
     key: DispatchKey
     is_leaf: bool  # that requires a gradient
     version: int
     inference: bool
-    shares: int | Source | None = None  # whose version it has: another new tensor's, or one's from outside
+    shares: int | Source | None = None  # the tensor that it shares its version with: another new one, or one from outside
 
     def make(self, array: Any) -> Tensor:
         tensor = wrap(array, self.key)
@@ -63,9 +63,9 @@ class _Step:
 
 @dataclass(slots=True)
 class _View:
-    """A view of a new tensor, by its number, or of one from outside.
+    """A view of a new tensor (given by its index) or of a tensor from outside.
 
-    That of a new tensor has the history that it had in the call, so that gradients are added up in the same order.
+    A view of a new tensor keeps its history from the call, so that gradients are accumulated in the same order.
     """
 
     root: int | Source
@@ -90,11 +90,11 @@ class _Constant:
 
 @dataclass(slots=True)
 class Results:
-    """The leaves of what a call returned, and how to make them again.
+    """The leaves of a call's result, and how to rebuild them.
 
     Attributes:
-        made: the tensors that the call makes, whose arrays are the first values of a replay.
-        outputs: these values, followed by the numbers that are returned.
+        made: the tensors that the call creates; their arrays are the first outputs of a replay.
+        outputs: references to these arrays, followed by the returned numbers.
     """
 
     spec: Spec
@@ -105,10 +105,10 @@ class Results:
 
     @classmethod
     def of(cls, recording: Recording, leaves: Sequence[Any], spec: Spec, sources: Sources) -> Results:
-        """The results of what has been recorded; the recording must still be open.
+        """Collect the results of a recording, which must still be open.
 
         Raises:
-            NotCapturable: something is returned that a replay could not make again.
+            NotCapturable: a replay cannot rebuild a result.
         """
         results = cls(spec)
         plan = _Plan(recording, sources, leaves, results.made, results.views)
@@ -121,7 +121,7 @@ class Results:
         return results
 
     def tensors(self) -> list[Tensor]:
-        """The new tensors of the captured call, and the views of them that have a history of their own."""
+        """The new tensors of the captured call, and the views of them that have a separate history."""
         return [new.tensor for new in self.made if new.tensor is not None] + self.views
 
     def sources(self) -> list[Source]:
@@ -130,13 +130,13 @@ class Results:
         return [source for source in found if type(source) is Source]
 
     def forget(self) -> None:
-        """Let go of the tensors of the captured call."""
+        """Drop the references to the tensors of the captured call."""
         for new in self.made:
             new.tensor = None
         self.views.clear()
 
     def make(self, values: Sequence[Any], arguments: Sequence[Any]) -> list[Tensor]:
-        """New tensors of the values of a replay; what happened to tensors from outside must have been done again."""
+        """Create the new tensors from the outputs of a replay. The effects on tensors from outside must have been applied."""
         tensors = [new.make(value) for new, value in zip(self.made, values, strict=False)]
         for new, tensor in zip(self.made, tensors, strict=True):
             if new.shares is not None:
@@ -145,7 +145,7 @@ class Results:
         return tensors
 
     def add_views(self, tensors: list[Tensor]) -> list[Tensor]:
-        """Add to new tensors, which have no history yet, the views of them that get one; returns the views in between."""
+        """Append to `tensors`, still without history, their views that will get one; return the intermediate views."""
         between = []
         for leaf in self.leaves:
             if type(leaf) is _View and leaf.has_history:
@@ -159,7 +159,7 @@ class Results:
         return between
 
     def result(self, tensors: Sequence[Tensor], values: Sequence[Any], arguments: Sequence[Any]) -> Any:
-        """What the call returns, of its new tensors and the views of them that have a history."""
+        """Build the result of the call from its new tensors and the views that have a history."""
         leaves: list[Any] = []
         views = iter(tensors[len(self.made) :])
         for leaf in self.leaves:
@@ -183,7 +183,7 @@ class Results:
 
 
 class _Plan:
-    """How to make the results of a recorded call again."""
+    """Builds the description of how to rebuild the results of a recorded call."""
 
     def __init__(
         self, recording: Recording, sources: Sources, leaves: Sequence[Any], made: list[_New], views: list[Tensor]
@@ -197,14 +197,14 @@ class _Plan:
         group = recording.recorder.group
         self.outside = {group(reference) for reference in sources.all_references()}
         tensors = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in recording.states}
-        self.count: dict[int, int] = {}  # of results in each memory
+        self.count: dict[int, int] = {}  # the number of results in each memory group
         for tensor in tensors.values():
             place = group(self._reference(tensor))
             self.count[place] = self.count.get(place, 0) + 1
         self.of_root = Counter(id(memory_root(tensor)) for tensor in tensors.values())
 
     def leaf(self, position: int, leaf: Any) -> Any:
-        """How to make a leaf again."""
+        """Describe how to rebuild a leaf."""
         if type(leaf) in (RecordedNumber, RecordedInteger):
             self.numbers.append(leaf.reference)
             return _Number(len(self.numbers) - 1)
@@ -224,7 +224,7 @@ class _Plan:
         return self._new(leaf)
 
     def _matters_that_it_is_a_view(self, tensor: Tensor) -> bool:
-        """Whether it is one of a tensor from outside, or of one that others of the results are views of."""
+        """Whether a view must be rebuilt as one: its base is from outside, or is shared with other results."""
         place, root = self.recording.recorder.group(self._reference(tensor)), memory_root(tensor)
         if tensor._key.backend.mutable:
             return place in self.outside or self.count[place] > 1
@@ -259,7 +259,7 @@ class _Plan:
         return len(self.made) - 1
 
     def _view(self, tensor: Tensor) -> Any:
-        """A view, by the operations from its root, which is from outside, or another new tensor."""
+        """Describe a view by its root, which is from outside or a new tensor, and the view operations."""
         steps: list[_Step] = []
         view = tensor
         while (source := source_of(tensor)) is not None and id(tensor) not in self.recording.states:
@@ -294,7 +294,7 @@ class _Plan:
         return _Step(lambda root: several(root)[number], recorded)
 
     def note_shared_versions(self) -> None:
-        """Of new tensors that share a version, as those do that are detached, with each other or with one from outside."""
+        """Note which new tensors share a version, as detached tensors do, with each other or with a tensor from outside."""
         owners: dict[int, int | Source] = {}
         for state in self.recording.states.values():
             if state.tensor._storage is not None:
@@ -308,7 +308,7 @@ class _Plan:
                 new.shares, new.version = owner, 0
 
     def references(self) -> list[Reference]:
-        """The values that it takes: those of the new tensors, and numbers."""
+        """References to the values needed: arrays of the new tensors, then numbers."""
         return [*(self._reference(new.tensor) for new in self.made), *self.numbers]  # type: ignore[arg-type]  # a tensor
 
 

@@ -18,18 +18,18 @@ _numbers = itertools.count()
 
 
 class CheckFailed(RuntimeError):
-    """A comparison of values came out differently from when the program was recorded."""
+    """A check in a replay differs from the recorded result."""
 
 
 class Source:
     """Calls as a Python function.
 
     Args:
-        recorder: what the calls belong to.
+        recorder: the recorder of the calls.
         calls: the calls.
-        inputs: the values that are given.
-        outputs: the values that are wanted.
-        name: what the function is called.
+        inputs: the input values.
+        outputs: the values to return.
+        name: the name of the function.
 
     Attributes:
         code: the source.
@@ -82,7 +82,7 @@ class Source:
         return "\n".join(lines) + "\n"
 
     def _fold_constants(self) -> None:
-        """Compute once what depends on constants alone, unless it is written to or seen from outside."""
+        """Constant folding: compute results of constants once, unless they are written to or visible from outside."""
         group = self.recorder.group
         exposed = {group(reference) for call in self.calls for reference in call.writes}
         exposed |= {group(reference) for reference in (*self.inputs, *self.outputs)}
@@ -165,6 +165,6 @@ class Source:
 
 
 def _wrap(recorder: Recorder) -> Callable[[Any], Any]:
-    """What makes arrays of the scalars that a library returns."""
+    """Return the function that converts library scalars to arrays."""
     host = recorder.host
     return recorder.backend.wrap if host is None or recorder.backend.scalar_types else host.wrap

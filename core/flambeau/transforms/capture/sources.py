@@ -1,4 +1,4 @@
-"""Where a replay finds what a captured call was given: in arguments, in tensors from outside, in their gradients, in numbers."""
+"""Where a replay finds its inputs: arguments, tensors from outside, gradients and numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Source:
 
 
 class Sources:
-    """Where the values come from that were there before a recording."""
+    """The sources of the values that existed before a recording."""
 
     def __init__(self, recording: Recording, arguments: list[Tensor]) -> None:
         self.recording = recording
@@ -64,15 +64,15 @@ class Sources:
         return self._place("gradient", tensor)
 
     def of_tensor(self, tensor: Tensor) -> Source:
-        """Where a replay finds a tensor that was there."""
+        """Where a replay finds a tensor that existed before the recording."""
         return self.found[self.recording.states[id(tensor)].lifted._reference]
 
     def source_of(self, reference: Reference) -> Source:
-        """Where a replay finds a value that was there."""
+        """Where a replay finds a value that existed before the recording."""
         return self.found[reference]
 
     def all_references(self) -> list[Reference]:
-        """All values that were there before."""
+        """All values that existed before the recording."""
         return list(self.found)
 
     def needed_by(self, calls: Sequence[Call], outputs: Sequence[Reference]) -> list[Reference]:
@@ -81,7 +81,7 @@ class Sources:
         return [reference for reference in dict.fromkeys([*used, *outputs]) if reference in self.found]
 
     def find_shared_memory(self, calls: Sequence[Call]) -> None:
-        """Join the groups of those that lie in the same memory, such as a parameter and a view of it."""
+        """Join the groups of values in the same memory, such as a parameter and a view of it."""
         used = dict.fromkeys(reference for call in calls for reference in references_in((call.args, call.kwargs)))
         arrays = [self.lifted[reference] for reference in used if reference in self.lifted]
         recorder = self.recording.recorder

@@ -1,6 +1,6 @@
-"""The first replay of what was captured is compared with the call itself, from the same state.
+"""Verify a capture: compare its first replay with an eager call from the same state.
 
-They have to agree bit for bit, but where a compiler of whole programs rounds in another order.
+They must agree bitwise, except where a compiler of whole programs rounds in another order.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Snapshot:
         return tensor._key.backend.copy(tensor._array)
 
     def restore(self) -> None:
-        """Bring it all back."""
+        """Restore the state."""
         for tensor, array, original, (storage, version) in zip(
             self.tensors, self.arrays, self.originals, self.versions, strict=True
         ):
@@ -72,17 +72,17 @@ class _Snapshot:
             backend.write(tensor._array, array)
 
     def arrays_now(self) -> list[Any]:
-        """Copies of all that a step may have changed."""
+        """Copies of everything that a step may have changed."""
         now = [self._copy(tensor) for tensor in self.tensors]
         now += [None if tensor._grad is None else self._copy(tensor._grad) for tensor in self.tensors]
         return now + [raw.get_state() for raw, _ in self.generators]
 
 
 def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Tensor]) -> tuple[Any, str | None]:
-    """Replay a captured step, undo that, do the step by `call`, and compare: results, tensors, gradients, random state.
+    """Replay a captured step, restore the state, run `call`, and compare results, tensors, gradients and random state.
 
     Returns:
-        the result of `call`, and what differs, or None.
+        the result of `call`, and a description of the difference, or None if they agree.
     """
     snapshot = _Snapshot(captured, arguments)
     replayed = flatten(captured.replay(arguments))[0]
@@ -133,10 +133,10 @@ def _equal(recorder: Recorder, one: Any, other: Any) -> bool:
 
 
 class _Close:
-    """Whether two values are equal, but for what another order of the same roundings changes.
+    """Whether two values are equal up to rounding in another order.
 
-    A gradient that is zero but for roundings, such as that of a bias before a batch normalization, has errors as large as
-    itself: so what counts is also how large other values are.
+    A gradient that is zero in exact arithmetic, such as that of a bias before batch normalization, consists of rounding errors.
+    The tolerance therefore depends on the magnitude of the other values as well.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -160,7 +160,7 @@ def _is_floating(value: Any) -> bool:
 
 
 def _largest(value: Any) -> float:
-    """The largest finite size of an element."""
+    """The largest finite absolute value."""
     if not _is_floating(value) or 0 in value.shape:
         return 0.0
     xp = _namespace(value)

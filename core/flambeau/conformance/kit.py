@@ -72,7 +72,7 @@ class Family:
 
 
 def known_families(names: Iterable[str]) -> list[str]:
-    """The names as a list, all of them where there are none.  ValueError, which lists the families, if one is unknown."""
+    """Return the family names as a list; all families if none is given.  ValueError if a name is unknown."""
     names = list(names) or list(FAMILIES)
     unknown = sorted({*names}.difference(FAMILIES))
     if unknown:

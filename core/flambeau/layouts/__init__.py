@@ -2,5 +2,5 @@
 
 Entry points: `sparse`, `nested` and `subclasses`.  Must stay true: they add no overhead to calls on dense tensors.  Their classes
 are not in `FAST`, so calls reach `__torch_function__` or `dispatch`, which finds an implementation by the operation's name or
-facts (`engine.calls.facts`).  Implementations use differentiable operations on dense tensors, so that they need no derivatives.
+facts (`engine.calls.facts`).  Implementations use recorded operations on dense tensors, so that autograd differentiates them.
 """

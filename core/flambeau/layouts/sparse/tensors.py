@@ -236,7 +236,7 @@ def become(self: SparseTensor, result: Any) -> SparseTensor:
     return self
 
 
-# --- taken apart and made -----------------------------------------------------------------------------------------
+# --- conversion from and to indices and values --------------------------------------------------------------------
 
 
 def make(array: SparseArray) -> SparseTensor:
@@ -425,7 +425,7 @@ def _gather_sparse(input: SparseTensor, places: SparseArray) -> Tensor:
     return IMPLEMENTATIONS["values_at"](input, parts_of(places)[0])  # type: ignore[no-any-return]  # of any function
 
 
-# --- what the engine asks for -------------------------------------------------------------------------------------
+# --- methods that the engine calls --------------------------------------------------------------------------------
 
 
 def _sum_of(array: SparseArray, other: Any) -> Any:

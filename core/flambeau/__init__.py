@@ -102,7 +102,7 @@ __all__ += [*settings.__all__, *_memory_format.__all__, *_qschemes.__all__, *_sy
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
-# Functions that are written in Python in PyTorch, too: unlike compiled ones, they bind as methods where a class holds them.
+# Functions that PyTorch also writes in Python: unlike compiled functions, they bind as methods when they are class attributes.
 _IN_PYTHON = {name for name, home in _facts.declared("home").items() if home not in _facts.COMPILED}
 
 # Everything else is generated: operations, and the legacy tensor types.

@@ -100,7 +100,7 @@ def set_device_idx(device: Device, /) -> None:
 
 
 def get_device_capability(device: Device = None, /) -> dict[str, Any]:
-    """What a device (by default the current one) can do: `"supported_dtypes"` is the set of dtypes of its tensors."""
+    """Return the capabilities of a device (by default the current one): `"supported_dtypes"` is the set of its dtypes."""
     _index(device)
     return {"supported_dtypes": set(backends.for_device_type("cuda").dtypes)}
 

@@ -400,14 +400,14 @@ class MutableBackend(Backend, ABC):
 
 
 def is_mutable(backend: Backend) -> TypeGuard[MutableBackend]:
-    """Whether a backend, or what stands in for one, has the methods of a `MutableBackend`."""
+    """Whether a backend, or a proxy for one, has the methods of a `MutableBackend`."""
     return backend.mutable
 
 
 class AcceleratorBackend(Backend):
-    """Adds to a backend what a library with several devices, or with copies that the host does not wait for, has.
+    """Adds methods for libraries with several devices or asynchronous copies.
 
-    A backend for CUDA devices has the methods of `engine.devices.cuda_capabilities.Accelerator`, too, which `torch.cuda` calls.
+    A backend for CUDA devices also has the methods of `engine.devices.cuda_capabilities.Accelerator`, which `torch.cuda` calls.
     """
 
     def device_of(self, array: Array) -> int:
@@ -441,7 +441,7 @@ class RecordableBackend(Backend):
         return function
 
     def specialize_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Return a faster function for arguments of these kinds (`ArrayKind` for an array), or None if there is none.
+        """Return a faster function for arguments of these kinds (`ArrayKind` for an array), or None to keep the kernel.
 
         Replayed steps call it in place of the kernel, inside `wrap_program`.
         """
@@ -449,17 +449,17 @@ class RecordableBackend(Backend):
 
     @cached_property
     def fusion(self) -> Fusion | None:
-        """What compiles loops for chains of element-wise operations, from an installed kernel pack; None without one."""
+        """Return the compiler of loops for chains of element-wise operations, from a kernel pack; None if none is installed."""
         fusion: Fusion | None = plugins().hook.flambeau_fusion(backend=self)
         return fusion
 
 
 class Creating:
-    """A namespace like `xp`, whose functions that create arrays (but `asarray`) are others: for `Backend.namespace_on`.
+    """A namespace like `xp` with replaced creation functions (except `asarray`): for `Backend.namespace_on`.
 
     Args:
         xp: the namespace.
-        created: takes one of these functions and gives the one in its place, such as one for a device.
+        created: takes a creation function and returns its replacement, such as one for a certain device.
 
     >>> import functools, numpy
     >>> small = Creating(numpy, lambda function: functools.partial(function, dtype="float32"))

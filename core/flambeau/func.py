@@ -622,11 +622,11 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Wraps `func` so that `make_fx` traces it into a graph without in-place operators; called, it does what it did.
+    """Wrap `func` so that `make_fx` traces it into a graph without in-place operators; direct calls are unchanged.
 
     Args:
         func: the function.
-        remove: `"mutations"`, or `"mutations_and_views"`: views are copied where they are made, too.
+        remove: `"mutations"`, or `"mutations_and_views"`, which also replaces views by copies.
 
     Raises:
         RuntimeError: `remove` is neither `"mutations"` nor `"mutations_and_views"`.

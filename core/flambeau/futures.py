@@ -1,4 +1,4 @@
-"""Values that are not there yet: `torch.futures`."""
+"""Futures, values that are set later: `torch.futures`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A value that somebody sets later, and others wait for.
+    """A value that is set later, and that callers can wait for.
 
     Args:
-        devices: devices of which the value may be; calls are in order here, so that nothing follows from it.
+        devices: the devices that the value may be on; accepted without effect, as calls run in order.
 
     >>> import flambeau as torch
     >>> future = torch.futures.Future()
@@ -38,7 +38,7 @@ class Future(Generic[T]):
         return self._set.is_set()
 
     def wait(self) -> T:
-        """The value, when it is there; raises the error if that was set in its place."""
+        """Wait for the value and return it; raise the error if one was set instead."""
         self._set.wait()
         return self.value()
 
@@ -84,7 +84,7 @@ class Future(Generic[T]):
             callback(self)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """The future of what `callback` returns, which is called with this one when it is done."""
+        """Return a future for the result of `callback`, which is called with this future when it is done."""
         following: Future[Any] = Future(devices=self._devices)
 
         def run(done: Future[T]) -> None:

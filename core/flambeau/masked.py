@@ -1,7 +1,7 @@
 """Masked operations: reductions and normalizations that ignore the elements which a mask leaves out.
 
-The functions take a `mask`, True where an element counts, or a `MaskedTensor`, which has a mask of its own.  A slice in
-which no element counts gives the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
+The functions take a `mask`, True where an element counts, or a `MaskedTensor`, which has its mask.  A slice in which no
+element counts results in the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
 
 >>> import flambeau as torch
 >>> x, mask = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[True, False], [True, True]])

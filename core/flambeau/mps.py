@@ -1,4 +1,4 @@
-"""`torch.mps`: Apple's devices, which are not supported; its functions answer as PyTorch's do where there is none.
+"""`torch.mps`: Apple GPUs, which are not supported; the functions behave like PyTorch's on a machine without one.
 
 >>> import flambeau as torch
 >>> torch.mps.is_available()

@@ -67,7 +67,7 @@ class SobolEngine:
         self.sobolstate = (scrambled << places.unsqueeze(1)).sum(1)
 
     def _points(self, first: int, count: int) -> Tensor:
-        """The points from number `first` on, as whole numbers."""
+        """Return `count` points, starting with number `first`, as integers."""
         if first + count > 2**self.MAXBIT:
             raise RuntimeError(f"SobolEngine: a sequence has {2**self.MAXBIT} points, but number {first + count} was asked for")
         # The numbers are in the order of the Gray code, so this is what each binary digit of a point's number contributes.

@@ -336,7 +336,7 @@ class TypedStorage(_Memory):
 
 
 class _LegacyStorage(type):
-    """Metaclass of the legacy classes such as `FloatStorage`, which stand for `TypedStorage` of one dtype on one device type."""
+    """Metaclass of the legacy classes such as `FloatStorage`, each a `TypedStorage` of one dtype on one device type."""
 
     dtype: Any
     device_type: str
@@ -566,20 +566,20 @@ def _key(data: Tensor) -> tuple[Any, int, int]:
 
 
 def remembered(storage: UntypedStorage) -> UntypedStorage:
-    """The existing storage over the same memory, or else `storage`, which is remembered as that."""
+    """Return the existing storage over the same memory; if there is not one yet, register and return `storage`."""
     key = _key(storage._bytes)
     return _storages.setdefault(key, storage) if key[1] else storage
 
 
 def forget(storage: UntypedStorage) -> None:
-    """Forget which storage this memory has, because the storage has moved to other memory."""
+    """Remove the registered storage of this memory, because the storage has moved to other memory."""
     key = _key(storage._bytes)
     if _storages.get(key) is storage:
         del _storages[key]
 
 
 def storage_of(tensor: Tensor) -> UntypedStorage:
-    """The storage of the memory that a tensor lies in."""
+    """Return the storage that contains a tensor's elements."""
     backend = tensor._key.backend
     if backend.mutable:
         return UntypedStorage._over(wrap(backend.memory(tensor._array), tensor._key.materialized.to(dtypes.uint8)))

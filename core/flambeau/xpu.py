@@ -1,4 +1,4 @@
-"""`torch.xpu`: Intel's devices, which are not supported; its functions answer as PyTorch's do where there is none.
+"""`torch.xpu`: Intel GPUs, which are not supported; the functions behave like PyTorch's on a machine without one.
 
 >>> import flambeau as torch
 >>> torch.xpu.is_available(), torch.xpu.memory_allocated()
@@ -45,7 +45,7 @@ def device_count() -> int:
 
 
 def empty_cache() -> None:
-    """Nothing is cached."""
+    """Do nothing: no memory is cached."""
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -98,17 +98,17 @@ def init() -> NoReturn:
 
 
 def current_device() -> int:
-    """AssertionError: there is none."""
+    """Raise AssertionError: no device is available."""
     init()
 
 
 def set_device(device: Any) -> None:
-    """AssertionError: there is none."""
+    """Raise AssertionError: no device is available."""
     init()
 
 
 def get_device_name(device: Any = None) -> str:
-    """AssertionError: there is none."""
+    """Raise AssertionError: no device is available."""
     init()
 
 

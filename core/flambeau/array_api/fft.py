@@ -32,7 +32,7 @@ _fft: Any = torch.fft
 
 def _along_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def wrapper(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-        return function(x, n, axis, norm).resolve_conj()  # other libraries know no lazy conjugation
+        return function(x, n, axis, norm).resolve_conj()  # other libraries do not have lazy conjugation
 
     return _named(wrapper, function)
 

@@ -1,4 +1,4 @@
-"""`backward` and `grad`: their arguments, checked, and the pass that they ask for."""
+"""`backward` and `grad`: check the arguments and run the backward pass."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
 
 
 def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
-    """The edge of an output and its weight, by default 1; those of a nested tensor are those of its values."""
+    """Return the edge of an output and its weight, by default 1; for a nested tensor, those of its values."""
     if getattr(output, "is_nested", False):
         output, weight = output._values, getattr(weight, "_values", weight)
     if isinstance(output, graph.GradientEdge):

@@ -25,7 +25,7 @@ def vjp(
         inputs: a tensor or a tuple of tensors.
         v: a weight for each output; may be left out for a single output of one element.
         create_graph: make what is returned differentiable.
-        strict: raise RuntimeError where an input has no influence, instead of giving zeros.
+        strict: raise RuntimeError where an input has no influence, instead of returning zeros.
 
     >>> import flambeau as torch
     >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))

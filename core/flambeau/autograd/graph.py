@@ -92,7 +92,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     assert mode == "any" or all(tensor.requires_grad for tensor in tensors), "Expected gradient function to be set"
-    state.leaf_hooks = True  # a pass has to know which gradients it is going to compute
+    state.leaf_hooks = True  # backward passes then determine in advance which gradients they compute
     arrived: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def collect(index: int, gradient: Tensor) -> None:
@@ -244,4 +244,4 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Accepted without effect: nodes remember no stream that could be stale."""
+    """Accepted without effect: nodes do not store a stream."""

@@ -81,7 +81,7 @@ class _Watch(TorchFunctionMode):
         if name in ("__get__", "__set__"):
             return func(*args, **(kwargs or {}))
         library = getattr(func, "namespace", None)  # of an operator of `torch.ops`
-        if library in ("aten", "profiler"):  # whose operations are offered, too, and whose ranges are events themselves
+        if library in ("aten", "profiler"):  # their operations are also intercepted, and their ranges are recorded as events
             with self:
                 return redispatch_function(func, types, args, kwargs)
         operation = name.strip("_") if name.startswith("__") else name
@@ -116,19 +116,19 @@ class _Backward:
 
 
 class profile:
-    """A context whose operations are recorded.
+    """A context that records the operations inside it.
 
-    While it is not open, nothing is looked at, and nothing costs anything. It sees the calls of the thread that opened it, and
-    the backward pass through what they made.
+    It records the calls of the thread that entered it, and the backward passes through their results. Outside of the context,
+    calls have no overhead.
 
     Args:
-        enabled: whether it does anything.
+        enabled: whether anything is recorded.
         use_cuda: not used: times are the host's.
         use_device: not used: times are the host's.
         record_shapes: whether the shapes of arguments are kept.
         with_flops: whether matrix products and convolutions have their floating point operations counted.
-        profile_memory: whether memory of the host is measured, by `tracemalloc`, which makes everything slower.
-        with_stack: whether the lines that calls came from are kept.
+        profile_memory: whether host memory is measured, by `tracemalloc`, which slows down all Python code.
+        with_stack: whether the source lines of calls are recorded.
         with_modules: not used.
         use_kineto: not used.
         use_cpu: not used.
@@ -231,7 +231,7 @@ class profile:
 
 
 def _flops(event: FunctionEvent) -> int | None:
-    """The floating point operations of a matrix product, by the shapes of its arguments; None of what else there is."""
+    """Compute the floating point operations of a matrix product from the shapes of its arguments; None for other events."""
     shapes = [shape for shape in event.input_shapes if shape]
     if event.name in ("aten::mm", "aten::matmul", "aten::bmm", "aten::linear") and len(shapes) >= 2:
         if any(child.name in ("aten::mm", "aten::matmul", "aten::bmm") for child in event.cpu_children):
@@ -245,7 +245,7 @@ def _flops(event: FunctionEvent) -> int | None:
 
 
 class record_function:
-    """A context, or decorator, that a profiler shows under a name of its own.
+    """A context, or decorator, that a profiler shows as a named range.
 
     >>> import flambeau as torch
     >>> with torch.autograd.profiler.profile() as seen, torch.autograd.profiler.record_function("mine"):
@@ -277,7 +277,7 @@ class record_function:
 
 
 def _record_function_enter(name: str, args: str | None = None) -> record_function:
-    """Open a range: what `torch.ops.profiler` calls it, for graphs, in which there are no `with` statements."""
+    """Open a range; the `torch.ops.profiler` operator, for graphs, which cannot contain `with` statements."""
     return record_function(name, args).__enter__()
 
 

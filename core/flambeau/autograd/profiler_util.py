@@ -1,4 +1,4 @@
-"""What a profiler has seen: events, averages of those that are alike, and the tables and traces made of them."""
+"""Results of a profiler: events, averages of events with the same key, tables and traces."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Interval:
 
 
 class EventMetadata(dict[str, Any]):
-    """What else is known of an event, by name; names are attributes, too."""
+    """Additional data of an event, by name; also accessible as attributes."""
 
     def __getattr__(self, name: str) -> Any:
         return self.get(name)
 
 
 class StringTable(defaultdict[str, str]):
-    """Shown names by the names of symbols; what is missing is its own."""
+    """Maps symbol names to display names; a missing name maps to itself."""
 
     def __missing__(self, key: str) -> str:
         self[key] = key
@@ -51,7 +51,7 @@ class StringTable(defaultdict[str, str]):
 
 
 class MemRecordsAcc:
-    """Records of memory, each with its `start_ns()`, to be asked for by interval."""
+    """Memory records, sorted by `start_ns()`, for look-up by time interval."""
 
     def __init__(self, mem_records: Iterable[Any]) -> None:
         self._mem_records = sorted(mem_records, key=lambda record: record.start_ns())
@@ -111,7 +111,7 @@ class FormattedTimesMixin:
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One call: what of, when, where it was called from, and what was called in it."""
+    """One recorded call: its function, its time, its call stack, and the calls inside it."""
 
     id: int
     name: str
@@ -161,7 +161,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def key(self) -> str:
-        """What events that are averaged together have in common."""
+        """The key by which events are grouped for averages."""
         return self.name
 
     @property
@@ -176,7 +176,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        """How much memory it allocated, less what it freed, without what was called in it."""
+        """Bytes allocated minus bytes freed by the call, excluding the calls inside it."""
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def __repr__(self) -> str:

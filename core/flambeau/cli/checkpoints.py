@@ -1,4 +1,4 @@
-"""`python -m flambeau inspect` and `convert`: what is in files of tensors, how two of them differ, and other formats for them."""
+"""`python -m flambeau inspect` and `convert`: list the tensors in files, compare two files, and convert their format."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _print_differences(first: str, second: str) -> int:
 
 
 def _difference(a: Tensor | None, b: Tensor | None, first: str, second: str) -> str:
-    """In what two tensors of one name differ; an empty string if in nothing."""
+    """Describe how two tensors of one name differ; an empty string if they are equal."""
     if a is None or b is None:
         return f"only in {second if a is None else first}"
     if a.shape != b.shape:
@@ -167,7 +167,7 @@ def _is_npz(path: str) -> bool:
 
 
 def _tensors(path: str, report: bool = False) -> dict[str, Tensor]:
-    """The tensors of a file by name; with `report`, the names of what else is in it are written to standard error."""
+    """Return the tensors of a file by name; with `report`, print the names of other values to standard error."""
     leaves = dict(flattened(load_npz(path) if _is_npz(path) else load(path, map_location="cpu")))
     others = [name for name, value in leaves.items() if not isinstance(value, Tensor)]
     if report and others:

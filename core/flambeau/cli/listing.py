@@ -57,7 +57,7 @@ def facts(name: str) -> Iterator[tuple[str, str]]:
 
 
 def on_host(backend: Backend) -> list[str]:
-    """What the CPU computes for a backend: what its library is known to lack, and what a run of the conformance kit has found."""
+    """List what runs on the CPU for a backend: declared gaps of its library, and those found by a conformance run."""
     if backend.device_type == "cpu":
         return []
     for part in ("fft", "linalg", "special"):  # which define operations when they are first used

@@ -43,7 +43,7 @@ def example(text: str) -> tuple[Any, dict[int, str]]:
 
 
 def find_model(path: str) -> Any:
-    """What a program has under a name; a function or class is called."""
+    """Import the object at `path`; call it if it is a function or class."""
     file, _, name = path.rpartition(":")
     if not file:
         raise ValueError(f"{path} names no model: FILE.py:NAME is expected")

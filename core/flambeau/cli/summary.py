@@ -1,4 +1,4 @@
-"""`python -m flambeau summary`: the layers of a model, with the shapes of what they return, their parameters, and memory."""
+"""`python -m flambeau summary`: the layers of a model, with their output shapes, parameters and memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 @dataclass
 class _Layer:
-    """A module in the tree of a model, and what its calls returned."""
+    """A module in the tree of a model, and the outputs of its calls."""
 
     name: str
     module: Any
@@ -52,16 +52,15 @@ class _Layer:
 
 
 def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
-    """The layers of a model as a table: the shapes of what they return, their parameters, and memory.
+    """Return a table of the layers of a model: output shapes, parameters, and memory.
 
-    The model runs once, without gradients. Without inputs it does not run, and shapes are not known. What layers return counts
-    as memory, but not where a layer returns memory that it was given, as `Flatten` does; training keeps about as much until
-    `backward`.
+    The model runs once, without gradients. Without inputs it does not run, and the table has no shapes. Outputs count as memory,
+    except those that share memory with the layer's input, as in `Flatten`; training keeps about as much until `backward`.
 
     Args:
         model: a module.
-        *inputs: what it is called with.
-        depth: how deep layers in layers are shown; None for all.
+        *inputs: the arguments of the model.
+        depth: the number of nested levels to show; None for all.
 
     >>> import flambeau as torch
     >>> from flambeau.cli.summary import summary

@@ -46,7 +46,7 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Any = None) -> None:
-    """Raise an error of a type, with a message that a function gives, unless a condition holds."""
+    """Raise `error_type` unless `cond` is true; `message` is a function that returns the message."""
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if cond:
@@ -159,7 +159,7 @@ def _get_available_device_type() -> str | None:
 
 
 def _get_device_module(device_type: str) -> Any:
-    """The module of a device type, such as `torch.cuda`.  RuntimeError where there is none."""
+    """Return the module of a device type, such as `torch.cuda`; RuntimeError if it has no module."""
     from importlib import import_module
 
     try:
@@ -223,7 +223,7 @@ def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Ten
 
 
 def _import_dotted_name(name: str) -> Any:
-    """What a name with dots means: `torch.nn.Linear`, of a module that has been imported."""
+    """Return the object with a dotted name such as `torch.nn.Linear`; its module must be imported already."""
     first, *rest = name.split(".")
     found = __import__(first)
     for part in rest:

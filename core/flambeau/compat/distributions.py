@@ -20,13 +20,13 @@ _REQUIRES = {"torch": ["flambeau"], "torchvision": ["flambeau", "torch"]}
 
 
 class _Provided(Distribution):
-    """A distribution that is there without files of its own: flambeau's serve."""
+    """A distribution without installed files, which reports flambeau's metadata."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def read_text(self, filename: str) -> str | None:
-        """The text of one of the files that `pip` writes for a distribution; None for those that say nothing here."""
+        """Return the text of a metadata file such as `METADATA`; None for files that are not provided."""
         if filename == "METADATA":
             requires = "".join(f"Requires-Dist: {each}\n" for each in _REQUIRES[self._name])
             return (
@@ -36,7 +36,7 @@ class _Provided(Distribution):
         return {"top_level.txt": f"{self._name}\n", "INSTALLER": "flambeau\n"}.get(filename)
 
     def locate_file(self, path: Any) -> Any:
-        """The place of a file of the distribution: the folder that flambeau lies in."""
+        """Return the path of a file, relative to the folder that contains flambeau."""
         from pathlib import Path
 
         return Path(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) / path
@@ -51,16 +51,16 @@ class _Finder(DistributionFinder):
         return None
 
     def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterator[Distribution]:  # noqa: B008 (it has no state)
-        """The distributions of the name that is asked for, or both."""
+        """Yield the distribution that `context` names, or both if it names none."""
         asked = getattr(context, "name", None)
         wanted = None if asked is None else re.sub(r"[-_.]+", "-", asked).lower()
         return (_Provided(name) for name in _VERSIONS if wanted in (None, name))
 
 
 def provide_distributions() -> None:
-    """Let `importlib.metadata`, and its backport `importlib_metadata`, find `torch` and `torchvision`.
+    """Make `importlib.metadata`, and its backport `importlib_metadata`, find `torch` and `torchvision`.
 
-    They come before those that are installed, as the modules of these names do.
+    They take precedence over installed distributions, as the modules of these names do.
     """
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

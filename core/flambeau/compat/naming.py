@@ -1,8 +1,8 @@
-"""What modules, classes and functions call themselves while flambeau stands for PyTorch: what PyTorch calls them.
+"""Gives modules, classes and functions PyTorch's names while flambeau is imported as `torch`.
 
-Libraries look at `torch.__name__`, `type(x).__module__` and `function.__name__` to know whose arrays they were given, and pickles
-name classes by them.  Each public module is renamed once it has been loaded; modules that PyTorch does not have keep flambeau's
-names, but for what a public module has of them.
+Libraries use `torch.__name__`, `type(x).__module__` and `function.__name__` to detect tensors, and pickles refer to classes by
+these names.  Each public module is renamed after it has been loaded.  Modules that PyTorch does not have keep flambeau's names,
+except for the objects that a public module re-exports.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def name_as_torch() -> None:
-    """Rename what is loaded, and from now on each module when it has been loaded."""
+    """Rename all loaded modules, and every module that is loaded later."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     for name, module in sorted(sys.modules.items()):
@@ -99,7 +99,7 @@ def face_of(name: str) -> str | None:
 
 
 def _rename(module: ModuleType) -> None:
-    """Give a module, and what it defines or publishes, PyTorch's names."""
+    """Give PyTorch's names to a module and to the objects that it defines or publishes."""
     own = module.__name__
     shown = face_of(own)
     if shown is None:
@@ -131,7 +131,7 @@ def _place(value: Any, module: ModuleType, name: str) -> str | None:
 
 
 def _name_native(value: Any, space: str, name: str) -> None:
-    """Name a compiled function of `linalg`, `fft` or `special`, unless it is one of the main namespace that is there, too."""
+    """Name a compiled function of `linalg`, `fft` or `special`, unless it is also in the main namespace."""
     if value.__module__ in ("flambeau", "torch"):
         return
     function = value.__func__

@@ -68,7 +68,7 @@ def _unconverted(name: str, self: Tensor, dim: int, half_to_float: bool) -> Tens
 def _unique2(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`unique`, with an empty tensor in the place of what is not asked for."""
+    """`unique`, with an empty tensor for each result that was not requested."""
     values, *rest = _as_tuple(PUBLIC["unique"](self, sorted, return_inverse, return_counts))
     nothing = self.new_empty(0, dtype=dtypes.int64)
     inverse = rest.pop(0) if return_inverse else nothing
@@ -131,7 +131,7 @@ def _amp_update_scale_(
     self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float, scale_backoff_factor: float,
     growth_interval: int,
 ) -> Tensor:  # fmt: skip
-    """Let a scale shrink if there was an infinite gradient, or grow after so many steps without; returns it."""
+    """Reduce the scale after an infinite gradient; increase it after `growth_interval` steps without one. Return it."""
     if growth_tracker.dtype is not dtypes.int32:
         raise RuntimeError("growth_tracker must be an int tensor.")
     if bool(found_inf):

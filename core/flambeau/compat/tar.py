@@ -26,7 +26,7 @@ class TarLoader:
     Args:
         file: the file, at the start of the archive.
         map_location: as for `load`.
-        unpickle: reads one pickle, given the file and what persistent ids stand for.
+        unpickle: reads one pickle, given the file and the function that resolves persistent ids.
         allows_code: whether the file may refer to classes by their source, which `weights_only` files may not.
     """
 

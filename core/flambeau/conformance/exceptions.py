@@ -21,7 +21,7 @@ class Exceptions:
         pow vmap
         mm [matrix-3] promotion
 
-    Each is an operation, possibly the family and number of one of its samples, and a check; `*` stands for anything.
+    Each line has an operation, optionally the family and number of one of its samples, and a check; `*` matches anything.
     """
 
     def __init__(self, lines: list[str]) -> None:

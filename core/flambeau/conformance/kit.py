@@ -1,4 +1,4 @@
-"""The checks of a backend, family by family, and what comes of running them in this process."""
+"""The checks of a backend, family by family, and their results when run in this process."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _QUICK = ("values", "layouts", "gradients", "gradients_as_on_the_cpu")
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name, which says the operation and what is checked, and the function that raises if it fails.
+    """One check: its name, made of the operation and the property, and the function that raises if it fails.
 
-    Where `skipped` gives a reason, the backend cannot have what is checked, and there is nothing to run.
+    `skipped` is the reason for not running the check, where the backend cannot support the property.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a check: `"passed"`, `"failed"`, `"skipped"` or `"expected"` (a declared exception failed)."""
+    """The outcome of a check: `"passed"`, `"failed"`, `"skipped"` or `"expected"` (a declared exception failed)."""
 
     name: str
     outcome: str
@@ -72,7 +72,7 @@ class Family:
 
 
 def known_families(names: Iterable[str]) -> list[str]:
-    """The names as a list, all of them where there are none.  ValueError, which lists the families, if one is unknown."""
+    """Return the family names as a list; all families if none is given.  ValueError if a name is unknown."""
     names = list(names) or list(FAMILIES)
     unknown = sorted({*names}.difference(FAMILIES))
     if unknown:
@@ -104,7 +104,7 @@ def _run(backend: Backend, only: Sequence[str], quick: bool, declared: Exception
         family = Family(name)
         for check in checks_of(name, backend.device_type, quick):
             family.add(declared.applied(attempt(check, backend.device_type)))
-        backend.clear_caches()  # each family has shapes of its own
+        backend.clear_caches()  # the next family has other shapes
         yield family
 
 
@@ -124,7 +124,7 @@ def attempt(check: Check, device: str) -> Result:
 
 
 def _said(error: Exception) -> str:
-    """The type and message of an error on one line; the code, however many lines it has, where there is no message."""
+    """Return the type and message of an error on one line; without a message, the failing code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         last = traceback.extract_tb(error.__traceback__)[-1]

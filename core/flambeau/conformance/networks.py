@@ -74,7 +74,7 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {  # the class, its options, and words f
 
 
 def assert_optimizer_agrees(name: str, device: Any) -> None:
-    """Check that three steps of an optimizer, of which one is a step without a gradient, move parameters as on the CPU."""
+    """Check that three steps of an optimizer, one of them without a gradient, change parameters as on the CPU."""
     kind, options = name.split(" ")[0], OPTIMIZERS[name]
     results = []
     for place in ("cpu", device):

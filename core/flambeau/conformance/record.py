@@ -1,4 +1,4 @@
-"""What runs leave in the user's cache folder: their results as they come, for `--resume`, and how the last ones ended."""
+"""Records of runs in the user's cache folder: results so far, for `--resume`, and the outcome of the last runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Journal:
         self.on_host: set[str] = set()
 
     def begin(self, resume: bool) -> None:
-        """Read what an earlier run has left, if it is to go on; else start anew.  OSError if nothing can be written."""
+        """With `resume`, read the results of an interrupted run; else start a new record.  OSError if it cannot be written."""
         if resume:
             self._read()
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,13 +77,13 @@ class Journal:
         self._file.flush()
 
     def end(self) -> None:
-        """The run is complete: there is nothing to resume."""
+        """Delete the record, because the run is complete."""
         self._file.close()
         self._path.unlink(missing_ok=True)
 
 
 def library(backend: Backend) -> str:
-    """What a backend says of its library, or why it says nothing."""
+    """Return the backend's report on its library, or the error that the report raised."""
     try:
         return backend.report()
     except Exception as error:  # of a library whose device is missing
@@ -94,7 +94,7 @@ def library(backend: Backend) -> str:
 
 
 def note(backend: Backend, total: Family, quick: bool, on_host: Sequence[str]) -> None:
-    """Remember how a run of all families ended, and in `passed` the last one that passed.  OSError if that cannot be written."""
+    """Store the outcome of a run of all families, and in `passed` the last run that passed.  OSError if it cannot be written."""
     kind = "quick" if quick else "full"
     run = {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
@@ -114,7 +114,7 @@ def note(backend: Backend, total: Family, quick: bool, on_host: Sequence[str]) -
 
 
 def last_runs(name: str) -> dict[str, Any]:
-    """What `note` has remembered of a backend: empty if nothing."""
+    """Return the outcomes that `note` has stored for a backend; empty if it has stored none."""
     try:
         known = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a run of the conformance kit prints, and its summary as Markdown."""
+"""Output of a run of the conformance kit: progress, results, and a summary as Markdown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Report:
         self._print(f"{'family':<20}" + "".join(f"{heading:>9}" for heading in _HEADINGS) + f"{'seconds':>9}")
 
     def checking(self, name: str) -> None:
-        """Show what is checked now, if someone is looking."""
+        """Show the name of the current check, on a terminal only."""
         if self._shows_current:
             self._file.write(f"\r\033[K{name[:100]}")
             self._file.flush()
@@ -69,7 +69,7 @@ class Report:
         return 1 if total.failures else 0
 
     def interrupted(self) -> None:
-        """Say how to go on."""
+        """Print how to resume the run."""
         self._print("interrupted; the same command with --resume goes on where it stopped")
 
     def total(self) -> Family:

@@ -1,4 +1,4 @@
-"""Checks in processes of their own, so that one that crashes or hangs costs only itself."""
+"""Runs checks in separate processes, so that a crash or hang loses only one check."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Options:
 
 
 def results_of(families: Sequence[str], options: Options, positions: Mapping[str, int]) -> Iterator[Event]:
-    """The events of a run, as they come: `jobs` processes each take one family after the other, from its position on."""
+    """Yield the events of a run as they occur: `jobs` processes take the families in order, each from its position on."""
     waiting: Queue[tuple[str, int]] = Queue()
     events: Queue[Event | BaseException | None] = Queue()
     for family in families:
@@ -170,7 +170,7 @@ _PROGRAM = "import sys; from flambeau.conformance.workers import serve; serve(sy
 
 
 def serve(backend: str, quick: bool) -> None:
-    """What the process does: run the families whose names it reads."""
+    """Main function of a worker process: run the families whose names it reads from standard input."""
     from .. import backend as backends
 
     out = os.fdopen(os.dup(1), "w", buffering=1)
@@ -184,5 +184,5 @@ def serve(backend: str, quick: bool) -> None:
                 print(json.dumps(["begin", check.name]), file=out)
                 result = attempt(check, device)
                 print(json.dumps(["result", [result.name, result.outcome, result.reason, result.trace]]), file=out)
-        checked.clear_caches()  # each family has shapes of its own
+        checked.clear_caches()  # the next family has other shapes
         print(json.dumps(["done", sorted(COMPUTED_ON_HOST.get(backend, ()))]), file=out)

@@ -4,8 +4,8 @@ Everything else is internal and may change in any version.
 
 - Checks of arguments, with PyTorch's exceptions: `require_flags`, `require_dtype`, `require_constant`, `whole_numbers`, `as_int`,
   `as_float`; the types `Number` and `Dims` for annotations.
-- `warn`: `warnings.warn` of the program's line, however many functions of flambeau stand between.
-- Composites in the graph: `with_grad_fn` makes the operations of a function look like the single one that PyTorch has there,
+- `warn`: `warnings.warn` that reports the first line outside of flambeau.
+- Composites in the graph: `with_grad_fn` shows the operations of a function as the single autograd node that PyTorch has,
   `merge_nodes` does so for one result, and `rename_node` renames its node.
 - `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
 - Facts about operations: `declare(kind=Kind.POINTWISE)` for a function of a layer, `facts_of(name)`, and `names(...)` of all
@@ -15,7 +15,7 @@ Everything else is internal and may change in any version.
   writes to its array.
 - Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for tensors like a given one;
   `forward_of`, its array-API forward.
-- `has_data`: whether a tensor has elements that can be looked at; `array_of`, the array that holds them.
+- `has_data`: whether a tensor has elements that can be read; `array_of`, the array that holds them.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - `private_names`: the `__getattr__` of a module that has private names of PyTorch's, as `compat/table.py` lists them.
 - `schemas`, a module: schemas of operations in ATEN notation, and calls of functions as calls of operators.

@@ -1,6 +1,6 @@
 """Operators of `torch.ops.aten` that no public function of the same name and arguments computes.
 
-They stand in exported graphs (`torch.export`): a slice with its limits, a loss with its reduction as a number, a size.
+They occur in exported graphs (`torch.export`): a slice with its limits, a loss with its reduction as a number, a size.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _index(indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
 
 @_operator("sym_size.int(Tensor self, int dim) -> SymInt")
 def sym_size(input: Tensor, dim: int) -> int:
-    """One size, a whole number."""
+    """Return the size of one dimension as an int."""
     return int(input.size(dim))
 
 
@@ -245,7 +245,7 @@ def normal_functional(input: Tensor, mean: float = 0.0, std: float = 1.0, *, gen
 def _native_batch_norm_legit_functional(
     input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, ...]:
-    """Batch normalization that gives the new running statistics back: the last two results."""
+    """Batch normalization that returns the new running statistics as the last two results."""
     mean, var = running_mean.clone(), running_var.clone()
     output = torch.batch_norm(input, weight, bias, mean, var, training, momentum, eps, False)
     dims = [0, *range(2, input.dim())]

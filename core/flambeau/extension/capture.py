@@ -1,4 +1,4 @@
-"""Recording of steps: what `torch.compile` and tools like it use of `transforms/capture`."""
+"""Recording of steps: the part of `transforms/capture` that `torch.compile` and similar tools use."""
 
 from __future__ import annotations
 

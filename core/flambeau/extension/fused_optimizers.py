@@ -83,7 +83,7 @@ def step_count(step: Tensor) -> float:
 
 
 def evaluate(params: Sequence[Tensor]) -> None:
-    """Say that a step is done: where arrays are lazy, parameters are computed now, once a step, however many results are read.
+    """Mark the end of an optimizer step: a backend with lazy arrays computes the parameters now, once per step.
 
     >>> import flambeau as torch
     >>> evaluate([torch.ones(1)])
@@ -108,7 +108,7 @@ def _compiled_formula(name: str, backend: Backend) -> Callable[..., Any]:
 def _adam_options(
     lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, step: int, decoupled: bool, maximize: bool
 ) -> dict[str, Any]:
-    """The numbers that the formula needs, of which none but the flags decides what is computed."""
+    """Return the scalars of the update formula; only the flags among them change the sequence of operations."""
     correction = (1 - beta2**step) ** 0.5  # of the bias of the denominator, moved to `eps` and `lr` to save a pass
     return {
         "mean_weight": 1 - beta1,

@@ -15,7 +15,7 @@ class Kernels(dict[str, Callable[..., Any]]):
     """Kernels by operation name, for `Backend.kernels`; called, it registers functions by their own names.
 
     Args:
-        *args, **kwargs: what it begins with, as for a `dict`.
+        *args, **kwargs: the initial items, as for a `dict`.
 
     Example:
         >>> from flambeau.extension import Kernels
@@ -64,7 +64,7 @@ def forward_of(name: str) -> Callable[..., Any]:
 
 
 def has_data(tensor: Tensor) -> bool:
-    """Whether a tensor has elements; those on the device `meta`, fake ones and wrappers have none to be looked at.
+    """Whether a tensor has elements that can be read; tensors on `meta`, fake tensors and wrappers have none.
 
     Args:
         tensor: any tensor.

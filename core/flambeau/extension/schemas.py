@@ -46,7 +46,7 @@ def _pytorch_operators() -> frozenset[str]:
 
 
 def _functional(name: str) -> str:
-    """The name of the operator of which an in-place one is a form: `add` for `add_`."""
+    """Return the name of the operator without its in-place suffix: `add` for `add_`."""
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 

@@ -1,4 +1,4 @@
-"""What libraries see of a trace while it is recorded, and what they may tell it: in whose scope operations are called."""
+"""Access for libraries to the trace being recorded, and to the scopes in which operations are called."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ def _tensor(name: str, *args: Any, **kwargs: Any) -> Tensor:
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
 ) -> Tensor:
-    """The tensor in a sparse layout: COO unless another is asked for.
+    """Convert the tensor to a sparse layout, by default COO.
 
     Args:
-        sparse_dim: how many dimensions are to be sparse (all); the values then have the others.
-        layout: of the result.
+        sparse_dim: the number of sparse dimensions (all); the others are dense dimensions of the values.
+        layout: the layout of the result.
         blocksize: height and width of the blocks of BSR and BSC.
-        dense_dim: how many dimensions at the end the values of a compressed tensor have.
+        dense_dim: the number of trailing dense dimensions of a compressed result.
 
     >>> import flambeau as torch
     >>> torch.tensor([[0, 2.0], [0, 0]]).to_sparse()
@@ -144,7 +144,7 @@ def sparse_dim(self: Tensor) -> int:
 
 
 def dense_dim(self: Tensor) -> int:
-    """How many dimensions the values have beside the one that counts them: all, of a dense tensor."""
+    """Return the number of dense dimensions; for a strided tensor, all of its dimensions."""
     return int(_call("dense_dim", self))
 
 

@@ -42,7 +42,7 @@ class Library:
     Args:
         ns: the namespace, as in `torch.ops.<ns>`.
         kind: `DEF`, `FRAGMENT` or `IMPL`.
-        dispatch_key: what kernels are for, unless `impl` is told otherwise.
+        dispatch_key: the default dispatch key of `impl`.
 
     Raises:
         ValueError: `kind` is none of these, or the namespace is one of PyTorch's own.
@@ -93,14 +93,14 @@ class Library:
         Args:
             op_name: the operator, of this namespace.
             fn: the function that computes it.
-            dispatch_key: what it is for: `CPU`, `CUDA`, `Meta`, `Autograd`, `CompositeExplicitAutograd`,
+            dispatch_key: the dispatch key: `CPU`, `CUDA`, `Meta`, `Autograd`, `CompositeExplicitAutograd`,
                 `CompositeImplicitAutograd` (the default).
             with_keyset: whether the function takes the keys of the call before its arguments.
-            allow_override: whether another kernel may be there already.
+            allow_override: whether the kernel may replace an existing one.
 
         Raises:
             TypeError: `fn` is not callable.
-            RuntimeError: there is no such operator, or a kernel is there already.
+            RuntimeError: the operator is not defined, or already has a kernel for the key.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -123,7 +123,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     Args:
         qualname: namespace and name, as in `mylib::scale`.
         schema: its arguments and results, as in `(Tensor x, float by) -> Tensor`.
-        lib: the namespace it belongs to; by default, one of its own.
+        lib: the library that owns the operator; by default, a new one.
         tags: ignored.
     """
     namespace, name = _operator.split(qualname)
@@ -166,7 +166,7 @@ class CustomOpDef:
         return register_kernel(self, device_types, fn)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Say what it returns for tensors without values."""
+        """Register the function that computes the results for tensors without data."""
         self._operator.fake = fn
         return fn
 
@@ -179,11 +179,11 @@ class CustomOpDef:
         return register_vmap(self, func)
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
-        """Let it compute in a dtype while autocast is on for a device type."""
+        """Cast the inputs to `cast_inputs` while autocast is enabled for `device_type`."""
         self._operator.autocast[device_type] = cast_inputs
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /) -> Any:
-        """Say what it does with arguments of a tensor subclass; without `fn`, a decorator."""
+        """Register an implementation for arguments of a tensor subclass; without `fn`, return a decorator."""
         return register_torch_dispatch(self, torch_dispatch_class, fn)
 
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Any:
@@ -204,20 +204,20 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Make an operator of a Python function; without `fn`, a decorator.
+    """Make a Python function an operator; without `fn`, return a decorator.
 
-    What is inside is not differentiated: `register_autograd` gives it a derivative.
+    Autograd does not differentiate through the function; `register_autograd` defines its gradient.
 
     Args:
         name: namespace and name, as in `mylib::scale`.
         fn: the function, annotated.
         mutates_args: the names of the arguments that it changes in place, or `"unknown"`.
-        device_types: for which it is; by default, for all.
-        schema: its arguments and results, in place of what the annotations say.
+        device_types: the device types that it supports; by default, all.
+        schema: its arguments and results; by default, inferred from the annotations.
         tags: ignored.
 
     Raises:
-        ValueError: the annotations say nothing, or what operators do not have; the name has no namespace.
+        ValueError: an annotation is missing or not supported by operators, or the name has no namespace.
     """
     if fn is None:
         return lambda function: custom_op(
@@ -280,7 +280,7 @@ def register_fake(
     _stacklevel: int = 1,
     allow_override: bool = True,
 ) -> Any:
-    """Say what an operator returns for tensors without values; without `func`, a decorator."""
+    """Register the function that computes an operator's results for tensors without data; without `func`, a decorator."""
     operator = _operator_of(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -331,14 +331,14 @@ def register_vmap(op: Op, func: Callable[..., Any] | None = None, /, *, lib: Lib
 
 
 def register_autocast(op: Op, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
-    """Let an operator compute in a dtype while autocast is on for a device type."""
+    """Cast an operator's inputs to `cast_inputs` while autocast is enabled for `device_type`."""
     _operator_of(op).autocast[device_type] = cast_inputs
 
 
 def register_torch_dispatch(
     op: Op, torch_dispatch_class: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Say what an operator does with arguments of a tensor subclass: `func(cls, op, types, args, kwargs)`."""
+    """Register an operator's implementation for a tensor subclass: `func(cls, op, types, args, kwargs)`."""
     operator = _operator_of(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -358,9 +358,9 @@ def get_ctx() -> Any:
 
 
 def get_kernel(op: Op, dispatch_key: Any) -> Callable[..., Any]:
-    """The function that computes an operator for a dispatch key.
+    """Return the kernel of an operator for a dispatch key.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: the operator has no kernel for the key.
     """
     return _operator_of(op).kernel_for(str(dispatch_key).rpartition(".")[2])

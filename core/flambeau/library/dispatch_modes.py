@@ -69,17 +69,17 @@ def _as_operator(func: Any, name: str, args: Any, kwargs: Any) -> Any:
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether it is a tensor of a subclass that says, by `__tensor_flatten__`, of which tensors it is made."""
+    """Whether `t` is an instance of a Tensor subclass that defines `__tensor_flatten__`."""
     return isinstance(t, torch.Tensor) and is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Whether it is a subclass of Tensor that says of which tensors its instances are made."""
+    """Whether `t` is a subclass of Tensor that defines `__tensor_flatten__`."""
     return t is not torch.Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """What an operator of a subclass returned; the argument itself where the operator works in place."""
+    """Return `out`, the result of an operator of a subclass; for an in-place operator, the argument that it changed."""
     name = getattr(func, "__name__", "").partition(".")[0]
     return args[0] if name.endswith("_") and not name.endswith("__") else out
 

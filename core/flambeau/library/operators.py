@@ -1,4 +1,4 @@
-"""What an operator of `torch.library` does when it is called: looks for a kernel, for the device and for what is asked of it."""
+"""Operators of `torch.library`, and how a call selects the kernel: by device, and by features such as autograd."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _operators: dict[str, Operator] = {}
 
 
 def fallthrough_kernel() -> NoReturn:
-    """Stands for no kernel: registered for a key, the next one is asked.
+    """Placeholder kernel: registered for a dispatch key, it makes calls use the kernel of the next key.
 
     Raises:
-        NotImplementedError: it is called.
+        NotImplementedError: always, as it is not meant to be called.
     """
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
@@ -166,13 +166,13 @@ class Operator:
 
 
 class _Structure:
-    """The structure of what an operator returned, as the function tells it to who called it."""
+    """The structure of an operator's result, passed from the autograd function to its caller."""
 
     spec: Any = None
 
 
 class _Context:
-    """What `backward` and `setup_context` are given: the node's context, without arguments that are not the operator's."""
+    """The context passed to `backward` and `setup_context`: the node's, restricted to the operator's own arguments."""
 
     def __init__(self, ctx: Any) -> None:
         object.__setattr__(self, "_ctx", ctx)
@@ -269,7 +269,7 @@ def define(schema: FunctionSchema, replace: bool = False) -> Operator:
     """Add an operator.
 
     Raises:
-        RuntimeError: it is there already.
+        RuntimeError: it is already defined.
     """
     key = _key(schema)
     if key in _operators and not replace:
@@ -285,10 +285,10 @@ def _key(schema: FunctionSchema) -> str:
 
 
 def find(qualname: str) -> Operator:
-    """The operator of a name.
+    """Return the operator called `qualname`.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: no operator has this name.
     """
     found = _operators.get(qualname.removesuffix(".default"))
     if found is None:

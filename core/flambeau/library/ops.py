@@ -43,7 +43,7 @@ _ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
 class OpOverload:
-    """One form of an operator: what it computes with, and how it is declared."""
+    """One overload of an operator: its function and its schema."""
 
     def __init__(self, packet: OpOverloadPacket, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> None:
         self._packet, self._overloadname, self._call, self._schema_object = packet, overload, call, schema
@@ -98,12 +98,12 @@ class OpOverload:
 class HigherOrderOperator(ABC):
     """An operator that takes functions, or has other arguments than `library` can declare.
 
-    A subclass says in its `__call__` what it takes, and has the work done by `super().__call__`: by the class of an argument that
-    overrides calls, else by the function that `py_impl` was given first.
+    The `__call__` of a subclass defines the parameters and passes them to `super().__call__`. This calls the class of an argument
+    that overrides calls, or else the function that was first registered by `py_impl`.
 
     Args:
-        name: under which it is an attribute of `torch.ops.higher_order`.
-        cacheable: no matter: nothing is compiled.
+        name: the name of the attribute of `torch.ops.higher_order`.
+        cacheable: accepted without effect: nothing is compiled.
     """
 
     namespace = "higher_order"
@@ -197,7 +197,7 @@ class _OpNamespace(ModuleType):
         self._dir: list[str] = []
 
     def packet(self, name: str) -> OpOverloadPacket:
-        """The operator of a name; a new one, without forms, if there is none."""
+        """Return the operator called `name`; if it does not exist, create one without overloads."""
         found: OpOverloadPacket | None = self.__dict__.get(name)
         if found is None:
             found = OpOverloadPacket(self.name, name)
@@ -220,7 +220,7 @@ class _OpNamespace(ModuleType):
         return packet
 
     def _function(self, name: str) -> Any:
-        """What flambeau has in the place of one of PyTorch's operators."""
+        """Return flambeau's function for one of PyTorch's operators."""
         if self.name in ("aten", "flambeau"):
             return as_operator(name) if namespace_of(name) == self.name else None
         if self.name in _ELSEWHERE:
@@ -237,9 +237,9 @@ _PRODUCTS = {"mm": 2, "bmm": 3}  # which here take matrices in any batch
 
 
 def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
-    """The form of an operator of `aten` that PyTorch asks a subclass for, for an operation and its arguments.
+    """Return the `aten` overload that PyTorch would pass to `__torch_dispatch__` for an operation and its arguments.
 
-    `function` computes the operation with these arguments; without it, there has to be an operator of that name.
+    `function` computes the operation with these arguments; without it, an operator called `name` must exist.
     """
     aten = _ATEN_NAMES.get(name, name)
     if aten in _PRODUCTS and any(arg.ndim != _PRODUCTS[aten] for arg in args):

@@ -24,7 +24,7 @@ _TYPES: dict[Any, str] = {
 def infer_schema(
     prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None, tags: Any = ()
 ) -> str:
-    """The declaration of an operator that takes what a Python function's annotations say.
+    """Return the operator schema that corresponds to a Python function's annotations.
 
     Args:
         prototype_function: the function, whose parameters and results are annotated with tensors, numbers, strings, dtypes and
@@ -93,7 +93,7 @@ def _spelled(value: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
 
 
 def _schema_type(hint: Any) -> str | None:
-    """What declarations call an annotated type; None where they have no word for it."""
+    """Return the name of an annotated type in schemas; None if schemas do not support it."""
     if hint in _TYPES:
         return _TYPES[hint]
     origin, inside = typing.get_origin(hint), typing.get_args(hint)

@@ -49,19 +49,19 @@ DeviceType.__doc__ = "Kinds of devices, as events name them."
 
 
 def kineto_available() -> bool:
-    """Whether PyTorch's own tracing library is there: it is not, and not needed."""
+    """Return False: PyTorch's tracing library Kineto is not used."""
     return False
 
 
 def supported_activities() -> set[Any]:
-    """What a profiler can look at: the calls on the host."""
+    """Return the activities that can be profiled: calls on the host."""
     return {ProfilerActivity.CPU}
 
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """What a profiler does in each step: after `skip_first`, it waits, warms up and records, again and again or some times."""
+    """Return a schedule: after `skip_first` steps, repeat cycles of waiting, warming up and recording."""
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError("Invalid profiler schedule arguments: none may be negative, and active must be positive")
     cycle = wait + warmup + active
@@ -95,7 +95,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
 
 class ExecutionTraceObserver:
-    """Refuses when it is to write a file: PyTorch's execution traces describe its own dispatcher.
+    """Execution traces, which are not supported because they describe PyTorch's dispatcher.
 
     Raises:
         RuntimeError: `register_callback` is called.
@@ -107,17 +107,17 @@ class ExecutionTraceObserver:
 
 
 class profile:
-    """A context whose operations are recorded, in all steps or in those that a schedule names.
+    """A context that records the operations inside it, in all steps or in those that a schedule selects.
 
     Args:
-        activities: what is looked at; the host alone can be, and what else is asked for is warned of.
+        activities: what to record; only the host is supported, others cause a warning.
         schedule: a function from the number of a step to a `ProfilerAction`; see `schedule`.
         on_trace_ready: called with the profiler when a recording is complete.
         record_shapes: whether the shapes of arguments are kept.
-        profile_memory: whether memory of the host is measured, by `tracemalloc`, which makes everything slower.
-        with_stack: whether the lines that calls came from are kept.
+        profile_memory: whether host memory is measured, by `tracemalloc`, which slows down all Python code.
+        with_stack: whether the source lines of calls are recorded.
         with_flops: whether matrix products have their floating point operations counted.
-        acc_events: whether the events of all recordings are kept, not of the last one alone.
+        acc_events: whether to keep the events of all recordings, rather than only of the last one.
     """
 
     def __init__(
@@ -262,5 +262,5 @@ class profile:
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Add what a text of JSON says to the trace."""
+        """Add a value, given as JSON text, to the metadata of the trace."""
         self._metadata[key] = json.loads(value)

@@ -241,7 +241,7 @@ class _ComplexColumn:
 
 
 def _float_spelling(values: Sequence[float]) -> tuple[str, str]:
-    """The format of non-zero finite `values`, and the decimal point that is appended if all are whole numbers."""
+    """Return the format of non-zero finite `values`, and the decimal point that is appended if all are integral."""
     if not values:
         return ".0f", "."
     if _is_scientific(values):

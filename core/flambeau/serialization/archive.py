@@ -24,7 +24,7 @@ _HEADER_SIZE = 30  # the size of a local header before the name and the extra fi
 _FLAGS = 0x0808  # names are UTF-8, and checksums follow the data
 _DATE = 0x21  # the first of January 1980, so that equal objects make equal files
 _MAX = 0xFFFFFFFF  # a number of 32 bits that is found in a field of 64 bits elsewhere
-_CHUNK = 1 << 19  # what is read or written at once: the processor's cache still has it when it is checked
+_CHUNK = 1 << 19  # bytes per read or write: small enough to be in the CPU cache still when the checksum is computed
 _MUCH = 1 << 22  # from how many bytes on it pays to check in a thread
 
 
@@ -88,7 +88,7 @@ class ArchiveWriter:
             self.end()
 
     def write(self, name: str, data: Any, checked: bool = True) -> None:
-        """Write a record; one that is not `checked` has a checksum of 0, which stands for none."""
+        """Write a record; without `checked`, its checksum is 0, which means unknown."""
         memory = memoryview(data).cast("B") if len(data) else memoryview(b"")
         path, size, start = f"archive/{name}".encode(), len(memory), self._offset
         large = size > ZIP64_LIMIT
@@ -156,7 +156,7 @@ class Record(NamedTuple):
 class ArchiveReader:
     """Reads the records of an archive, and verifies their checksums.
 
-    A checksum of 0 is none: PyTorch can be told not to compute them.  `set_crc32_options(False)` leaves out the check.
+    A checksum of 0 is not verified: PyTorch has an option not to compute them.  `set_crc32_options(False)` disables the check.
 
     Raises:
         RuntimeError: the file is no archive, or its directory is damaged.
@@ -254,7 +254,7 @@ class ArchiveReader:
             filled += count
 
     def forget_checksums(self, writable: IO[bytes]) -> None:
-        """Set the checksums in the file to 0, which stands for none, as its records are about to change."""
+        """Set the checksums in the file to 0 (unknown), because its records are about to change."""
         writable.seek(self._directory)
         for _ in self._records:
             entry = writable.tell()

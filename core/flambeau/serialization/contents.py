@@ -1,4 +1,4 @@
-"""What is in a file of tensors: names, shapes, dtypes and sizes, without running anything in it and without reading data."""
+"""Lists the tensors in a file: names, shapes, dtypes and sizes, without running code from it and without reading data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Contents", "StandIn", "TensorEntry", "flattened", "read_contents"]
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """What a file says of one tensor; `storage` is the key of the memory that it lies in, which others may share."""
+    """The metadata of one tensor in a file; `storage` is the key of its storage, which other tensors may share."""
 
     dtype: dtypes.dtype
     shape: tuple[int, ...]
@@ -46,11 +46,11 @@ class TensorEntry:
 
 @dataclass
 class Contents:
-    """What is in a file.
+    """The contents of a file.
 
     Attributes:
         format: the name of the file's format.
-        tensors: what it says of each tensor, by name.
+        tensors: the metadata of each tensor, by name.
         values: all other values, by name.
         refused: the classes and functions that `load` would refuse with `weights_only`.
     """
@@ -62,7 +62,7 @@ class Contents:
 
     @property
     def storage_nbytes(self) -> int:
-        """The bytes of all storages, where each counts once, however many tensors share it."""
+        """The total bytes of all storages; a storage that several tensors share counts once."""
         return sum({entry.storage: entry.storage_nbytes for entry in self.tensors.values()}.values())
 
 
@@ -210,7 +210,7 @@ def flattened(tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 class StandIn:
-    """What stands for an object of a class that is not to be run: its state, and what was added to it."""
+    """Placeholder for an object whose class must not run: holds its state and the items added to it."""
 
     def __init__(self, name: str, args: Any = ()) -> None:
         self.name, self.args = name, args

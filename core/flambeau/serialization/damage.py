@@ -30,7 +30,7 @@ class EmptyFileError(DamageError, EOFError):
 
 
 class RefusalError(pickle.UnpicklingError):
-    """A file is whole, but asks for a class or function that `weights_only` does not allow."""
+    """A file is undamaged, but refers to a class or function that `weights_only` does not allow."""
 
 
 class CallerError(Exception):
@@ -60,13 +60,13 @@ def described(f: Any) -> str:
 
 
 def is_failure_of_system(error: Exception) -> bool:
-    """Whether an error is about the disk, not about what is on it; a position that there cannot be is damage."""
+    """Whether the operating system failed, rather than the file being damaged; an impossible position counts as damage."""
     return isinstance(error, OSError) and error.errno != errno.EINVAL
 
 
 @contextmanager
 def reading(file: str, record: str, position: Callable[[], int]) -> Iterator[None]:
-    """Around the interpretation of bytes of a file: whatever they make go wrong is an `UnpicklingError` or RuntimeError.
+    """Context for code that parses a file: turns any error that the bytes cause into an `UnpicklingError` or RuntimeError.
 
     Args:
         file: the file, as `described`.

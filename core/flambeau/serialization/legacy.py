@@ -23,7 +23,7 @@ Unpickling = Callable[[IO[bytes], Callable[[Any], Any] | None], Any]
 
 
 class SourceChangeWarning(Warning):
-    """The source of a class differs from what it was when an instance was saved."""
+    """The source of a class has changed since an instance was saved."""
 
 
 class LegacyLoader:
@@ -32,7 +32,7 @@ class LegacyLoader:
     Args:
         file: the file, at the start of the stream.
         map_location: as for `load`.
-        unpickle: reads one pickle, given the file and what persistent ids stand for.
+        unpickle: reads one pickle, given the file and the function that resolves persistent ids.
         allows_code: whether the file may refer to classes by their source, which `weights_only` files may not.
     """
 

@@ -58,7 +58,7 @@ def load(
     Raises:
         pickle.UnpicklingError: the file refers to a global that is not allowed; the message says how to allow it.
         pickle.UnpicklingError, RuntimeError: the file is damaged; the message names the file, the record and the place;
-            of an empty file it is an EOFError too.
+            for an empty file, the error is also an EOFError.
         RuntimeError: the file has storages on a device that is not available.
 
     >>> import flambeau as torch, io

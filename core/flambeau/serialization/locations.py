@@ -25,7 +25,7 @@ Restorer = Callable[[Any, str], Any]
 
 
 class UnknownLocationError(RuntimeError):
-    """No package knows a saved location."""
+    """No registered package can restore a saved location."""
 
 
 _registry: list[tuple[int, Tagger, Deserializer]] = []

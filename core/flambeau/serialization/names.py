@@ -68,7 +68,7 @@ class StorageType:
 
 @cache
 def storage_type(dtype: dtypes.dtype) -> StorageType:
-    """The storage type of elements of `dtype` in files.  KeyError if there is none."""
+    """Return the storage type of `dtype` in files.  KeyError if files cannot have this dtype."""
     return StorageType(f"{_PREFIX_OF[dtype]}Storage")
 
 
@@ -166,7 +166,7 @@ def _known_names() -> dict[int, str]:
 
 
 def _is_ours(module: str | None) -> bool:
-    """Whether the module is flambeau's, under its own name or, where it stands for PyTorch, under PyTorch's."""
+    """Whether the module is flambeau's, under its own name or, where flambeau is imported as `torch`, under PyTorch's."""
     return resolve(module or "").partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
 
 
@@ -174,7 +174,7 @@ def public(module: str, name: str) -> Any:
     """The object that PyTorch calls `module.name`, from that module or the nearest parent module that has the name.
 
     Raises:
-        AttributeError: flambeau has nothing of that name.
+        AttributeError: flambeau does not define the name.
     """
     above = "torch.nn.functional" if module == "torch._C._nn" else module
     while above:

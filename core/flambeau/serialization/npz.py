@@ -34,7 +34,7 @@ _NATIVE = "<" if sys.byteorder == "little" else ">"
 
 @dataclass(frozen=True)
 class ArrayHeader:
-    """What the header of an array says; `swapped` if its bytes are in the other order than this machine's."""
+    """The parsed header of an array; `swapped` if its byte order is not the machine's."""
 
     dtype: dtypes.dtype
     shape: tuple[int, ...]
@@ -62,7 +62,7 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def _read_each(file: IO[bytes], read: Callable[[IO[bytes]], Any]) -> Iterator[tuple[str, Any]]:
-    """What `read` makes of each array in a file, with its name."""
+    """Yield the name of each array in a file and the result of `read` for it."""
     name = described(file)
     with reading(name, "directory", file.tell):
         archive = zipfile.ZipFile(file)

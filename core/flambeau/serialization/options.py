@@ -53,7 +53,7 @@ _safe_globals: list[SafeGlobal] = []
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """Return the byte order assumed for files without a record of it; None stands for little-endian."""
+    """Return the byte order assumed for files that do not record it; None means little-endian."""
     return _load_endianness
 
 

@@ -183,7 +183,7 @@ _MAY_BE_MADE = (Parameter, OrderedDict, Counter)
 
 
 def _check_state(state: Any) -> None:
-    """Raise if the attributes in a file would take the place of what a tensor consists of, or of its methods."""
+    """Raise if an attribute in a file would overwrite a tensor's internal state or one of its methods."""
     for attributes in state if isinstance(state, tuple) else (state,):
         own = [
             name for name in attributes or () if not isinstance(name, str) or name in rebuild.NOT_STATE or hasattr(Tensor, name)

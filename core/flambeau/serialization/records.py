@@ -15,7 +15,7 @@ __all__ = ["PyTorchFileReader", "PyTorchFileWriter"]
 
 
 class PyTorchFileReader:
-    """What is in a file that `torch.save` wrote, record by record; nothing is unpickled.
+    """Reads the records of a file that `torch.save` wrote, without unpickling them.
 
     Args:
         name_or_buffer: the path of a file, or an open one.
@@ -144,7 +144,7 @@ class PyTorchFileWriter:
         return set(self._written)
 
     def set_min_version(self, version: int) -> None:
-        """Let readers of an earlier version of the format refuse the file."""
+        """Set the minimum format version: readers of earlier versions refuse the file."""
         self._version = max(self._version, version)
 
     def write_record(self, name: str, data: Any, size: int) -> None:
@@ -165,7 +165,7 @@ class PyTorchFileWriter:
         self._written[name] = zlib.crc32(memory, zlib.crc32(name.encode()))
 
     def write_end_of_file(self) -> None:
-        """Write what readers expect beside the records, and the directory.  A second call does nothing."""
+        """Write the records that readers require, and the directory.  A second call does nothing."""
         if self._ended:
             return
         version = f"{self._version}\n".encode()

@@ -86,7 +86,7 @@ def save_safetensors(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]
 
 
 def read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:
-    """What the header says of each tensor, by name, and the byte where the data starts.
+    """Return the header's entry of each tensor, by name, and the offset of the data in bytes.
 
     Raises:
         RuntimeError: the header is incomplete.

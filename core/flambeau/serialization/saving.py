@@ -103,7 +103,7 @@ def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> Non
 
 
 class _Storages:
-    """Collects the storages of the pickled object, each once, and makes the persistent ids that stand for them."""
+    """Collects the storages of the pickled object, each once, and creates their persistent ids."""
 
     def __init__(self, legacy: bool = False) -> None:
         self.by_key: dict[str, tuple[UntypedStorage, int]] = {}  # the storages with the size of their elements

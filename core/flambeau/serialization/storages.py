@@ -1,4 +1,4 @@
-"""What the readers of all formats share: the storages that a pickle refers to, and the memory that they are read into."""
+"""Code shared by the readers of all formats: the storages that a pickle refers to, and the memory that they are read into."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CPU = device("cpu")
 
 
 class SavedStorage:
-    """What the persistent id of a storage says.
+    """The parsed persistent id of a storage.
 
     Raises:
         pickle.UnpicklingError: it is not the id of a storage.

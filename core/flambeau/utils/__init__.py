@@ -13,7 +13,7 @@ __all__ = ["dlpack", "hooks", "set_module", "swap_tensors"]
 
 
 def set_module(obj: Any, mod: Any) -> None:
-    """Say of which module a function or class is, unless it is None."""
+    """Set the `__module__` of a function or class, unless `mod` is None."""
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod

@@ -1,4 +1,4 @@
-"""What a report of a problem should say of the machine and its software: `python -m flambeau.utils.collect_env` prints it.
+"""Facts about the machine and its software for bug reports: `python -m flambeau.utils.collect_env` prints them.
 
 >>> from flambeau.utils import collect_env
 >>> collect_env.get_pretty_env_info().splitlines()[0].startswith("PyTorch version:")
@@ -27,7 +27,7 @@ PATTERNS = ("flambeau", "torch", "numpy", "scipy", "numba", "cupy", "ml_dtypes",
 
 
 class SystemEnv(NamedTuple):
-    """What is asked of a machine; None where it could not be found out."""
+    """Facts about a machine; None where one could not be determined."""
 
     torch_version: str
     is_debug_build: str
@@ -70,7 +70,7 @@ def run_and_read_all(run_lambda: Runner, command: str) -> str | None:
 
 
 def run_and_parse_first_match(run_lambda: Runner, command: str, regex: str) -> str | None:
-    """What the first group of a pattern finds in what a command prints; None where it fails or says something else."""
+    """Run a command and return the first group of `regex` in its output; None if it fails or the output does not match."""
     found = re.search(regex, run_and_read_all(run_lambda, command) or "")
     return None if found is None else found.group(1)
 
@@ -93,7 +93,7 @@ def get_conda_packages(run_lambda: Runner, patterns: Iterable[str] | None = None
 
 
 def get_os(run_lambda: Runner) -> str:
-    """The operating system, by the name that its users know."""
+    """Return the name and version of the operating system."""
     machine = platform.machine()
     if sys.platform == "darwin":
         return f"macOS {platform.mac_ver()[0]} ({machine})"
@@ -106,7 +106,7 @@ def get_os(run_lambda: Runner) -> str:
 
 
 def get_cpu_info(run_lambda: Runner) -> str | None:
-    """What the system says of its processors."""
+    """Return the operating system's description of the CPUs."""
     commands = {"linux": "lscpu", "darwin": "sysctl -n machdep.cpu.brand_string"}
     listed = run_and_read_all(run_lambda, commands.get(sys.platform, "wmic cpu get Name /Value"))
     return listed or platform.processor() or None

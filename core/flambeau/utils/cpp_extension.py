@@ -1,6 +1,6 @@
-"""What compiles C++ and CUDA extensions of PyTorch: here, what says that there is nothing to compile them against.
+"""C++ and CUDA extensions of PyTorch, which are not supported: flambeau has no C++ API to compile against.
 
-Libraries import it to look whether they can; `load`, `CppExtension` and the others raise when they are called.
+The module exists for libraries that import it to check for support; `load`, `CppExtension` and the others raise when called.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class BuildExtension:
 
     @classmethod
     def with_options(cls, **options: Any) -> type[BuildExtension]:
-        """The class: what it would be told does not matter."""
+        """Return the class; the options are ignored."""
         return cls
 
 

@@ -1,4 +1,4 @@
-"""Whether new memory is to be filled while deterministic algorithms are asked for.
+"""The switch for filling uninitialised memory while deterministic algorithms are enabled.
 
 The switch is kept for programs that set it.  No operation of flambeau reads what `torch.empty` returns before it has been
 written, and memory is not filled.

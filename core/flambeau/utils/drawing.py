@@ -51,7 +51,7 @@ def draw(
 
 
 def _layers(keys: list[Hashable], edges: Sequence[tuple[Hashable, Hashable]]) -> list[list[Hashable]]:
-    """The nodes by the longest way that leads to them; what nothing leads to stands just above what it leads to."""
+    """Group the nodes by the length of the longest path to them; a node without inputs is placed just above its first user."""
     following: dict[Hashable, list[Hashable]] = {key: [] for key in keys}
     waiting = dict.fromkeys(keys, 0)
     for start, end in edges:

@@ -27,7 +27,7 @@ flop_registry: dict[Any, Any] = {}
 
 
 def shape_wrapper(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A formula that is called with tensors, and sees their shapes; that of the result as `out_shape`."""
+    """Wrap a formula of shapes so that it takes tensors; `out_shape` is the shape of the result."""
 
     @wraps(function)
     def formula(*args: Any, out_val: Any = None, **kwargs: Any) -> Any:
@@ -111,7 +111,7 @@ def conv_backward_flop(
 
 
 def _swapped(shape: Sequence[int]) -> tuple[int, ...]:
-    """With channels for the batch: what the gradient of the weight is a convolution of."""
+    """Swap batch and channels: the weight's gradient is a convolution of arguments swapped like this."""
     return (shape[1], shape[0], *shape[2:])
 
 
@@ -124,11 +124,11 @@ _RECURRENT = names(kind=Kind.RECURRENT) & OPS.keys()
 class FlopCounterMode(TorchFunctionMode):
     """A context that counts the floating point operations of matrix products and convolutions, by module and operator.
 
-    Backward passes count while the context is open. What is made of products counts as they do: attention, where PyTorch's
-    counter does not know the kernel that it uses on the CPU, recurrent layers, and products with vectors.
+    Backward passes count while the context is open. Operations that consist of matrix products also count: recurrent layers,
+    products with vectors, and attention, which PyTorch's counter misses on the CPU.
 
     Args:
-        mods: accepted; modules are found by themselves.
+        mods: accepted without effect; modules are detected automatically.
         depth: how many levels of modules the table shows; None for all.
         display: whether the table is printed at the end.
         custom_mapping: formulas by operator, before those that are registered.
@@ -262,7 +262,7 @@ class _Call:
         return tuple(outcome.shape) if self.batched else (1, *outcome.shape)
 
     def count(self, outcome: Any) -> int:
-        """The operations, where no formula of the operator's is there or applies."""
+        """Count the operations of a call without a custom formula."""
         raise NotImplementedError
 
     def count_backward(self, outcome_shape: Any, count: int) -> int:
@@ -311,7 +311,7 @@ _CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # whic
 
 
 def _described(func: Any, name: str, args: Any, kwargs: Any) -> _Call | None:
-    """What is counted of a call; None for functions that may call others."""
+    """Describe a call for counting; None for functions that may call others."""
     if name in ("mm", "bmm"):
         a, b = (args[0], args[1]) if len(args) > 1 else (args[0] if args else kwargs["input"], kwargs["mat2"])
         return _Call(aten.mm if a.ndim == 2 else aten.bmm, (a.shape, b.shape), _needs(a, b))

@@ -13,7 +13,7 @@ __all__ = ["ModuleTracker"]
 
 
 class ModuleTracker:
-    """A context that knows, while modules compute, the names of those that are at it: `parents`.
+    """A context that tracks the names of the modules that are running: `parents`.
 
     >>> import flambeau as torch
     >>> class Net(torch.nn.Module):

@@ -1,6 +1,6 @@
-"""Pictures of graphs: of programs (`torch.fx`, `torch.export`), and of what `backward` will run.
+"""Draws graphs: of programs (`torch.fx`, `torch.export`), and the autograd graph that `backward` will run.
 
-They are in the language of Graphviz, whose program `dot` draws them where it is installed; else they are drawn here, more simply.
+They are written in Graphviz's language and drawn by its program `dot`, or, if it is not installed, by a simpler layout here.
 
 >>> import flambeau as torch
 >>> from flambeau.utils.pictures import picture
@@ -88,13 +88,11 @@ def _quoted(text: str) -> str:
 
 
 def picture(thing: Any, names: Mapping[str, Tensor] | None = None) -> Picture:
-    """A picture of a graph: of a program, or of what leads to a tensor.
+    """Draw the graph of a program, or the autograd graph of a tensor.
 
     Args:
-        thing: a graph of `torch.fx`, a module or exported program that has one; or a tensor, or several, whose `grad_fn` says how
-        they
-            were computed.
-        names: for tensors that `backward` gives gradients, as `dict(model.named_parameters())`.
+        thing: a graph of `torch.fx`, or a module or exported program that has one; or one or several tensors with a `grad_fn`.
+        names: names of the leaf tensors, as `dict(model.named_parameters())`.
 
     Raises:
         TypeError: it is none of these.

@@ -84,7 +84,7 @@ def is_structseq_instance(obj: Any) -> bool:
 
 
 def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether there is nothing below: it is of no registered type, or `is_leaf` says so."""
+    """Whether `tree` is a leaf: its type is not registered, or `is_leaf(tree)` is true."""
     return (is_leaf is not None and is_leaf(tree)) or node_parts(tree) is None
 
 
@@ -138,7 +138,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf =
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree as it is, after `func` has been called with its leaves, and what is in their places in `rests`."""
+    """Call `func` with each leaf and the values at the same place in `rests`; return the tree unchanged."""
     leaves, spec = flatten(tree, is_leaf)
     for arguments in zip(leaves, *(flatten_up_to(rest, spec) for rest in rests), strict=True):
         func(*arguments)
@@ -154,7 +154,7 @@ def _chosen(asked: Chosen) -> Callable[[Any], bool]:
 
 
 def map_only(type_or_types_or_pred: Chosen, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """A decorator: the function applies to what is of a type, or chosen by a function, and leaves the rest as it is."""
+    """Return a decorator: the function applies to values of the type, or that the predicate accepts; others are unchanged."""
     chosen = _chosen(type_or_types_or_pred)
 
     def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -217,7 +217,7 @@ def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tupl
 
 
 def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree with `func` applied to the keys that lead to each leaf, the leaf, and what is in its place in `rests`.
+    """Map `func(path, leaf, *others)` over the leaves of a tree; `others` are the values at the same place in `rests`.
 
     >>> tree_map_with_path(lambda path, leaf: keystr(path), {"a": [1]})
     {'a': ["['a'][0]"]}
@@ -233,7 +233,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What a path leads to."""
+    """Return the value at a path of keys in `obj`."""
     for key in kp:
         obj = key.get(obj)
     return obj

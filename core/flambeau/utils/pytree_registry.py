@@ -24,7 +24,7 @@ class KeyEntry(Protocol):
     """One step of the path to a leaf."""
 
     def get(self, parent: Any) -> Any:
-        """What the step leads to."""
+        """Return the child of `parent` at this key."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,19 +98,19 @@ def register_pytree_node(
     from_dumpable_context: Callable[[Any], Any] | None = None,
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
-    """Let trees have nodes of a type: for `tree_map` and its like, `vmap`, `func`, and whatever takes trees.
+    """Register a type as a node of trees, for `tree_map`, `vmap`, `torch.func` and all other functions that take trees.
 
     Args:
-        cls: the type; subclasses are not meant.
-        flatten_fn: gives the children of a node, and a context that says all the rest.
-        unflatten_fn: makes a node of children and a context.
-        serialized_type_name: what `treespec_dumps` calls the type.
-        to_dumpable_context: makes of a context what JSON can express.
+        cls: the type; its subclasses are not registered.
+        flatten_fn: returns the children of a node, and a context with all other state.
+        unflatten_fn: builds a node from children and a context.
+        serialized_type_name: the name of the type for `treespec_dumps`.
+        to_dumpable_context: converts a context to a value that JSON can express.
         from_dumpable_context: the inverse.
-        flatten_with_keys_fn: gives the children with their keys, and the context.
+        flatten_with_keys_fn: returns the children with their keys, and the context.
 
     Raises:
-        ValueError: the type is registered, or only one of the two functions for contexts was given.
+        ValueError: the type is already registered, or only one of the two functions for contexts was given.
 
     >>> class Pair:
     ...     def __init__(self, left, right):
@@ -134,7 +134,7 @@ _register_pytree_node = register_pytree_node
 
 
 def _deregister_pytree_node(cls: type) -> None:
-    """Let a type be that of leaves again."""
+    """Remove a type from the registry, so that its instances are leaves again."""
     for table in (REGISTERED, _texts, _with_keys):
         table.pop(cls, None)
 
@@ -151,10 +151,10 @@ def register_dataclass(
     drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:
-    """Let trees have nodes of a dataclass, whose fields are the children.
+    """Register a dataclass as a node of trees; its fields are the children.
 
     Raises:
-        TypeError: it is no dataclass.
+        TypeError: `cls` is not a dataclass.
     """
     if not dataclasses.is_dataclass(cls):
         raise TypeError(f"register_dataclass expects a dataclass, but got {cls!r}")
@@ -177,10 +177,10 @@ def register_dataclass(
 
 
 def register_constant(cls: type) -> None:
-    """Let values of a type belong to the structure of a tree: they are no leaves.
+    """Register a type whose instances belong to the structure of a tree, and are not leaves.
 
     Raises:
-        TypeError: the type compares by identity, so that no two structures would be the same.
+        TypeError: the type compares by identity, so that no two structures would be equal.
     """
     if getattr(cls, "__eq__", None) is object.__eq__:
         raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation, but got {cls!r}")

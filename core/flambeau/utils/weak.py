@@ -31,7 +31,7 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]  # of anything
 
 
 class WeakIdKeyDictionary(collections.abc.MutableMapping[Any, Any]):
-    """A dictionary of which keys are the same if they are the same object, and that forgets those that are gone."""
+    """A dictionary that compares keys by identity and holds them weakly: an entry is removed when its key is freed."""
 
     def __init__(self, dict: Mapping[Any, Any] | None = None, ref_type: Any = WeakIdRef) -> None:
         self.data: dict_type[Any, Any] = {}

@@ -1,6 +1,6 @@
-"""Names of PyTorch's compiled module that libraries use, and that mean something here: each with the libraries that ask for it.
+"""Names of PyTorch's compiled module that flambeau supports, each with the libraries that use it.
 
-What is not here is not there: `hasattr(torch._C, "_cuda_getDevice")` tells libraries the truth.
+All other names are missing, so that libraries can test for them by `hasattr(torch._C, "_cuda_getDevice")`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _has_xpu = False  # bitsandbytes
 
 
 def _log_api_usage_once(event: str) -> None:
-    """Nothing: flambeau counts nobody's use of anything."""
+    """Do nothing: flambeau records no usage statistics."""
 
 
 def _get_accelerator(check: bool | None = None) -> Any:
@@ -83,7 +83,7 @@ def _current_graph_task_id() -> int:
 
 
 def _get_tracing_state() -> tracing.TracingState | None:
-    """The scopes of what `torch.jit._get_trace_graph` records; None outside of it."""
+    """Return the scopes of the running `torch.jit._get_trace_graph`; None if it is not running."""
     return tracing.current.get()
 
 

@@ -14,7 +14,7 @@ __all__ = ["get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor", "
 
 
 def is_batchedtensor(tensor: Any) -> bool:
-    """Whether it stands for a batch, inside of `vmap`."""
+    """Whether the tensor is batched by a surrounding `vmap`."""
     return isinstance(tensor, Tensor) and bool(getattr(tensor._key, "levels", ()))
 
 
@@ -29,7 +29,7 @@ def is_legacy_batchedtensor(tensor: Any) -> bool:
 
 
 def is_functorch_wrapped_tensor(tensor: Any) -> bool:
-    """Whether it stands for a batch, inside of `vmap`."""
+    """Whether the tensor is batched by a surrounding `vmap`."""
     return is_batchedtensor(tensor)
 
 

@@ -1,4 +1,4 @@
-"""Subclasses of Tensor that stand for others: fake tensors.
+"""Subclasses of Tensor without data: fake tensors.
 
 >>> import flambeau as torch
 >>> from flambeau.compat._subclasses import FakeTensorMode

@@ -1,7 +1,7 @@
-"""Fake tensors: tensors on the device `meta` that say they are on another one, which need not be there.
+"""Fake tensors: tensors on the device `meta` that report another device, which need not be installed.
 
-While a function computes, fake tensors are what they are, tensors on `meta`. What is put around each call: which device the
-results say, and what is an error.
+Functions compute with them as with other tensors on `meta`. Each call is wrapped: the wrapper sets the device that the results
+report, and raises errors.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class UnsupportedOperatorException(RuntimeError):
 
 
 class DataDependentOutputException(RuntimeError):
-    """A number was asked for that depends on values, which fake tensors do not have."""
+    """A scalar depends on the data of a tensor, which fake tensors do not have."""
 
 
 class DynamicOutputShapeException(RuntimeError):
@@ -59,7 +59,7 @@ class FakeTensor(Tensor):
     Args:
         fake_mode: the mode that it belongs to.
         elem: a tensor on `meta`.
-        device: the device that it says to be on.
+        device: the device that it reports.
 
     Raises:
         AssertionError: `elem` is not on `meta`.
@@ -162,7 +162,7 @@ class FakeTensor(Tensor):
 
 
 def _faked(tensor: Tensor, mode: FakeTensorMode, device: Device) -> FakeTensor:
-    """A tensor on `meta`, turned into a fake one: the same object, for the graph and its views know it."""
+    """Turn a tensor on `meta` into a fake one, in place because the graph and views refer to the object."""
     tensor.__class__ = FakeTensor
     fake: FakeTensor = tensor  # type: ignore[assignment]  # it has become one
     fake.fake_mode, fake.fake_device = mode, _exact(device)
@@ -180,16 +180,16 @@ def is_fake(x: object) -> bool:
 
 
 class FakeTensorMode(TorchFunctionMode):
-    """A context in which all tensors that are made are fake.  No memory is taken, and the devices need not be there.
+    """A context in which all new tensors are fake.  They use no memory, and their devices need not be installed.
 
     Args:
-        allow_fallback_kernels: no effect: all operations have a form for fake tensors.
+        allow_fallback_kernels: no effect: all operations support fake tensors.
         allow_non_fake_inputs: whether tensors made elsewhere are faked where they meet fake ones, rather than being an error.
         shape_env, static_shapes, export: no effect: shapes are always numbers.
 
     Raises:
         AssertionError: a tensor of another kind, or mode, meets fake ones.
-        DataDependentOutputException, DynamicOutputShapeException: values are asked for, or a shape that depends on them.
+        DataDependentOutputException, DynamicOutputShapeException: a value or a shape depends on the data of a fake tensor.
     """
 
     sees_methods = False
@@ -209,7 +209,7 @@ class FakeTensorMode(TorchFunctionMode):
         self._known: Any = WeakTensorKeyDictionary()
 
     def from_tensor(self, tensor: Tensor, *, static_shapes: Any = None, source: Any = None, **_: Any) -> FakeTensor:
-        """The fake of a tensor: of its shape, strides, dtype and device.  It is the same whenever it is asked for.
+        """Return a fake tensor with the tensor's shape, strides, dtype and device; the same one at each call.
 
         Raises:
             AssertionError: it is fake, of another mode.
@@ -262,7 +262,7 @@ class FakeTensorMode(TorchFunctionMode):
         return result
 
     def _made_fake(self, result: Any, device: Device) -> Any:
-        """What a function returned, with its tensors turned into fake ones."""
+        """Return the result of a function with its tensors turned into fake ones."""
         if type(result) in _PLAIN:
             return _faked(result, self, device) if result.is_meta else result
         if isinstance(result, (tuple, list, dict)) and not isinstance(result, torch.Size):
@@ -339,7 +339,7 @@ def _joins(tensor: FakeTensor, other: FakeTensor) -> bool:
 
 
 def _explain(error: Exception, name: str) -> NoReturn:
-    """Raise what PyTorch raises where values are asked for."""
+    """Raise PyTorch's exception for a function that needs the data of a tensor."""
     text = str(error)
     if name in _WITH_VALUES or text.startswith(("Tensor.item() cannot be called", "Cannot copy out of meta tensor")):
         raise DataDependentOutputException("aten._local_scalar_dense.default") from None

@@ -20,5 +20,5 @@ class FunctionalTensor(Tensor):
 
 
 def mb_unwrap_functional_tensor(tensor: Tensor) -> Tensor:
-    """What a functional tensor wraps; any other tensor, and so each, as it is."""
+    """Return the tensor unchanged: flambeau has no functional tensors that wrap others."""
     return tensor

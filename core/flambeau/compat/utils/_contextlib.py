@@ -36,11 +36,11 @@ class _NoParamDecoratorContextManager(_DecoratorContextManager):
 
 
 def context_decorator(ctx: Any, func: Any) -> Any:
-    """The function with a context around each call; of a generator, around each of its steps.
+    """Wrap `func` so that each call runs inside a context; for a generator, each step does.
 
     Args:
-        ctx: a context manager, or a function that makes one for each call.
-        func: the function, or a class, all of whose instances are then made in it.
+        ctx: a context manager, or a function that returns a new one for each call.
+        func: the function, or a class, whose instances are then created inside the context.
     """
     make = ctx if callable(ctx) and not hasattr(ctx, "__enter__") else (lambda: ctx)
     if inspect.isclass(func):

@@ -35,11 +35,11 @@ class OrderedSet(MutableSet[T]):
         return len(self._dict)
 
     def add(self, elem: T) -> None:
-        """Add an element, at the end unless it is there."""
+        """Append an element unless the set contains it."""
         self._dict[elem] = None
 
     def discard(self, elem: T) -> None:
-        """Remove an element, if it is there."""
+        """Remove an element if the set contains it."""
         self._dict.pop(elem, None)
 
     def update(self, *others: Iterable[T]) -> None:

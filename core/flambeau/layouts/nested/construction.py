@@ -24,19 +24,19 @@ def nested_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A nested tensor of copies of tensors, or of what tensors can be made of: a leaf.
+    """Create a nested tensor with copies of tensors or nested lists; the result is a leaf.
 
     Args:
-        tensor_list: tensors with equally many dimensions, or nested lists of numbers.
-        dtype: of the elements (that of the first).
-        layout: `torch.strided` (the default), or `torch.jagged`, of tensors that differ in one dimension only.
-        device: where to put them (where the first is).
-        requires_grad: whether operations on it are recorded.
-        pin_memory: accepted; memory is as the backend has it.
+        tensor_list: tensors with the same number of dimensions, or nested lists of numbers.
+        dtype: the dtype of the result (by default, of the first tensor).
+        layout: `torch.strided` (the default), or `torch.jagged` for tensors that differ in one dimension only.
+        device: the device of the result (by default, of the first tensor).
+        requires_grad: whether operations on the result are recorded.
+        pin_memory: accepted without effect.
 
     Raises:
-        TypeError: it is no list.
-        RuntimeError: the numbers of dimensions differ; or, in the jagged layout, the sizes of more than one.
+        TypeError: `tensor_list` is not a list.
+        RuntimeError: the numbers of dimensions differ; or, in the jagged layout, the sizes differ in several dimensions.
 
     >>> import flambeau as torch
     >>> torch.nested.nested_tensor([torch.arange(3), torch.arange(2)])
@@ -58,16 +58,16 @@ def nested_tensor(
 
 
 def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
-    """A nested tensor of tensors, with their history; of one tensor, its rows.
+    """Create a nested tensor from tensors, or from the rows of one tensor; gradients flow to them.
 
     Args:
-        ts: tensors with equally many dimensions, or a tensor, or a nested tensor, which is returned as it is.
-        dtype: of the elements.
-        device: where to put them.
+        ts: tensors with the same number of dimensions, or a tensor, or a nested tensor, which is returned unchanged.
+        dtype: the dtype of the result.
+        device: the device of the result.
         layout: `torch.strided` (the default) or `torch.jagged`.
 
     Raises:
-        TypeError: it is nothing of that.
+        TypeError: `ts` has another type.
         RuntimeError: the sizes do not fit the layout, or a nested tensor has another layout.
 
     >>> import flambeau as torch
@@ -149,17 +149,17 @@ def nested_tensor_from_jagged(
     min_seqlen: int | None = None,
     max_seqlen: int | None = None,
 ) -> Tensor:
-    """A nested tensor in the jagged layout, of its values and of what says where the items are: a view of them.
+    """Create a nested tensor in the jagged layout as a view of `values`.
 
     Args:
-        values: all items, one after the other in a dimension.
-        offsets: where each begins, and at last where the last one ends; `B + 1` numbers.
-        lengths: how long they are; `B` numbers.  With offsets as well, there may be holes between the items.
+        values: all items, concatenated along one dimension.
+        offsets: the start of each item and the end of the last one, of shape `(B + 1,)`.
+        lengths: the length of each item, of shape `(B,)`.  With offsets as well, there may be gaps between the items.
         jagged_dim: the ragged dimension of the result (1).
-        min_seqlen, max_seqlen: the least and the largest length, where they are known.
+        min_seqlen, max_seqlen: the smallest and the largest length, if known.
 
     Raises:
-        RuntimeError: there are neither offsets nor lengths.
+        RuntimeError: neither offsets nor lengths are given.
         ValueError: the batch would be the ragged dimension.
 
     >>> import flambeau as torch
@@ -182,14 +182,14 @@ def nested_tensor_from_jagged(
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = torch.strided) -> Tensor:
-    """A part of a dimension of each row of a tensor, as a nested tensor.
+    """Slice a dimension of each row of a tensor; return the slices as a nested tensor.
 
     Args:
-        tensor: of at least two dimensions, the first of which is the batch.
-        dim: of the rows, counted with the batch; 1 in the jagged layout.
-        start: where the part begins; in the jagged layout also a tensor, a number for each row.
-        length: how long it is; likewise.
-        layout: `torch.strided`, or `torch.jagged`, of which the result is a view of the tensor.
+        tensor: a tensor of shape `(B, ...)` with at least two dimensions.
+        dim: the dimension of `tensor` to slice; 1 in the jagged layout.
+        start: the start of the slices; in the jagged layout also a tensor of shape `(B,)`.
+        length: the length of the slices; in the jagged layout also a tensor of shape `(B,)`.
+        layout: `torch.strided`, or `torch.jagged`, where the result is a view of the tensor.
 
     Raises:
         RuntimeError: tensors are given for the strided layout, or another dimension than 1 for the jagged one.
@@ -256,16 +256,16 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
 
 
 def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None, out: Tensor | None = None) -> Tensor:
-    """The items of a nested tensor as rows of a tensor, filled up at their ends.
+    """Convert a nested tensor to a dense one, with each item padded at its end.
 
     Args:
         input: a nested tensor.
-        padding: what they are filled up with.
-        output_size: of the result; the smallest that holds all items by default.
+        padding: the value to pad with.
+        output_size: the shape of the result; by default, the smallest that holds all items.
         out: a tensor that becomes the result.
 
     Raises:
-        RuntimeError: the output size is less than that.
+        RuntimeError: the output size is too small for an item.
 
     >>> import flambeau as torch
     >>> torch.nested.to_padded_tensor(torch.nested.nested_tensor([torch.ones(1), torch.ones(3)]), 0.0)
@@ -277,7 +277,7 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None, out
 
 
 def _nested_view_from_buffer(buffer: Tensor, nested_size: Tensor, nested_strides: Tensor, offsets: Tensor) -> Tensor:
-    """A nested tensor in the strided layout, of its elements and of tensors that say where the items are."""
+    """Create a nested tensor in the strided layout from a buffer and the sizes, strides and offsets of the items."""
     sizes, steps, starts = nested_size.tolist(), nested_strides.tolist(), offsets.tolist()
     parts = [
         buffer.as_strided(size, step, buffer.storage_offset() + start)

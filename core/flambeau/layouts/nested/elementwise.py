@@ -1,4 +1,4 @@
-"""What is computed element by element: on the values."""
+"""Pointwise operations on nested tensors: they compute on the values."""
 
 from __future__ import annotations
 

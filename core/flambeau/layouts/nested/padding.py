@@ -66,7 +66,7 @@ def from_padded(padded: Tensor, like: NestedTensor, ragged_idx: int) -> NestedTe
 
 
 def on_padded(function: Any, input: NestedTensor, padding: float) -> NestedTensor:
-    """What a function computes of the padded rows, without what it computes of the padding."""
+    """Apply a function to the padded rows, and remove the padding from its result."""
     return from_padded(function(to_padded(input, padding)), input, input._ragged_idx)
 
 

@@ -1,4 +1,4 @@
-"""Nested tensors taken apart, put together, and looked at in other shapes."""
+"""Operations that split, join and reshape nested tensors."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ __all__ = ["SYMBOLS", "NestedInt", "size_of"]
 
 
 class NestedInt(SymInt):
-    """A size that is another number for each item of a batch: it is equal to itself only, and larger than 1.
+    """The size of a ragged dimension, which differs between items: equal only to itself, and larger than 1.
 
     Args:
-        number: in its name.
-        coeff: what it is multiplied by.
+        number: the number in its name, as in `j1`.
+        coeff: a factor.
     """
 
     __slots__ = ("coeff", "number")
@@ -31,7 +31,7 @@ class NestedInt(SymInt):
 
     @property
     def node(self) -> NestedInt:
-        """Itself, which is asked what PyTorch asks a node of."""
+        """Return this object, which also provides the methods of PyTorch's symbolic nodes."""
         return self
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class NestedInt(SymInt):
 
 
 class _Symbols:
-    """The symbol of each tensor that says how long the items are: by the tensor itself, not by its values."""
+    """The symbol of each tensor of offsets or lengths, by the tensor's identity rather than its values."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, tuple[weakref.ref[Tensor], NestedInt]] = {}
@@ -116,7 +116,7 @@ _numbers = itertools.count(1)
 
 
 def size_of(source: Tensor) -> NestedInt:
-    """The size of the ragged dimension, of which these are the offsets or the lengths."""
+    """Return the size of the ragged dimension that has `source` as its offsets or lengths."""
     if source not in SYMBOLS:
         SYMBOLS[source] = NestedInt(next(_numbers))
     return SYMBOLS[source]

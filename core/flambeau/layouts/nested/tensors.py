@@ -23,7 +23,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class _Shape:
-    """What stands in the place of an array: a shape."""
+    """Placeholder for an array, which has only a shape."""
 
     __slots__ = ("shape",)
     dtype = None
@@ -45,8 +45,8 @@ _NEED_NO_ELEMENTS = (
 class Nested(Tensor):
     """A batch of tensors that differ in size, in one dimension or in several: see `torch.nested`.
 
-    It holds the elements of all of them as one tensor, `_values`, and its place in the graph is that of this tensor: what is
-    computed from it is computed from the values, and recorded there.
+    One tensor, `_values`, holds the elements of all items. Operations compute on `_values` and are recorded there: the nested
+    tensor has no autograd node apart from that of `_values`.
     """
 
     _values: Tensor  # type: ignore[assignment]  # a method of other tensors
@@ -91,7 +91,7 @@ class Nested(Tensor):
         self._values.requires_grad = value
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Ask for (or stop asking for) a gradient, in place."""
+        """Set `requires_grad` in place."""
         self._values.requires_grad_(requires_grad)
         return self
 
@@ -227,7 +227,7 @@ class Nested(Tensor):
         return self._values.storage_offset()
 
     def share_memory_(self) -> Any:
-        """Move the values, and what says how long the items are, to memory that other processes can have, too."""
+        """Move the values, and the offsets and lengths, to memory that is shared with other processes."""
         for part in self._parts():
             part.share_memory_()
         return self
@@ -237,7 +237,7 @@ class Nested(Tensor):
         return all(part.is_shared() for part in self._parts())
 
     def as_subclass(self, cls: type) -> Any:
-        """Itself, if it is an instance.  NotImplementedError for any other class: a nested tensor has its own."""
+        """Return this tensor if it is an instance of `cls`, else raise NotImplementedError."""
         if isinstance(self, cls) and cls is not Tensor:
             return self
         raise NotImplementedError(f"aten.alias.default: a nested tensor cannot become an instance of {cls.__name__}")
@@ -355,7 +355,7 @@ class NestedTensor(Nested):
         return [self._values, self._offsets, *([] if self._lengths is None else [self._lengths])]
 
     def like(self, values: Tensor, ragged_idx: int | None = None) -> Any:
-        """A nested tensor of other values, of which another dimension may be the ragged one."""
+        """Return a nested tensor with other values and the same item lengths; its ragged dimension may be another."""
         return NestedTensor(
             values,
             self._offsets,
@@ -424,7 +424,7 @@ class NestedTensor(Nested):
 
 
 def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> NestedTensor:
-    """A nested tensor from its parts: what pickles call."""
+    """Rebuild a nested tensor; called by pickles."""
     parts = {name: value for name, value in constructor_kwargs.items() if name != "_metadata_cache"}
     return NestedTensor(**parts)
 
@@ -529,7 +529,7 @@ def items_of(input: Any) -> Sequence[Tensor]:
 
 
 def like(input: Nested, result: Any) -> Any:
-    """What was computed from the values as what is computed from the nested tensor: one, or several with their names."""
+    """Wrap a result computed from the values as a nested tensor; for a named tuple of results, wrap each."""
     if isinstance(result, Tensor):
         return input.like(result)
     return type(result)([like(input, part) for part in result])
@@ -555,9 +555,9 @@ def made_of(items: Sequence[Tensor]) -> Any:
 
 
 def implements(cls: type[Nested], *names: str) -> Callable[[C], C]:
-    """Let a function be what those of `torch` and the methods of Tensor with these names do for nested tensors of a class.
+    """Return a decorator that registers an implementation of functions of `torch` and methods of Tensor for a nested class.
 
-    Without names, it has the function's name without a leading underscore or `_strided_`.
+    Without names, the name is the decorated function's, without a leading underscore or `_strided_`.
     """
 
     def register(function: C) -> C:
@@ -569,7 +569,7 @@ def implements(cls: type[Nested], *names: str) -> Callable[[C], C]:
 
 
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function of `torch`, or a method or property of Tensor, for arguments of which some are nested."""
+    """Call a function of `torch`, or a method or property of Tensor, with nested arguments."""
     name = func.__name__
     module = getattr(func, "__module__", None) or ""
     if func in (torch.autograd.grad, torch.autograd.backward):

@@ -1,4 +1,4 @@
-"""Sparse tensors: those that hold some of their elements, and where they stand; all others are zero.
+"""Sparse tensors, which store the indices and values of some elements; all others are zero.
 
 >>> import flambeau as torch
 >>> s = torch.tensor([[0, 0, 3.0], [4, 0, 5]]).to_sparse_csr()

@@ -1,7 +1,7 @@
-"""Batches of compressed sparse matrices: taken apart into matrices, and made of such.
+"""Batches of compressed sparse matrices: split into matrices, and stacked from matrices.
 
-All matrices of a batch have the same number of specified elements; their indices and values stand in one tensor each, whose first
-dimensions are those of the batch.
+All matrices of a batch have the same number of specified elements.  One tensor each holds their indices and values; its first
+dimensions are the batch dimensions.
 """
 
 from __future__ import annotations

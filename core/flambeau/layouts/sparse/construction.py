@@ -20,7 +20,7 @@ __all__ = [
 
 
 def _values(values: Any, dtype: Any, device: Any) -> Tensor:
-    """The values as a tensor of the dtype and on the device that are asked for: themselves, where they are one."""
+    """Return the values as a tensor with the given dtype and device; the same tensor if it has them already."""
     if not isinstance(values, Tensor):
         return torch.tensor(values, dtype=dtype, device=device)
     return values if dtype is None and device is None else values.to(device=device or values.device, dtype=dtype or values.dtype)
@@ -53,17 +53,17 @@ def sparse_coo_tensor(
     is_coalesced: bool | None = None,
     layout: Any = None,
 ) -> Any:
-    """A tensor of values at indices, zero elsewhere (layout COO); values at the same index are added.
+    """Create a COO tensor with values at indices, zero elsewhere; values at the same index are added.
 
     Args:
         indices: of shape `(sparse dimensions, nnz)`.  Alone, with no values, it is the size of a tensor without elements.
         values: of shape `(nnz, *dense dimensions)`; memory is shared, and gradients flow to it.
-        size: the shape; the smallest that holds the indices, where none is given.
-        dtype, device, requires_grad: of the result; those of the values, and False.
+        size: the shape; by default, the smallest that holds the indices.
+        dtype, device, requires_grad: of the result; by default, those of the values, and False.
         pin_memory: accepted.
-        check_invariants: whether indices are to be checked to be inside of `size`; otherwise as
-            `check_sparse_tensor_invariants` says.
-        is_coalesced: whether the indices are sorted and distinct, which is taken on trust.
+        check_invariants: whether to check that the indices are inside of `size`; by default, the state of
+            `check_sparse_tensor_invariants`.
+        is_coalesced: whether the indices are sorted and distinct.
         layout: accepted.
 
     Raises:
@@ -136,20 +136,20 @@ def sparse_compressed_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Any:
-    """A tensor in a compressed layout: CSR, CSC, BSR or BSC.
+    """Create a tensor in a compressed layout: CSR, CSC, BSR or BSC.
 
     Args:
-        compressed_indices: where in the other two each row begins (column, for CSC and BSC), and at last their length.
+        compressed_indices: the position in `values` where each row (column, for CSC and BSC) begins, followed by `nnz`.
         plain_indices: the column of each value or block (row, for CSC and BSC).
         values: the elements, or blocks, of shape `(nnz, *block, *dense dimensions)`.
-        size: the shape; the smallest that holds the indices, where none is given.
-        layout: of the result.
-        dtype, device, requires_grad: of the result; those of the values, and False.
+        size: the shape; by default, the smallest that holds the indices.
+        layout: the layout of the result.
+        dtype, device, requires_grad: of the result; by default, those of the values, and False.
         pin_memory: accepted.
-        check_invariants: whether the indices are to be checked to be sorted, distinct and inside of `size`.
+        check_invariants: whether to check that the indices are sorted, distinct and inside of `size`.
 
     Raises:
-        RuntimeError: the layout is none of these, or the parts do not fit together.
+        RuntimeError: the layout is not a compressed one, or the shapes or dtypes of the arguments are inconsistent.
 
     >>> import flambeau as torch
     >>> torch.sparse_compressed_tensor([0, 1, 2], [0, 1], [1.0, 2.0], layout=torch.sparse_csr).to_dense()
@@ -211,7 +211,7 @@ sparse_bsc_tensor = _named("sparse_bsc", "ccol_indices", "row_indices")
 
 
 def rebuild(layout: Any, data: Any) -> Any:
-    """A tensor from what a file says of it; the indices are checked."""
+    """Rebuild a tensor from its data in a file; the indices are checked."""
     if layout is torch.sparse_coo:
         indices, values, size, *rest = data
         return sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=rest[0] if rest else None)

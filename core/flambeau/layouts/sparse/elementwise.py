@@ -151,7 +151,7 @@ def _block(tensor: SparseTensor) -> Any:
 
 @implements()
 def added_gradients(first: SparseTensor, second: Tensor) -> Tensor:
-    """The sum of two gradients of one tensor, either of which may be dense."""
+    """Return the sum of two gradients of one tensor; either may be dense."""
     if not isinstance(second, SparseTensor):
         return second + to_dense(first)
     if first._array.layout == second._array.layout == "sparse_coo" and sparse_dims(first) != sparse_dims(second):
@@ -205,7 +205,7 @@ def _check_not_leaf(self: SparseTensor) -> None:
 
 
 class _Gather(Function):
-    """What a dense tensor has in places: a sparse gradient for it."""
+    """The values of a dense tensor at sparse indices; its gradient is sparse."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, places: SparseArray) -> Tensor:
@@ -218,7 +218,7 @@ class _Gather(Function):
 
 
 def _picked(input: Tensor, places: SparseArray) -> Tensor:
-    """What a dense tensor has in places, broadcast to their shape."""
+    """Return the values of a dense tensor, broadcast to the shape of `places`, at the indices of `places`."""
     if tuple(input.shape) == places.shape and places.layout == "sparse_coo" and input.requires_grad:
         return _Gather.apply(input, places)  # type: ignore[no-any-return]  # of any function
     return gather(input.expand(places.shape), places)

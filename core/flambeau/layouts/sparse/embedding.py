@@ -1,4 +1,4 @@
-"""Looking up with a sparse gradient: what was looked up, and nothing else."""
+"""Embedding with a sparse gradient, which only holds the rows that were looked up."""
 
 from __future__ import annotations
 

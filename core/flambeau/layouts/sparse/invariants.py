@@ -21,9 +21,9 @@ def wanted(asked: bool | None) -> bool:
 
 
 class check_sparse_tensor_invariants:
-    """Whether sparse tensors are checked, as they are made, to have their indices in order and inside of their shape.
+    """Enable or disable checks that the indices of new sparse tensors are sorted and inside of the shape.
 
-    A context manager and a decorator; `enable()` and `disable()` set it for all that follows.
+    A context manager and a decorator; `enable()` and `disable()` change the global setting.
 
     >>> import flambeau as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
@@ -50,7 +50,7 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def disable() -> None:
-        """Check no more, but where `check_invariants=True` asks for it."""
+        """Disable the checks, except in calls with `check_invariants=True`."""
         global _enabled
         _enabled = False
 
@@ -75,7 +75,7 @@ class check_sparse_tensor_invariants:
 
 
 def check_coo(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: bool) -> None:
-    """Refuse indices outside of the shape; and any out of order, of a tensor that says to be coalesced."""
+    """Raise for indices outside of the shape, and for unsorted indices of a tensor that is declared coalesced."""
     if not indices.numel():
         return
     least, most = indices.amin(1).tolist(), indices.amax(1).tolist()

@@ -247,13 +247,13 @@ _in_layout = with_grad_fn("ToSparseBackward1")(convert)
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
 ) -> Any:
-    """The tensor in a sparse layout, COO unless another is asked for.
+    """Convert the tensor to a sparse layout, by default COO.
 
     Args:
-        sparse_dim: how many dimensions are to be sparse (all); the values then have the others.
-        layout: of the result.
+        sparse_dim: the number of sparse dimensions (all); the others are dense dimensions of the values.
+        layout: the layout of the result.
         blocksize: height and width of the blocks of BSR and BSC.
-        dense_dim: how many dimensions at the end the values of a compressed tensor have.
+        dense_dim: the number of trailing dense dimensions of a compressed result.
 
     >>> import flambeau as torch
     >>> torch.tensor([[0, 2.0], [0, 0]]).to_sparse()
@@ -401,7 +401,7 @@ def sparse_dim(self: Any) -> int:
 
 @implements()
 def dense_dim(self: Any) -> int:
-    """How many dimensions the values have beside those that count them: all, of a dense tensor."""
+    """Return the number of dense dimensions; for a strided tensor, all of its dimensions."""
     if not isinstance(self, SparseTensor):
         return self.ndim  # type: ignore[no-any-return]  # of a tensor
     return self.ndim - sparse_dims(self) - len(batch_of(self._array))

@@ -16,7 +16,7 @@ __all__ = [
 
 
 class SparseType(type):
-    """Metaclass of the legacy types: a type stands for a dtype of COO tensors."""
+    """Metaclass of the legacy types: each type represents COO tensors of one dtype."""
 
     dtype: torch.dtype
 

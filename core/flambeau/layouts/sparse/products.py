@@ -43,7 +43,7 @@ _TURNED = {
 
 
 def _product(sparse: SparseTensor, dense: Tensor, turned: bool = False) -> Tensor:
-    """The product of a sparse matrix, or of its transpose if it is to be `turned`, and a dense one; nothing is recorded."""
+    """Multiply a sparse matrix, transposed if `turned`, by a dense one, without recording."""
     key, array = dense._key, sparse._array
     height, width = array.shape[::-1] if turned else array.shape
     kernel = key.backend.all_kernels.get("sparse_product") if type(key) is DispatchKey else None
@@ -79,7 +79,7 @@ class _Times(Function):
 
 
 class _TimesSparse(Function):
-    """A dense matrix times a sparse one, both of whose gradients are dense."""
+    """A dense matrix times a sparse one; both gradients are dense."""
 
     @staticmethod
     def forward(ctx: Any, dense: Tensor, sparse: SparseTensor) -> Tensor:
@@ -135,7 +135,7 @@ def _check(name: str, first: Tensor, second: Tensor, ndim: int = 2) -> None:
 
 
 def _sparse_times_sparse(first: SparseTensor, second: SparseTensor) -> SparseTensor:
-    """A COO matrix, coalesced: every entry of the first meets the row of the second that its column says."""
+    """Multiply two sparse matrices into a coalesced COO matrix: entry `(i, k)` of `first` multiplies row `k` of `second`."""
     first, second = coalesced(to_coo(first)), coalesced(to_coo(second))
     (rows, inner), (keys, columns) = indices_of(first).unbind(0), indices_of(second).unbind(0)
     starts = torch.searchsorted(keys, inner)
@@ -152,12 +152,12 @@ def _sparse_times_sparse(first: SparseTensor, second: SparseTensor) -> SparseTen
 
 
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
-    """The product of two matrices, of which the first is sparse; its gradient is sparse, too, in its places.
+    """Multiply a sparse matrix by another matrix; the gradient of `mat1` is sparse, with the same indices.
 
     Args:
         mat1: sparse, of shape `(n, m)`.
         mat2: sparse or dense, of shape `(m, p)`.
-        reduce: for CSR, how what is added up is put together: `"sum"`, `"mean"`, `"amax"` or `"amin"`.
+        reduce: for CSR, the reduction over the `m` products: `"sum"`, `"mean"`, `"amax"` or `"amin"`.
 
     >>> import flambeau as torch
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 2))
@@ -255,7 +255,7 @@ def _scaled_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 @with_grad_fn("SparseAddmmBackward0")
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * mat + alpha * mat1 @ mat2` of a sparse `mat1`, whose gradient is sparse, too, in its places.
+    """`beta * mat + alpha * mat1 @ mat2` for a sparse `mat1`, whose gradient is sparse, with the same indices.
 
     >>> import flambeau as torch
     >>> torch.sparse.addmm(torch.ones(2, 2), torch.eye(2).to_sparse(), torch.ones(2, 2))

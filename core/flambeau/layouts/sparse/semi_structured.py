@@ -1,4 +1,4 @@
-"""2:4 sparsity, which kernels of CUDA alone make use of: names that say so when they are called."""
+"""2:4 sparsity, which only CUDA kernels support: the functions raise when called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SparseTensor`, what it is taken apart into and made of, and which function of `torch` means what for it."""
+"""`SparseTensor`, its conversion from and to indices and values, and its implementations of functions of `torch`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
-    """Let a function be what those of `torch` and the methods of Tensor with these names, or its own, do for sparse tensors.
+    """Return a decorator that registers a function as the implementation of these operations for sparse tensors.
+
+    By default, the operation's name is the function's.
 
     `grad_fn` is the name of its results' nodes.
     """
@@ -74,9 +76,9 @@ _NEED_NO_ELEMENTS = (
 
 
 class SparseTensor(Tensor):
-    """A tensor of which only some elements are held, the others being zero: see `torch.sparse`.
+    """A tensor that stores only some elements; the others are zero: see `torch.sparse`.
 
-    Made by `torch.sparse_coo_tensor`, `Tensor.to_sparse` and their like.
+    Created by `torch.sparse_coo_tensor`, `Tensor.to_sparse` and similar functions.
     """
 
     __slots__ = ()
@@ -171,9 +173,9 @@ def is_sparse(value: Any) -> bool:
 
 
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function of `torch`, or a method or property of Tensor, for arguments of which some are sparse."""
+    """Call a function of `torch`, or a method or property of Tensor, with sparse arguments."""
     name = func.__name__
-    module = resolve(getattr(func, "__module__", None) or "")  # which is torch's while flambeau stands for it
+    module = resolve(getattr(func, "__module__", None) or "")  # `torch` while flambeau is imported under that name
     if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
         return redispatch_function(func, (), args, kwargs)  # it is made of others
     if name in ("__get__", "__set__", "__delete__"):
@@ -224,7 +226,7 @@ def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any
 
 
 def become(self: SparseTensor, result: Any) -> SparseTensor:
-    """Let a tensor be another one, with its history."""
+    """Replace the data and autograd history of a tensor by those of `result`, in place."""
     if not isinstance(result, SparseTensor) or result.dtype is not self.dtype:
         raise RuntimeError(f"result type {result.dtype} in layout {result.layout} can't be held by {self.dtype} in {self.layout}")
     if result is not self:
@@ -234,7 +236,7 @@ def become(self: SparseTensor, result: Any) -> SparseTensor:
     return self
 
 
-# --- taken apart and made -----------------------------------------------------------------------------------------
+# --- conversion from and to indices and values --------------------------------------------------------------------
 
 
 def make(array: SparseArray) -> SparseTensor:
@@ -423,7 +425,7 @@ def _gather_sparse(input: SparseTensor, places: SparseArray) -> Tensor:
     return IMPLEMENTATIONS["values_at"](input, parts_of(places)[0])  # type: ignore[no-any-return]  # of any function
 
 
-# --- what the engine asks for -------------------------------------------------------------------------------------
+# --- methods that the engine calls --------------------------------------------------------------------------------
 
 
 def _sum_of(array: SparseArray, other: Any) -> Any:

@@ -1,6 +1,6 @@
 """Legacy tensor types and constructors: `FloatTensor(2, 3)`, `x.type('torch.LongTensor')`.
 
-A tensor type stands for a dtype on a device type.  It constructs tensors, `x.type()` returns its name, and
+A tensor type represents a dtype on a device type.  It constructs tensors, `x.type()` returns its name, and
 `isinstance(x, FloatTensor)` checks whether `x` has that dtype and device type.
 """
 

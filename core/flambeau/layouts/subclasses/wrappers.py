@@ -1,4 +1,4 @@
-"""Wrapper subclasses: tensors that hold other tensors, and say by `__torch_dispatch__` what operations on them are.
+"""Wrapper subclasses: tensors that hold other tensors, and define operations on them by `__torch_dispatch__`.
 
 A wrapper has a shape, strides, a dtype and a device, and no elements: its array is a description. Operations of the table that
 meet one come here from `dispatch`, below what records the graph: the class computes the result from what it holds, and the call
@@ -106,7 +106,7 @@ _Device = device
 
 
 def offer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the classes of the arguments return for an operator, without recording.
+    """Call `__torch_dispatch__` of the arguments' classes for an operator, without recording.
 
     Raises:
         TypeError: all returned NotImplemented.
@@ -258,18 +258,18 @@ def _part(tensor: Tensor, index: Any) -> Any:
 
 
 def _dtype_of(result: Any) -> dtypes.dtype:
-    """The dtype of what a class returned; of several tensors, that of the first."""
+    """Return the dtype of a result; for several tensors, that of the first."""
     return (result[0] if isinstance(result, (tuple, list)) else result).dtype  # type: ignore[no-any-return]  # of a tensor
 
 
 def _keep_outputs(node: Any, results: list[Tensor]) -> None:
-    """Let a node that has saved its own results have them as wrappers again."""
+    """Attach to each result that a node has saved its wrapper, for the backward pass."""
     for index, holder in saved_outputs(node):
         holder.__dict__["_wrapper"] = _shallow(results[index])
 
 
 def _pack(node: Any, context: Any) -> None:
-    """Let the hooks of a context have what a node has saved."""
+    """Apply the saved-tensor hooks of a context to the tensors that a node has saved."""
 
     def packed(saved: Any) -> Any:
         if not is_saved_tensor(saved):
@@ -338,7 +338,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
 
 
 def _become(target: Tensor, source: Tensor) -> None:
-    """Let a wrapper hold what another one does."""
+    """Replace the inner tensors of `target` by those of `source`."""
     target._array, target._key = source._array, source._key
     target.__dict__.update({name: value for name, value in source.__dict__.items() if name not in ("_is_param", "_grad_dtype")})
 
@@ -368,7 +368,7 @@ def _shallow_with_history(tensor: Tensor) -> Any:
 
 
 def _held(self: Any) -> list[Tensor]:
-    """The tensors that a wrapper holds.  RuntimeError if its class does not say which."""
+    """Return the inner tensors of a wrapper.  RuntimeError if its class does not define `__tensor_flatten__`."""
     if not hasattr(self, "__tensor_flatten__"):
         raise RuntimeError(
             f"{type(self).__name__} must define __tensor_flatten__, which names the tensors whose memory is shared"
@@ -412,7 +412,7 @@ def _new(name: str) -> Callable[..., Any]:
 
 
 def prepare_dispatching(cls: type[Tensor]) -> None:
-    """Let those methods of a wrapper subclass that are made of no operation ask the class, too."""
+    """Route those methods of a wrapper subclass that call no operation through `__torch_dispatch__` also."""
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}

@@ -518,3 +518,11 @@ def test_a_storage_of_no_kind():
     for torch in (ours, theirs):
         with pytest.raises(RuntimeError, match="Cannot directly construct StorageBase"):
             torch.StorageBase()
+
+
+@pytest.mark.parametrize("name", [
+    "per_channel_affine", "per_channel_affine_float_qparams", "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric",
+])  # fmt: skip
+def test_qschemes(name):
+    mine, wanted = getattr(ours, name), getattr(theirs, name)
+    assert repr(mine) == repr(wanted) and isinstance(mine, ours.qscheme) and isinstance(wanted, theirs.qscheme)

@@ -36,7 +36,7 @@ class _Provided(Distribution):
         return {"top_level.txt": f"{self._name}\n", "INSTALLER": "flambeau\n"}.get(filename)
 
     def locate_file(self, path: Any) -> Any:
-        """Return the path of a file, relative to the folder that contains flambeau."""
+        """Return the path of a file in the folder that contains flambeau."""
         from pathlib import Path
 
         return Path(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) / path

@@ -69,12 +69,12 @@ def _as_operator(func: Any, name: str, args: Any, kwargs: Any) -> Any:
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether `t` is an instance of a Tensor subclass that defines `__tensor_flatten__`."""
+    """Whether `t` is an instance of a Tensor subclass that defines `__tensor_flatten__` and `__tensor_unflatten__`."""
     return isinstance(t, torch.Tensor) and is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Whether `t` is a subclass of Tensor that defines `__tensor_flatten__`."""
+    """Whether `t` is a subclass of Tensor that defines `__tensor_flatten__` and `__tensor_unflatten__`."""
     return t is not torch.Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 

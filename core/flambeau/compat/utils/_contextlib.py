@@ -40,7 +40,10 @@ def context_decorator(ctx: Any, func: Any) -> Any:
 
     Args:
         ctx: a context manager, or a function that returns a new one for each call.
-        func: the function, or a class, whose instances are then created inside the context.
+        func: the function.
+
+    Raises:
+        RuntimeError: `func` is a class.
     """
     make = ctx if callable(ctx) and not hasattr(ctx, "__enter__") else (lambda: ctx)
     if inspect.isclass(func):

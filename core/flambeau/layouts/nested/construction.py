@@ -61,7 +61,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
     """Create a nested tensor from tensors, or from the rows of one tensor; gradients flow to them.
 
     Args:
-        ts: tensors with the same number of dimensions, or a tensor, or a nested tensor, which is returned unchanged.
+        ts: tensors with the same number of dimensions, or a tensor, or a nested tensor, converted to `dtype` and `device`.
         dtype: the dtype of the result.
         device: the device of the result.
         layout: `torch.strided` (the default) or `torch.jagged`.

@@ -157,7 +157,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     Args:
         mat1: sparse, of shape `(n, m)`.
         mat2: sparse or dense, of shape `(m, p)`.
-        reduce: for CSR, the reduction over the `m` products: `"sum"`, `"mean"`, `"amax"` or `"amin"`.
+        reduce: for CSR, the reduction over the products of the stored elements of a row: `"sum"`, `"mean"`, `"amax"` or `"amin"`.
 
     >>> import flambeau as torch
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 2))

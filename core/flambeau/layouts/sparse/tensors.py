@@ -53,7 +53,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
     """Return a decorator that registers a function as the implementation of these operations for sparse tensors.
 
-    By default, the operation's name is the function's.
+    The function's own name is always registered, in addition to `names`.
 
     `grad_fn` is the name of its results' nodes.
     """

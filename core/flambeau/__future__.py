@@ -27,7 +27,6 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
     This goes before `set_overwrite_module_params_on_conversion`.
 
-    >>> import flambeau as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> weight = layer.weight
     >>> torch.__future__.set_swap_module_params_on_conversion(True)

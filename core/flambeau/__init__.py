@@ -1,6 +1,5 @@
 """flambeau: the PyTorch API, in plain Python, on any array library.
 
->>> import flambeau as torch
 >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
 >>> (x**2).sum().backward()
 >>> x.grad

@@ -1,6 +1,5 @@
 """`torch.accelerator`: an interface to the accelerator devices, whatever their type.  Here these are CUDA devices.
 
->>> import flambeau as torch
 >>> accelerator = torch.accelerator.current_accelerator(check_available=True)
 >>> device = torch.device("cpu") if accelerator is None else accelerator
 """

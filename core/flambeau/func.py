@@ -118,7 +118,6 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     Raises:
         RuntimeError: `func` returns something else than a 0-d tensor.
 
-    >>> import flambeau as torch
     >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(1.0))
     tensor(-0.8415)
     """
@@ -134,7 +133,6 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """As `grad`, but the result is `(gradient, output)`, or `(gradient, (output, aux))`.
 
-    >>> import flambeau as torch
     >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
     (tensor(12.), tensor(8.))
     """
@@ -165,7 +163,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     With `has_aux`, `func` returns `(output, aux)` and the result is `(output, vjp_fn, aux)`.
 
-    >>> import flambeau as torch
     >>> output, vjp_fn = torch.func.vjp(torch.exp, torch.zeros(2))
     >>> vjp_fn(torch.tensor([1.0, 2.0]))
     (tensor([1., 2.]),)
@@ -210,7 +207,6 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         strict: raise where an output does not depend on the primals, instead of giving zeros.
         has_aux: `func` returns `(output, aux)`, and the result is `(output, tangent, aux)`.
 
-    >>> import flambeau as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
@@ -277,7 +273,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     `func` is called once, however often `jvp_fn` is.
 
-    >>> import flambeau as torch
     >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> jvp_fn(torch.tensor(2.0))
     tensor(2.)
@@ -329,7 +324,6 @@ def jacrev(
         has_aux: `func` returns `(output, aux)`, and the result is `(jacobian, aux)`.
         chunk_size: how many rows to compute at once; by default all.
 
-    >>> import flambeau as torch
     >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -366,7 +360,6 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """As `jacrev`, by forward mode: better where there are more outputs than inputs.
 
-    >>> import flambeau as torch
     >>> torch.func.jacfwd(lambda x: x**2)(torch.ones(2))
     tensor([[2., 0.],
             [0., 2.]])
@@ -403,7 +396,6 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function that computes the second derivatives of `func`: `jacfwd(jacrev(func))`.
 
-    >>> import flambeau as torch
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.ones(2))
     tensor([[6., 0.],
             [0., 6.]])
@@ -494,7 +486,6 @@ def functional_call(
         tie_weights: replace a tensor that the module has under several names under all of them.
         strict: raise where the names are not exactly the module's.
 
-    >>> import flambeau as torch
     >>> layer = torch.nn.Linear(2, 1)
     >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, torch.ones(2))
     tensor([2.])
@@ -578,7 +569,6 @@ def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[st
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Stack the parameters, and the buffers, of several models of one architecture, for `vmap` over the models.
 
-    >>> import flambeau as torch
     >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
     >>> parameters, buffers = torch.func.stack_module_state(models)
     >>> parameters["weight"].shape

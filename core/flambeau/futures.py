@@ -17,7 +17,6 @@ class Future(Generic[T]):
     Args:
         devices: the devices that the value may be on; accepted without effect, as calls run in order.
 
-    >>> import flambeau as torch
     >>> future = torch.futures.Future()
     >>> squared = future.then(lambda done: done.value() ** 2)
     >>> future.set_result(3)
@@ -122,7 +121,6 @@ class Future(Generic[T]):
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """The future of a list of futures, done when all of them are.
 
-    >>> import flambeau as torch
     >>> parts = [torch.futures.Future(), torch.futures.Future()]
     >>> whole = torch.futures.collect_all(parts)
     >>> for number, part in enumerate(parts):

@@ -3,7 +3,6 @@
 The functions take a `mask`, True where an element counts, or a `MaskedTensor`, which has its mask.  A slice in which no
 element counts results in the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
 
->>> import flambeau as torch
 >>> x, mask = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[True, False], [True, True]])
 >>> torch.masked.sum(x, 1, mask=mask)
 tensor([1., 7.])
@@ -291,7 +290,6 @@ class MaskedTensor(Tensor):
         TypeError: `mask` is not a bool tensor, or `data` is not a tensor.
         ValueError: their shapes differ, or two masked tensors in one operation have different masks.
 
-    >>> import flambeau as torch
     >>> torch.masked.masked_tensor(torch.tensor([1.0, 2.0]), torch.tensor([True, False]))
     MaskedTensor(
       [  1.0000,       --]

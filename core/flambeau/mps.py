@@ -1,6 +1,5 @@
 """`torch.mps`: Apple GPUs, which are not supported; the functions behave like PyTorch's on a machine without one.
 
->>> import flambeau as torch
 >>> torch.mps.is_available()
 False
 """

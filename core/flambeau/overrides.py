@@ -94,7 +94,6 @@ def _namespaces() -> list[tuple[str, Any]]:
 def resolve_name(f: Any) -> str | None:
     """The qualified name of a function that `__torch_function__` was called with.
 
-    >>> import flambeau as torch
     >>> torch.overrides.resolve_name(torch.Tensor.add_)
     'torch.Tensor.add_'
     """

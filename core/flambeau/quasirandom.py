@@ -27,7 +27,6 @@ class SobolEngine:
         ImportError: SciPy is not installed.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.quasirandom.SobolEngine(2).draw(3)  # doctest: +SKIP
         tensor([[0.0000, 0.0000],
                 [0.5000, 0.5000],

@@ -24,7 +24,6 @@ class Generator:
     Raises:
         RuntimeError: there is no such device, or it is `meta`, on which nothing is drawn.
 
-    >>> import flambeau as torch
     >>> g = torch.Generator().manual_seed(0)
     >>> torch.rand(2, generator=g)
     tensor([0.4963, 0.7682])
@@ -40,7 +39,6 @@ class Generator:
     def device(self) -> _Device:
         """The device of the generator.
 
-        >>> import flambeau as torch
         >>> torch.Generator().device
         device(type='cpu')
         """
@@ -158,7 +156,6 @@ _seed_of_others: int | None = None  # the seed for devices whose default generat
 def manual_seed(seed: int) -> Generator:
     """Seed the default generators of all devices; returns the CPU's.
 
-    >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.rand(1)
     tensor([0.4963])
     """
@@ -204,7 +201,6 @@ def fork_rng(
 ) -> Iterator[None]:
     """Context that restores the states of the default generators at its end.
 
-    >>> import flambeau as torch
     >>> before = torch.get_rng_state()
     >>> with torch.random.fork_rng():
     ...     x = torch.rand(3)

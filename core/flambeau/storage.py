@@ -217,7 +217,6 @@ class TypedStorage(_Memory):
         RuntimeError: with `wrap_storage`, `dtype` is missing or another argument is given.
         TypeError: the data is not a sequence, or `wrap_storage` is not an UntypedStorage.
 
-    >>> import flambeau as torch
     >>> torch.zeros(2, 2)[1].storage().size()
     4
     """
@@ -365,7 +364,6 @@ class UntypedStorage(_Memory):
     Raises:
         RuntimeError: `data` is neither, or an item of the sequence is not an int.
 
-    >>> import flambeau as torch
     >>> x = torch.zeros(2, dtype=torch.uint8)
     >>> x.untyped_storage()[1:].fill_(7) and x
     tensor([0, 7], dtype=torch.uint8)

@@ -1,6 +1,5 @@
 """Type aliases for annotations: `Number`, `Device`, `FileLike`, `Storage`.
 
->>> import flambeau as torch
 >>> from flambeau.types import Number
 >>> isinstance(2.5, Number)
 True

@@ -1,6 +1,5 @@
 """`torch.xpu`: Intel GPUs, which are not supported; the functions behave like PyTorch's on a machine without one.
 
->>> import flambeau as torch
 >>> torch.xpu.is_available(), torch.xpu.memory_allocated()
 (False, 0)
 """

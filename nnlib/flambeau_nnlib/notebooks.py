@@ -61,7 +61,6 @@ def show_module(module: Any) -> str:
     Args:
         module: an `nn.Module`.
 
-    >>> import flambeau as torch
     >>> from flambeau_nnlib.notebooks import show_module
     >>> "15 parameters" in show_module(torch.nn.Linear(4, 3))
     True
@@ -98,7 +97,6 @@ def show_state_dict(values: Mapping[str, Any]) -> str | None:
     Args:
         values: what `state_dict()` of a module returns.
 
-    >>> import flambeau as torch
     >>> from flambeau_nnlib.notebooks import show_state_dict
     >>> show_state_dict(torch.nn.Linear(4, 3).state_dict()).count("<tr>")
     3
@@ -134,7 +132,6 @@ def show_optimizer(optimizer: Any) -> str:
     Args:
         optimizer: a `torch.optim.Optimizer`.
 
-    >>> import flambeau as torch
     >>> from flambeau_nnlib.notebooks import show_optimizer
     >>> optimizer = torch.optim.SGD(torch.nn.Linear(4, 3).parameters(), lr=0.5, momentum=0.9)
     >>> "momentum=0.9" in show_optimizer(optimizer)
@@ -165,7 +162,6 @@ def show_dataset(dataset: Any) -> str:
     Args:
         dataset: a `torch.utils.data.Dataset`.
 
-    >>> import flambeau as torch
     >>> from flambeau.utils.data import TensorDataset
     >>> from flambeau_nnlib.notebooks import show_dataset
     >>> "3 samples" in show_dataset(TensorDataset(torch.zeros(3, 2)))

@@ -1,4 +1,7 @@
-"""The examples in docstrings and in the documentation run and print what they show."""
+"""Run the examples of docstrings and documentation pages and compare what they print.
+
+Examples in docstrings assume ``import flambeau as torch`` and ``import flambeau.nn.functional as F``, as PyTorch's do.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ import flambeau
 pytestmark = pytest.mark.slow
 
 PACKAGES = ("flambeau", "flambeau_backends.numpy", "flambeau_nnlib", "flambeau_vision")
-NOT_IMPORTED = {"flambeau.__main__"}  # running it is what importing it does
-if find_spec("onnx") is None:  # which these are written with
+DOCSTRING_NAMES = {"torch": flambeau, "F": flambeau.nn.functional}
+NOT_IMPORTED = {"flambeau.__main__"}  # importing it runs the command line
+if find_spec("onnx") is None:
     NOT_IMPORTED |= {f"flambeau_nnlib.compile.onnx.{name}" for name in ("_builder", "_translation", "operators")}
 
 
@@ -41,7 +45,8 @@ def assert_examples_pass(test: doctest.DocTest) -> None:
 
 
 def examples(module: ModuleType) -> list[doctest.DocTest]:
-    return [example for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
+    found = doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs=DOCSTRING_NAMES)
+    return [example for example in found if example.examples]
 
 
 @pytest.mark.parametrize("name", module_names())
@@ -61,11 +66,11 @@ def test_operation(name: str) -> None:
     """Operations are generated functions, which the module search does not see."""
     doc = attrgetter(name)(flambeau).__doc__ or ""
     assert doc.strip(), f"torch.{name} has no docstring"
-    assert_examples_pass(doctest.DocTestParser().get_doctest(doc, {}, name, None, None))
+    assert_examples_pass(doctest.DocTestParser().get_doctest(doc, dict(DOCSTRING_NAMES), name, None, None))
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "docs").glob("*.md")), ids=lambda path: path.name)
 def test_documentation(path: Path) -> None:
-    """But for blocks that are said to go into a file."""
+    """Run the page without the blocks that belong into a file ("In `path`:")."""
     text = re.sub(r"^In `[^`]+`:\n\n```python\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert_examples_pass(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))

@@ -44,7 +44,7 @@ for check, suits in CHECKS.items():
         getattr(checker, check)(sample)
 assert torch.zeros(1)._key["squareplus"][0].__module__ == "flambeau_backends.numpy.kernels"
 for shown in (torch.nn.functional.squareplus, torch.nn.Squareplus):
-    doctest.run_docstring_examples(shown, {}, name=shown.__name__)
+    doctest.run_docstring_examples(shown, {"torch": torch}, name=shown.__name__)
 """
 
 

@@ -65,7 +65,6 @@ class set_return_type:
         ValueError: if `return_type` is something else.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> image = tv_tensors.Image(torch.zeros(3, 4, 5))
         >>> with tv_tensors.set_return_type("TVTensor"):
@@ -144,7 +143,6 @@ class Image(TVTensor):
     """An image of shape `(..., C, H, W)`, from anything `flambeau.as_tensor` takes or a PIL image.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> image = tv_tensors.Image(torch.zeros(3, 4, 5))
         >>> type(image).__name__, type(image + 1).__name__

@@ -62,7 +62,6 @@ def make_grid(
         TypeError: `tensor` is no tensor or list, or `value_range` no tuple.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.utils import make_grid
         >>> make_grid(torch.rand(5, 1, 8, 8), nrow=3).shape
         torch.Size([3, 22, 32])
@@ -104,7 +103,6 @@ def save_image(tensor: Tensor | list[Tensor], fp: str | Path | BinaryIO, format:
 
     Example:
         >>> import tempfile
-        >>> import flambeau as torch
         >>> from flambeau_vision.io import read_image
         >>> from flambeau_vision.utils import save_image
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -196,7 +194,6 @@ def draw_bounding_boxes(
         ValueError: there are not as many labels or colours as boxes, a box ends before it starts, or `image` is no image.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.utils import draw_bounding_boxes
         >>> image = torch.zeros(3, 4, 5, dtype=torch.uint8)
         >>> draw_bounding_boxes(image, torch.tensor([[1, 0, 3, 2]]), colors="red")[0]
@@ -277,7 +274,6 @@ def draw_segmentation_masks(
         ValueError: `masks` are not boolean or of another size than `image`, or there are too few colours.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.utils import draw_segmentation_masks
         >>> image = torch.zeros(3, 1, 3, dtype=torch.uint8)
         >>> draw_segmentation_masks(image, torch.tensor([[True, False, True]]), alpha=1.0, colors="lime")[1]
@@ -332,7 +328,6 @@ def draw_keypoints(
         ValueError: `keypoints` or `visibility` are in no such form.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.utils import draw_keypoints
         >>> image = torch.zeros(3, 3, 7, dtype=torch.uint8)
         >>> draw_keypoints(image, torch.tensor([[[1, 1], [5, 1]]]), colors="red", radius=1)[0, 1]
@@ -398,7 +393,6 @@ def flow_to_image(flow: Tensor) -> Tensor:
         ValueError: `flow` is of another dtype or shape.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.utils import flow_to_image
         >>> flow = torch.tensor([[[0.0, 1.0]], [[0.0, 0.0]]])
         >>> flow_to_image(flow)[:, 0].T

@@ -3,7 +3,6 @@
 The standard and PyTorch agree on most names but differ in details: `axis` for `dim`, `keepdims`, positional-only arrays, 0-d
 arrays that take part in promotion, unsigned sums.  The functions here follow the standard, and call the public ones.
 
->>> import flambeau as torch
 >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> xp = x.__array_namespace__()
 >>> xp.sum(x, axis=0), xp.isdtype(x.dtype, "real floating")

@@ -45,7 +45,6 @@ def backward(
     Raises:
         RuntimeError: a tensor needs no gradient, or a weight is missing or of the wrong shape, or the graph was freed.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.autograd.backward([x * 2, x * 3], [torch.ones(2), torch.ones(2)])
     >>> x.grad
@@ -102,7 +101,6 @@ def grad(
     Raises:
         RuntimeError: an input does not require grad, or is unused.
 
-    >>> import flambeau as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> (first,) = torch.autograd.grad(x**3, x, create_graph=True)
     >>> torch.autograd.grad(first, x)

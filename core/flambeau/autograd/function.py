@@ -151,7 +151,6 @@ class Function(FunctionCtx):
     takes no context, and `setup_context(ctx, inputs, output)` fills it.  In the legacy style both are ordinary methods with the
     context as `self`, and the operation is called as `Foo()(*args)`.
 
-    >>> import flambeau as torch
     >>> class Cube(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

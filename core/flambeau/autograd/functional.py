@@ -27,7 +27,6 @@ def vjp(
         create_graph: make what is returned differentiable.
         strict: raise RuntimeError where an input has no influence, instead of returning zeros.
 
-    >>> import flambeau as torch
     >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
     (tensor([1., 1.]), tensor([1., 2.]))
     """
@@ -48,7 +47,6 @@ def jvp(
 ) -> tuple[Any, Any]:
     """`(func(*inputs), J v)`: the product of the Jacobian of `func` and a vector; the arguments are those of `vjp`.
 
-    >>> import flambeau as torch
     >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
     (tensor([1., 1.]), tensor([1., 2.]))
     """
@@ -73,7 +71,6 @@ def vhp(
 ) -> tuple[Any, Any]:
     """`(func(*inputs), v^T H)`: the product of a vector and the Hessian of `func`, which returns one number.
 
-    >>> import flambeau as torch
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.ones(2), torch.tensor([1.0, 0.0]))
     (tensor(2.), tensor([6., 0.]))
     """
@@ -131,7 +128,6 @@ def jacobian(
         vectorize: compute all rows at once.
         strategy: `"reverse-mode"`, or `"forward-mode"`, which needs `vectorize`.
 
-    >>> import flambeau as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.ones(2))
     tensor([[2., 0.],
             [0., 2.]])
@@ -259,7 +255,6 @@ def hessian(
 
     For a tuple of inputs, the result is a tuple of tuples, by first and second input.
 
-    >>> import flambeau as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(2))
     tensor([[6., 0.],
             [0., 6.]])

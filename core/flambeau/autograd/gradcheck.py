@@ -62,7 +62,6 @@ def gradcheck(
         GradcheckError: a derivative is wrong.
         ValueError: no input requires grad.
 
-    >>> import flambeau as torch
     >>> x = torch.linspace(0, 1, 3, dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, x)
     True
@@ -121,7 +120,6 @@ def gradgradcheck(
 
     The other arguments are those of `gradcheck`.
 
-    >>> import flambeau as torch
     >>> x = torch.linspace(0, 1, 3, dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, x)
     True

@@ -40,7 +40,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     Raises:
         RuntimeError: the tensor does not require grad.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> y = x.exp()
     >>> torch.autograd.grad(y.sum(), torch.autograd.graph.get_gradient_edge(y))
@@ -58,7 +57,6 @@ def _node_or_accumulator(tensor: Tensor) -> Node:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Declare that tensors were modified in place in a way that flambeau cannot notice.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(2)
     >>> torch.autograd.graph.increment_version(x); x._version
     1
@@ -119,7 +117,6 @@ class saved_tensors_hooks:
 
     Of nested contexts only the innermost is in effect.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(force=True), torch.from_numpy):
     ...     y = x * x
@@ -206,7 +203,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[saved_tensors_hooks]:
 
     Backward has to run inside it too.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.clone()

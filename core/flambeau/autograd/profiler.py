@@ -1,6 +1,5 @@
 """A profiler: which operations a program calls, how long they take, and how much memory.
 
->>> import flambeau as torch
 >>> with torch.autograd.profiler.profile() as seen:
 ...     y = torch.ones(3).exp().sum()
 >>> [event.name for event in seen.function_events]
@@ -247,7 +246,6 @@ def _flops(event: FunctionEvent) -> int | None:
 class record_function:
     """A context, or decorator, that a profiler shows as a named range.
 
-    >>> import flambeau as torch
     >>> with torch.autograd.profiler.profile() as seen, torch.autograd.profiler.record_function("mine"):
     ...     y = torch.ones(1)
     >>> seen.function_events[0].name

@@ -29,7 +29,6 @@ class Variable(metaclass=VariableMeta):
 
     The result of an operation with a volatile argument is volatile too, and does not require grad whatever the other arguments.
 
-    >>> import flambeau as torch
     >>> from flambeau.autograd import Variable
     >>> x = Variable(torch.ones(2), requires_grad=True)
     >>> isinstance(x, Variable), (x * Variable(torch.ones(2), volatile=True)).requires_grad

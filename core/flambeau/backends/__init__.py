@@ -3,7 +3,6 @@
 Programs set them to choose between speed and accuracy.  The settings of a library that is not in use keep their values but have
 no effect, as in PyTorch.  Each library is a module, and each setting is a variable of it.
 
->>> import flambeau as torch
 >>> with torch.backends.cudnn.flags(enabled=True, deterministic=True):
 ...     torch.backends.cudnn.deterministic
 True

@@ -62,7 +62,6 @@ def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
         *inputs: the arguments of the model.
         depth: the number of nested levels to show; None for all.
 
-    >>> import flambeau as torch
     >>> from flambeau.cli.summary import summary
     >>> print(summary(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.ones(2, 4)))
     layer          returns  parameters  memory

@@ -18,7 +18,6 @@ def active_fake_mode() -> FakeTensorMode | None:
 def detect_fake_mode(inputs: Any = None) -> FakeTensorMode | None:
     """The `FakeTensorMode` that is open, or that the inputs belong to; None without any.
 
-    >>> import flambeau as torch
     >>> from flambeau.compat._guards import detect_fake_mode
     >>> detect_fake_mode([torch.ones(1)]) is None
     True

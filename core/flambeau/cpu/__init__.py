@@ -1,6 +1,5 @@
 """`torch.cpu`: the counterpart of `torch.cuda`, for programs that work with any device.  Work on the CPU is never queued.
 
->>> import flambeau as torch
 >>> torch.cpu.is_available(), torch.cpu.current_device()
 (True, 'cpu')
 """

@@ -3,7 +3,6 @@
 Neither the import nor queries such as `is_available()` need a driver; CUDA is initialized when a device is first used.
 Without a backend for CUDA such a use raises `AssertionError: Torch not compiled with CUDA enabled`.
 
->>> import flambeau as torch
 >>> device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 

@@ -32,7 +32,6 @@ def _place(device: Any) -> devices.device:
 class Stream:
     """A queue of work on a device.  On the CPU, work is done at once, so the queue is always empty.
 
-    >>> import flambeau as torch
     >>> torch.Stream("cpu").query()
     True
     """
@@ -139,7 +138,6 @@ Stream.__module__ = Event.__module__ = "flambeau"
 def get_device_module(device: Any = None) -> ModuleType:
     """The module of a device type: `torch.cuda` for `"cuda"`.  RuntimeError if the type has none.
 
-    >>> import flambeau as torch
     >>> torch.get_device_module("cuda") is torch.cuda
     True
     """

@@ -28,7 +28,6 @@ __all__ = [
 def memory_stats(device: Any = None) -> dict[str, int]:
     """Statistics of a device's allocator, such as `"allocated_bytes.all.peak"`; empty before CUDA has been used.
 
-    >>> import flambeau as torch
     >>> torch.cuda.memory_stats().get("allocated_bytes.all.current", 0)
     0
     """

@@ -23,7 +23,6 @@ __all__ = ["evaluate", "fused_step", "has_step", "is_mutable", "step_count"]
 def is_mutable(tensor: Tensor) -> bool:
     """Whether writing to a tensor writes to its array; else it gets a new array, and so do its views.
 
-    >>> import flambeau as torch
     >>> is_mutable(torch.ones(1))
     True
     """
@@ -33,7 +32,6 @@ def is_mutable(tensor: Tensor) -> bool:
 def has_step(name: str, param: Tensor) -> bool:
     """Whether the parameter's backend has a kernel called `name`, such as `"adam_step"`.
 
-    >>> import flambeau as torch
     >>> has_step("no_such_step", torch.ones(1))
     False
     """
@@ -73,7 +71,6 @@ def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, *
 def step_count(step: Tensor) -> float:
     """The number of steps that a 0-d tensor counts, as a number that compiled steps compute again.
 
-    >>> import flambeau as torch
     >>> step_count(torch.tensor(3.0))
     3.0
     """
@@ -85,7 +82,6 @@ def step_count(step: Tensor) -> float:
 def evaluate(params: Sequence[Tensor]) -> None:
     """Mark the end of an optimizer step: a backend with lazy arrays computes the parameters now, once per step.
 
-    >>> import flambeau as torch
     >>> evaluate([torch.ones(1)])
     """
     params[0]._key.backend.evaluate([param._array for param in params if param._key.backend is params[0]._key.backend])

@@ -40,7 +40,6 @@ def array_of(tensor: Tensor) -> Any:
         tensor: any tensor. `torch.as_tensor(array, device=...)` is the way back.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.extension import array_of
         >>> array_of(torch.zeros(2))
         array([0., 0.], dtype=float32)
@@ -70,7 +69,6 @@ def has_data(tensor: Tensor) -> bool:
         tensor: any tensor.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.extension import has_data
         >>> has_data(torch.ones(2)), has_data(torch.ones(2, device="meta"))
         (True, False)
@@ -86,7 +84,7 @@ def kernel_of(name: str, tensor: Tensor) -> Callable[..., Any]:
         NotImplementedError: the operation does not take the dtype.
 
     Example:
-        >>> import numpy, flambeau as torch
+        >>> import numpy
         >>> from flambeau.extension import kernel_of
         >>> kernel_of("exp", torch.zeros(1))(numpy.zeros(2, "float32"))
         array([1., 1.], dtype=float32)

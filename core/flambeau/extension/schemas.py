@@ -149,7 +149,6 @@ def _in_place(schema: FunctionSchema) -> FunctionSchema:
 def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """Return the name of the overload of an operator that accepts these arguments, in the order of its schema.
 
-    >>> import flambeau as torch
     >>> overload("add", [torch.ones(1), 2], {}), overload("eq", [torch.ones(1), 2], {}), overload("relu", [torch.ones(1)], {})
     ('Tensor', 'Scalar', 'default')
     """
@@ -223,7 +222,6 @@ def operator_call(name: str, function: Callable[..., Any], args: Sequence[Any], 
     Returns:
         The call, or None if no schema accepts the arguments.
 
-    >>> import flambeau.nn.functional as F
     >>> operator_call("huber_loss", F.huber_loss, ["x", "y"], {"delta": 0.5}).args
     ['x', 'y', 1, 0.5]
     """
@@ -391,7 +389,6 @@ def _equal(value: Any, default: Any) -> bool:
 def as_operator(name: str) -> Callable[..., Any] | None:
     """Return a function that takes the arguments of an operator, in the order and the forms of its schemas, or None.
 
-    >>> import flambeau as torch
     >>> as_operator("l1_loss")(torch.ones(2), torch.zeros(2), 2)
     tensor(2.)
     """

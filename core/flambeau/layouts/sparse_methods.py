@@ -34,7 +34,6 @@ def to_sparse(
         blocksize: height and width of the blocks of BSR and BSC.
         dense_dim: the number of trailing dense dimensions of a compressed result.
 
-    >>> import flambeau as torch
     >>> torch.tensor([[0, 2.0], [0, 0]]).to_sparse()
     tensor(indices=tensor([[0],
                            [1]]),
@@ -72,7 +71,6 @@ def to_sparse_bsc(self: Tensor, blocksize: Sequence[int], dense_dim: int | None 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """The elements of the tensor in the places of a sparse one, in that one's layout.
 
-    >>> import flambeau as torch
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
     tensor([[1., 0.],
             [0., 1.]])

@@ -3,7 +3,6 @@
 Entry points: `custom_op` and `Library`, `schema` (signatures in ATen notation) and `ops` (`torch.ops`).  Must stay true: an
 operator goes through autograd, modes, subclasses and `vmap` like an operation of flambeau.
 
->>> import flambeau as torch
 >>> @torch.library.custom_op("docs::scale", mutates_args=())
 ... def scale(x: torch.Tensor, by: float) -> torch.Tensor:
 ...     return x * by
@@ -47,7 +46,6 @@ class Library:
     Raises:
         ValueError: `kind` is none of these, or the namespace is one of PyTorch's own.
 
-    >>> import flambeau as torch
     >>> library = torch.library.Library("docs2", "DEF")
     >>> library.define("double(Tensor x) -> Tensor")
     'double'

@@ -33,7 +33,6 @@ class TorchDispatchMode(TorchFunctionMode):
     flambeau has one level of calls where PyTorch has two: the mode sees each function that is called, and the operations that it
     is made of where the mode calls it.
 
-    >>> import flambeau as torch
     >>> from flambeau.library.dispatch_modes import TorchDispatchMode
     >>> class Log(TorchDispatchMode):
     ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

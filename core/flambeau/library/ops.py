@@ -1,6 +1,5 @@
 """`torch.ops`: operators by namespace and name, those that libraries define, and as `aten` the functions that are there.
 
->>> import flambeau as torch
 >>> torch.ops.aten.add(torch.ones(2), 1)
 tensor([2., 2.])
 >>> torch.ops.aten.add.Tensor

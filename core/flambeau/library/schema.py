@@ -36,7 +36,6 @@ def infer_schema(
     Raises:
         ValueError: a parameter is not annotated, or with a type that operators do not have.
 
-    >>> import flambeau as torch
     >>> def scale(x: torch.Tensor, by: float = 2.0) -> torch.Tensor:
     ...     return x * by
     >>> torch.library.infer_schema(scale, mutates_args=())

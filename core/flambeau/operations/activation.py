@@ -90,7 +90,6 @@ relu = op(
         input: a tensor of any shape.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.relu(torch.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """,
@@ -118,7 +117,6 @@ def _in_place_form(name: str, function: Callable[..., Tensor], call: str) -> Cal
         f"In-place form of `{name}`: the result overwrites `input`, which is returned.", "",
         "Args:", *arguments, "",
         "Example:",
-        "    >>> import flambeau as torch",
         "    >>> x = torch.tensor([-1.0, 2.0])",
         f"    >>> torch.nn.functional.{call} is x",
         "    True",
@@ -151,7 +149,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
         negative_slope: the factor of negative elements.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
         tensor([-0.1000,  2.0000])
     """
@@ -190,8 +187,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         RuntimeError: the dtypes differ, or there are neither one weight nor as many as channels.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.prelu(torch.tensor([[-1.0, -1.0, 2.0]]), torch.tensor([0.1, 0.2, 0.3]))
         tensor([[-0.1000, -0.2000,  2.0000]])
     """
@@ -230,7 +225,6 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         RuntimeError: `lower` is above `upper`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
         tensor([-0.2000,  2.0000])
     """
@@ -291,8 +285,6 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
         alpha: minus the limit at minus infinity.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.elu(torch.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
@@ -310,7 +302,6 @@ def selu(input: Tensor) -> Tensor:
         input: a tensor of any shape.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.selu(torch.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014])
     """
@@ -329,7 +320,6 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
         alpha: minus the limit at minus infinity; not 0.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.celu(torch.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
@@ -375,8 +365,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         ValueError: `min_val` is above `max_val`.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.hardtanh(torch.tensor([-2.0, 0.5, 2.0]))
         tensor([-1.0000,  0.5000,  1.0000])
     """
@@ -447,7 +435,6 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
         out: a tensor that the result is written to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.threshold(torch.tensor([0.0, 0.5]), 0.1, 20.0)
         tensor([20.0000,  0.5000])
     """
@@ -474,8 +461,6 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         out: a tensor that the result is written to.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
         tensor([-1.,  0.,  2.])
     """
@@ -495,8 +480,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         RuntimeError: `lambd` is negative.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.softshrink(torch.tensor([-1.0, 0.3, 2.0]))
         tensor([-0.5000,  0.0000,  1.5000])
     """
@@ -583,8 +566,6 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
         out: a tensor that the result is written to.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.softplus(torch.tensor([0.0, 50.0]))
         tensor([ 0.6931, 50.0000])
     """
@@ -601,8 +582,6 @@ def logsigmoid(input: Tensor) -> Tensor:
         out: a tensor that the result is written to.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.logsigmoid(torch.tensor([0.0, -200.0]))
         tensor([  -0.6931, -200.0000])
     """
@@ -663,8 +642,6 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         out: a tensor that the result is written to.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.gelu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.1587,  0.0000,  0.8413])
     """
@@ -693,8 +670,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         RuntimeError: the length is odd, or the tensor has no dimension.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.glu(torch.tensor([2.0, 4.0, 0.0, 0.0]))
         tensor([1., 2.])
     """

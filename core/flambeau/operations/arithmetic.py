@@ -94,7 +94,6 @@ def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any,
 def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     """`input + alpha * other`, element by element, broadcast.
 
-    >>> import flambeau as torch
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
@@ -133,7 +132,6 @@ mul = op(
     dunders=("__mul__", "__rmul__", "__imul__"),
     doc="""The product `input * other`, element by element, broadcast.
 
-    >>> import flambeau as torch
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
     tensor([2.5000, 5.0000])
     """,
@@ -179,7 +177,6 @@ floor_divide = op(
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient: true by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
-    >>> import flambeau as torch
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
     """
@@ -319,7 +316,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
     Raises:
         RuntimeError: an integer tensor to a negative integer power.
 
-    >>> import flambeau as torch
     >>> torch.tensor([1.0, 2.0]) ** 2
     tensor([1., 4.])
     """
@@ -405,7 +401,6 @@ def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
 def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`.
 
-    >>> import flambeau as torch
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
     tensor([1.5000, 1.5000])
     """

@@ -216,7 +216,6 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 
     `indexing="ij"` has the dimensions in the order of the vectors; "xy" has the first two swapped.
 
-    >>> import flambeau as torch
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
     """

@@ -156,7 +156,6 @@ def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where `condition` holds, else `other`; with the condition alone, its nonzero indices.
 
-    >>> import flambeau as torch
     >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
     tensor([1., 0.])
     """
@@ -225,7 +224,6 @@ def _fit(key: DispatchKey, bound: Any) -> bool:
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Bring every element into `[min, max]`; either bound may be a number, a tensor or None.
 
-    >>> import flambeau as torch
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """

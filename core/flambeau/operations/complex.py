@@ -46,7 +46,6 @@ _imag = op(
 def real(input: Tensor) -> Tensor:
     """The real parts, as a view; of a real tensor, the tensor itself.
 
-    >>> import flambeau as torch
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
     tensor([1., 0.])
     """
@@ -76,7 +75,6 @@ attach(real=_part(real), imag=_part(imag))
 def angle(input: Tensor) -> Tensor:
     """The argument of each number, in radians: of a real one 0, or pi where it is negative.
 
-    >>> import flambeau as torch
     >>> torch.angle(torch.tensor([1j, -1.0, 1 + 1j]))
     tensor([1.5708, 3.1416, 0.7854])
     """
@@ -131,7 +129,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
     Of float16 it is complex64, as not every library has complex32.
 
-    >>> import flambeau as torch
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
@@ -144,7 +141,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """`abs * exp(1j * angle)`.
 
-    >>> import flambeau as torch
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
@@ -197,7 +193,6 @@ op(
 def view_as_real(input: Tensor) -> Tensor:
     """The same memory as real numbers, with a last dimension of 2: real and imaginary parts.
 
-    >>> import flambeau as torch
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
@@ -280,7 +275,6 @@ def is_inference(input: Tensor) -> bool:
 def numel(input: Tensor) -> int:
     """The number of elements.
 
-    >>> import flambeau as torch
     >>> torch.numel(torch.ones(2, 3))
     6
     """
@@ -298,7 +292,6 @@ def result_type(
 ) -> dtypes.dtype:
     """The dtype of an operation on two tensors or Python numbers; the parameters are PyTorch's for each combination of the two.
 
-    >>> import flambeau as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """

@@ -116,7 +116,6 @@ def _to_method(
 ) -> Tensor:
     """Convert the tensor's dtype and device, or to those of another tensor; return itself if nothing changes.
 
-    >>> import flambeau as torch
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
     (tensor([1]), tensor([1.], dtype=torch.float64))
     """

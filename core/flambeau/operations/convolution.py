@@ -371,7 +371,6 @@ def conv1d(
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.conv1d(torch.arange(4.0).reshape(1, 1, 4), torch.ones(1, 1, 2))
         tensor([[[1., 3., 5.]]])
     """
@@ -415,7 +414,6 @@ def conv2d(
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
         torch.Size([1, 1, 2, 2])
     """
@@ -459,7 +457,6 @@ def conv3d(
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 2, 2, 2)).shape
         torch.Size([1, 1, 2, 2, 2])
     """
@@ -556,7 +553,6 @@ def conv_transpose1d(
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.conv_transpose1d(torch.ones(1, 1, 2), torch.ones(1, 1, 2), stride=2)
         tensor([[[1., 1., 1., 1.]]])
     """
@@ -593,7 +589,6 @@ def conv_transpose2d(
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
         torch.Size([1, 1, 4, 4])
     """
@@ -627,7 +622,6 @@ def conv_transpose3d(
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), stride=2).shape
         torch.Size([1, 1, 4, 4, 4])
     """
@@ -652,7 +646,6 @@ def convolution(
 
     Shapes: input `(N, C, *)`, weight `(C_out, C / groups, *)`, or `(C, C_out / groups, *)` if `transposed`.
 
-    >>> import flambeau as torch
     >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, (1,), (0,), (1,), False, (0,), 1)
     tensor([[[2., 2.]]])
     """

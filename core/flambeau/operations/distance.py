@@ -29,7 +29,6 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         keepdim: whether the last dimension stays, with length 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
     """
@@ -50,7 +49,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         RuntimeError: the common dtype is not floating-point.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
         tensor([0.7071])
     """
@@ -99,7 +97,6 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         RuntimeError: the input is no matrix of floating-point numbers, or `p` is negative.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
         tensor([5.0000, 1.0000, 4.2426])
     """
@@ -182,7 +179,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points a product of
     matrices is used, faster and less exact, unless `compute_mode` says otherwise.
 
-    >>> import flambeau as torch
     >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
     tensor([[5., 0.]])
     """

@@ -53,7 +53,6 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
     Raises:
         RuntimeError: the equation is malformed, or does not fit the operands.
 
-    >>> import flambeau as torch
     >>> torch.einsum("ij,jk->ik", torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]))
     tensor([[1., 2.],
             [3., 4.]])

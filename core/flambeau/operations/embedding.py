@@ -292,8 +292,6 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         RuntimeError: a class number is negative or too large, or an empty input leaves the number of classes open.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.one_hot(torch.tensor([0, 2]))
         tensor([[1, 0, 0],
                 [0, 0, 1]])

@@ -63,7 +63,6 @@ def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, 
     Raises:
         RuntimeError: `quant_min` is above `quant_max`, or a `zero_point` that is a number is not between them.
 
-    >>> import flambeau as torch
     >>> torch.fake_quantize_per_tensor_affine(torch.tensor([-1.0, 0.13, 9.0]), 0.1, 0, 0, 15)
     tensor([0.0000, 0.1000, 1.5000])
     """
@@ -100,7 +99,6 @@ def fake_quantize_per_channel_affine(
     Raises:
         RuntimeError: tensors of other shapes or dtypes, or a zero point beyond the range.
 
-    >>> import flambeau as torch
     >>> x, zero = torch.tensor([[0.13, 9.0], [0.13, 9.0]]), torch.zeros(2, dtype=torch.int32)
     >>> torch.fake_quantize_per_channel_affine(x, torch.tensor([0.1, 1.0]), zero, 0, 0, 15)
     tensor([[0.1000, 1.5000],

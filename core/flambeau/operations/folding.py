@@ -100,8 +100,6 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         RuntimeError: the input has another number of dimensions, or no window fits.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.unfold(torch.ones(1, 3, 4, 4), 2).shape
         torch.Size([1, 12, 9])
     """
@@ -144,8 +142,6 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
         RuntimeError: the columns are not those of such windows.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.fold(torch.ones(1, 4, 4), 3, 2)
         tensor([[[[1., 2., 1.],
                   [2., 4., 2.],

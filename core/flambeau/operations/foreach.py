@@ -4,7 +4,6 @@ Optimizers, moving averages and clippers of gradients that are written for PyTor
 operations on one tensor, whose derivatives, dtypes and errors they therefore have; a few with arguments of their own follow it.
 `torch` looks here for a name that begins with `_foreach_`.
 
->>> import flambeau as torch
 >>> parameters, steps = [torch.ones(2), torch.zeros(3)], [torch.ones(2), torch.ones(3)]
 >>> torch._foreach_add_(parameters, steps, alpha=-0.5)
 [tensor([0.5000, 0.5000]), tensor([-0.5000, -0.5000, -0.5000])]

@@ -82,7 +82,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     Raises:
         RuntimeError: sizes differ in another dimension than `dim`.
 
-    >>> import flambeau as torch
     >>> torch.cat([torch.zeros(1, 2), torch.ones(1, 2)])
     tensor([[0., 0.],
             [1., 1.]])
@@ -108,7 +107,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dimension.
 
-    >>> import flambeau as torch
     >>> torch.stack([torch.zeros(2), torch.ones(2)], dim=1)
     tensor([[0., 1.],
             [0., 1.]])

@@ -95,8 +95,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
         tensor([[2., 2., 2.]])
     """
@@ -162,7 +160,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(4, 2, 3))
         tensor([[6., 6., 6., 6.]])
     """

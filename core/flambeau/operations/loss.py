@@ -64,7 +64,6 @@ _mse_loss = op(
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The squared error `(input - target) ** 2`.
 
-    >>> import flambeau as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
@@ -478,7 +477,6 @@ def cross_entropy(
 
     Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`, or that of input.
 
-    >>> import flambeau as torch
     >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
     tensor(0.6931)
     """

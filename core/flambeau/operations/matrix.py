@@ -172,7 +172,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: the inner sizes differ, or an argument has no dimension.
 
-    >>> import flambeau as torch
     >>> torch.matmul(torch.ones(3, 4, 5), torch.ones(5, 2)).shape
     torch.Size([3, 4, 2])
     """
@@ -353,7 +352,6 @@ def _scaled_mm(
         ValueError: they, or the scales, are not of these dtypes and shapes.
 
     Example:
-        >>> import flambeau as torch
         >>> x = torch.eye(2).to(torch.float8_e4m3fn)
         >>> torch._scaled_mm(x, x.t(), torch.tensor(2.0), torch.tensor(3.0), out_dtype=torch.float32)
         tensor([[6., 0.],

@@ -200,7 +200,6 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
     RuntimeError where `ambiguity_check` (True, or a list of memory formats) is given and dimensions of length 1 or of one
     stride leave a choice.
 
-    >>> import flambeau as torch
     >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
     (2, 1, 0)
     """

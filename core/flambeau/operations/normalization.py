@@ -347,7 +347,6 @@ def layer_norm(
 ) -> Tensor:
     """Normalize over the last dimensions, which have the shape `normalized_shape` (Ba et al. 2016, "Layer normalization").
 
-    >>> import flambeau as torch
     >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
     tensor([[-1.0000,  1.0000]])
     """

@@ -393,7 +393,6 @@ _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer;
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer, halves to even; or the nearest number with `decimals` decimals.
 
-    >>> import flambeau as torch
     >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
     (tensor([0., 2., 2.]), tensor([2.3000]))
     """
@@ -469,7 +468,6 @@ atan2 = op(
     promote="float", scalars=False, inplace=True, aliases=("arctan2",),
     doc="""The angle, in radians, of the point with ordinate `input` and abscissa `other`, in its quadrant.
 
-    >>> import flambeau as torch
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor([ 0.7854, -2.3562])
     """,
@@ -588,7 +586,6 @@ _heaviside = op(
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below zero, 1 above, `values` at zero.
 
-    >>> import flambeau as torch
     >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -647,7 +644,6 @@ logaddexp = op(
     kind=Kind.POINTWISE, promote="float", scalars=False, dtypes="inexact",
     doc="""`log(exp(input) + exp(other))`, without overflow on the way.
 
-    >>> import flambeau as torch
     >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
     tensor([6.9315e-01, 1.0000e+03])
     """,
@@ -688,7 +684,6 @@ _frexp = op(
 def frexp(input: Tensor) -> Any:
     """A mantissa, of size in [0.5, 1), and an int32 exponent of 2, with `mantissa * 2**exponent == input`.
 
-    >>> import flambeau as torch
     >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
     >>> mantissa, exponent
     (tensor([0.7500]), tensor([3], dtype=torch.int32))

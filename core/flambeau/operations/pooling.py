@@ -397,7 +397,6 @@ def avg_pool1d(
         RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
         tensor([[1.5000, 3.5000]])
     """
@@ -430,8 +429,6 @@ def avg_pool2d(
         RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.avg_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
         tensor([[[2.5000]]])
     """
@@ -470,8 +467,6 @@ def avg_pool3d(
         RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
         tensor([[[[3.5000]]]])
     """
@@ -503,7 +498,6 @@ def max_pool2d(
 ) -> Tensor:
     """The maximum of windows of `(N, C, H, W)` or `(C, H, W)`; see `torch.nn.functional.max_pool2d`.
 
-    >>> import flambeau as torch
     >>> torch.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
     tensor([[[4.]]])
     """
@@ -625,7 +619,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
         The result is `(N, C, output_size)` or `(C, output_size)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.adaptive_avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
         tensor([[1.5000, 3.5000]])
     """

@@ -59,7 +59,6 @@ sum = op(
     out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", grad_fn=("SumBackward0", "SumBackward1"),
     doc="""The sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
-    >>> import flambeau as torch
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
     tensor([[4, 6]])
     """,
@@ -657,7 +656,6 @@ unchecked_vector_norm = op(
 def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """A uint64 hash of all elements, or of those along `dim`: the exclusive or of their bits, as 64-bit numbers.
 
-    >>> import flambeau as torch
     >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
     tensor([3, 7], dtype=torch.uint64)
     """

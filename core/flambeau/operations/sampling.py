@@ -70,7 +70,6 @@ rand = _factory(
     "rand",
     """Numbers drawn evenly from [0, 1).
 
-    >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
     """,
@@ -126,7 +125,6 @@ def randint(
 ) -> Tensor:
     """Integers drawn evenly from `low` (or 0) up to but not including `high`: `randint(high, size)`, `randint(low, high, size)`.
 
-    >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
     tensor([4, 9, 3])
     """

@@ -75,7 +75,6 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
     `reduce` ("add" or "multiply") combines with what was there.
 
-    >>> import flambeau as torch
     >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
     tensor([[1., 0., 0.],
             [0., 0., 1.]])
@@ -603,7 +602,6 @@ def segment_reduce(
         NotImplementedError: the data are not floating-point.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), "sum", lengths=torch.tensor([2, 1]))
         tensor([3., 4.])
     """

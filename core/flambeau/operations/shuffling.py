@@ -42,7 +42,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         RuntimeError: the square of `upscale_factor` does not divide the number of channels.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
         tensor([[[0., 1.],
                  [2., 3.]]])
@@ -76,7 +75,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         RuntimeError: `downscale_factor` does not divide height and width.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.pixel_unshuffle(torch.arange(4.0).reshape(1, 2, 2), 2).shape
         torch.Size([4, 1, 1])
     """
@@ -112,7 +110,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         RuntimeError: `groups` does not divide the number of channels.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.channel_shuffle(torch.arange(4.0).reshape(1, 4, 1), 2).flatten()
         tensor([0., 2., 1., 3.])
     """

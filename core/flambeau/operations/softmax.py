@@ -70,7 +70,6 @@ def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, i
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """`exp(input)`, scaled to sum to 1 along `dim`.
 
-    >>> import flambeau as torch
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """

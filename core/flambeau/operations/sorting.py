@@ -49,7 +49,6 @@ def _named(name: str, values: Tensor, indices: Tensor) -> Any:
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
     """The elements in order along `dim`, and where they were.
 
-    >>> import flambeau as torch
     >>> torch.tensor([3, 1, 2]).sort().indices
     tensor([1, 2, 0])
     """
@@ -324,7 +323,6 @@ def searchsorted(
 
     That is before equal ones, or after them (`right`).
 
-    >>> import flambeau as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
@@ -406,7 +404,6 @@ def unique(
 ) -> Any:
     """The different elements (or slices of `dim`) in order; with each element's number among them, and how often each occurs.
 
-    >>> import flambeau as torch
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """

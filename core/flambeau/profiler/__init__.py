@@ -1,6 +1,5 @@
 """A profiler with a schedule: which operations a program calls, how long they take, and how much memory.
 
->>> import flambeau as torch
 >>> with torch.profiler.profile(schedule=torch.profiler.schedule(wait=1, warmup=1, active=2)) as seen:
 ...     for _ in range(4):
 ...         y = torch.ones(2) + 1

@@ -54,7 +54,6 @@ def set_printoptions(
         profile: a set of values to start from: `"default"`, `"short"` or `"full"`.
         sci_mode: scientific notation always (True), never (False), or as the values demand (None).
 
-    >>> import flambeau as torch
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.12345])
     tensor([1.12])

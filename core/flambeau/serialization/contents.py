@@ -73,7 +73,7 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
         OSError: the file cannot be opened.
         pickle.UnpicklingError, RuntimeError: it is damaged, or of another format.
 
-    >>> import flambeau as torch, os, tempfile
+    >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.pt")
     ...     torch.save({"layer": {"weight": torch.ones(2, 3)}, "epoch": 3}, path)

@@ -23,7 +23,6 @@ class FileCheck:
     Raises:
         RuntimeError: at the first check that fails, with the text and the check; or when there are no checks.
 
-    >>> import flambeau as torch
     >>> torch.testing.FileCheck().check("conv").check_next("relu").check_not("conv").run("conv\\nrelu\\n")
     """
 

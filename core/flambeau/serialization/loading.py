@@ -61,7 +61,7 @@ def load(
             for an empty file, the error is also an EOFError.
         RuntimeError: the file has storages on a device that is not available.
 
-    >>> import flambeau as torch, io
+    >>> import io
     >>> file = io.BytesIO()
     >>> torch.save(torch.arange(3), file)
     >>> torch.load(io.BytesIO(file.getvalue()), map_location="cpu")
@@ -119,7 +119,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     Raises:
         ValueError: the file has the format of PyTorch before 1.6.
 
-    >>> import flambeau as torch, io, fractions
+    >>> import io, fractions
     >>> file = io.BytesIO()
     >>> torch.save(fractions.Fraction(1, 3), file)
     >>> torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(file.getvalue()))

@@ -39,7 +39,6 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
         tagger: `tagger(storage)` returns the name of the storage's location, or None if it is of another type.
         deserializer: `deserializer(storage, location)` returns the storage, moved from host memory to the location, or None.
 
-    >>> import flambeau as torch
     >>> torch.serialization.register_package(90, lambda storage: None, lambda storage, location: None)
     """
     _registry.append((priority, tagger, deserializer))
@@ -49,7 +48,6 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
 def location_tag(storage: Any) -> str:
     """Return the name of the location of `storage`, such as `"cpu"` or `"cuda:0"`.
 
-    >>> import flambeau as torch
     >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
     'cpu'
     """
@@ -66,7 +64,6 @@ def default_restore_location(storage: Any, location: str) -> Any:
     Raises:
         RuntimeError: the location is unknown, or is a device that is not available.
 
-    >>> import flambeau as torch
     >>> storage = torch.ones(2).untyped_storage()
     >>> torch.serialization.default_restore_location(storage, "cpu") is storage
     True

@@ -60,7 +60,6 @@ def get_default_load_endianness() -> LoadEndianness | None:
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Set the byte order to assume for files without a record of it.
 
-    >>> import flambeau as torch
     >>> torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.BIG)
     >>> torch.serialization.set_default_load_endianness(None)
     """
@@ -99,7 +98,7 @@ class set_default_mmap_options:
     Args:
         flags: `mmap.MAP_PRIVATE` (writing to a loaded tensor leaves the file alone) or `mmap.MAP_SHARED`.
 
-    >>> import flambeau as torch, mmap
+    >>> import mmap
     >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
     ...     torch.serialization.get_default_mmap_options() == mmap.MAP_SHARED
     True
@@ -127,7 +126,7 @@ class set_default_mmap_options:
 class skip_data:
     """Context in which `save` leaves space for the data without writing it, and `load` does not read it.
 
-    >>> import flambeau as torch, io
+    >>> import io
     >>> file = io.BytesIO()
     >>> torch.save(torch.ones(2), file)
     >>> with torch.serialization.skip_data():
@@ -170,7 +169,7 @@ def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
     Args:
         safe_globals: classes and functions, or pairs of one and the full name by which files refer to it.
 
-    >>> import flambeau as torch, fractions
+    >>> import fractions
     >>> torch.serialization.add_safe_globals([fractions.Fraction])
     >>> fractions.Fraction in torch.serialization.get_safe_globals()
     True
@@ -192,7 +191,7 @@ def clear_safe_globals() -> None:
 class safe_globals:
     """`add_safe_globals` inside a `with` block.
 
-    >>> import flambeau as torch, fractions
+    >>> import fractions
     >>> with torch.serialization.safe_globals([fractions.Fraction]):
     ...     len(torch.serialization.get_safe_globals())
     1

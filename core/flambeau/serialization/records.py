@@ -25,7 +25,6 @@ class PyTorchFileReader:
 
     Example:
         >>> import io
-        >>> import flambeau as torch
         >>> file = io.BytesIO()
         >>> torch.save({"weight": torch.ones(3)}, file)
         >>> reader = torch.PyTorchFileReader(file)
@@ -114,7 +113,6 @@ class PyTorchFileWriter:
 
     Example:
         >>> import io
-        >>> import flambeau as torch
         >>> file = io.BytesIO()
         >>> writer = torch.PyTorchFileWriter(file)
         >>> writer.write_record("notes.txt", b"three", 5)

@@ -52,7 +52,7 @@ def save(
         AttributeError: `f` is neither a path nor has a `write` method.
         RuntimeError: the folder of `f` does not exist, or one storage is used with two dtypes.
 
-    >>> import flambeau as torch, io
+    >>> import io
     >>> file = io.BytesIO()
     >>> torch.save({"weight": torch.ones(2), "epoch": 3}, file)
     >>> torch.load(io.BytesIO(file.getvalue()))

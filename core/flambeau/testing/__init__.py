@@ -72,7 +72,6 @@ def assert_close(
         ValueError: only one of `rtol` and `atol` was given.
         TypeError: the two cannot be compared.
 
-    >>> import flambeau as torch
     >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
     Traceback (most recent call last):
         ...
@@ -102,7 +101,7 @@ def assert_allclose(
 ) -> None:
     """Deprecated: `assert_close` with looser tolerances and without a check of dtypes.
 
-    >>> import flambeau as torch, warnings
+    >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     torch.testing.assert_allclose([1.0], [1.00001])
@@ -374,7 +373,6 @@ def make_tensor(
         ValueError: the range is empty, is nan, or holds nothing of the dtype; `requires_grad` with an
             integer dtype; `noncontiguous` with `memory_format`.
 
-    >>> import flambeau as torch
     >>> torch.testing.make_tensor((2, 3), dtype=torch.int8, device="cpu", low=0).shape
     torch.Size([2, 3])
     """

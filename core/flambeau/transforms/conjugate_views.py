@@ -169,7 +169,6 @@ def conj(input: Tensor) -> Tensor:
 
     The elements are only conjugated when they are used: see `resolve_conj`.
 
-    >>> import flambeau as torch
     >>> x = torch.tensor([1 + 2j])
     >>> x.conj().mul_(1j), x, x.conj().is_conj()
     (tensor([2.+1.j]), tensor([2.-1.j]), True)

@@ -102,7 +102,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class dual_level(Mode):
     """Context (and decorator) in which duals can be made.
 
-    >>> import flambeau as torch
     >>> from flambeau.autograd import forward_ad
     >>> with forward_ad.dual_level():
     ...     x = forward_ad.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))

@@ -22,7 +22,6 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
     Raises:
         ValueError: the pattern is malformed, or does not fit the tensor.
 
-    >>> import flambeau as torch
     >>> torch.func.rearrange(torch.zeros(2, 3, 4), "a b c -> c (a b)").shape
     torch.Size([4, 6])
     """

@@ -51,7 +51,6 @@ def sym_not(a: Any) -> Any:
         a: a bool or a `SymBool`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_not(True)
         False
     """
@@ -66,7 +65,6 @@ def sym_float(a: Any) -> Any:
         a: a number, or whatever `float` takes.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_float(3)
         3.0
     """
@@ -81,7 +79,6 @@ def sym_int(a: Any) -> Any:
         a: a number, or whatever `int` takes.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_int(3.7)
         3
     """
@@ -100,7 +97,6 @@ def sym_max(a: Any, b: Any) -> Any:
         AssertionError: an argument is not a number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_max(5, 4.0)
         5.0
     """
@@ -112,7 +108,6 @@ def sym_min(a: Any, b: Any) -> Any:
     """The smaller of two numbers `a` and `b`; the rest is as in `sym_max`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_min(5, 4.0)
         4.0
     """
@@ -126,7 +121,6 @@ def sym_sum(*args: Any) -> Any:
         args: the numbers, or one list or tuple of them.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_sum([1, 2, 3])
         6
     """
@@ -150,7 +144,6 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
         AssertionError: the types are not as they have to be.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_ite(True, 1, 2)
         1
     """
@@ -169,7 +162,6 @@ def sym_sqrt(a: Any) -> Any:
         a: a number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_sqrt(9)
         3.0
     """
@@ -200,7 +192,6 @@ def sym_fresh_size(expr: Any) -> Any:
         expr: a number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_fresh_size(3)
         3
     """
@@ -221,7 +212,6 @@ def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = 
         RuntimeError: the number is out of range, or `min` exceeds `max`.
         TypeError: `size` is not a number.
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_constrain_range(3, min=1, max=5)
     """
     _check_range("sym_constrain_range", size, min, max)
@@ -240,7 +230,6 @@ def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int 
         TypeError: `size` is not a number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.sym_constrain_range_for_size(3, max=5)
     """
     if max is not None and max <= 2:

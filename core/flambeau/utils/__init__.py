@@ -29,7 +29,6 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     Raises:
         RuntimeError: something refers to one of them, or their classes have different slots.
 
-    >>> import flambeau as torch
     >>> a, b = torch.zeros(2), torch.ones(3, dtype=torch.int64)
     >>> torch.utils.swap_tensors(a, b)
     >>> a, b

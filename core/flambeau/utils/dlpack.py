@@ -14,7 +14,6 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 def to_dlpack(tensor: Tensor) -> Any:
     """A DLPack capsule of the tensor, which shares its memory; to be consumed once, by `from_dlpack`.
 
-    >>> import flambeau as torch
     >>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
     tensor([1., 1.])
     """

@@ -133,7 +133,6 @@ class FlopCounterMode(TorchFunctionMode):
         display: whether the table is printed at the end.
         custom_mapping: formulas by operator, before those that are registered.
 
-    >>> import flambeau as torch
     >>> from flambeau.utils.flop_counter import FlopCounterMode
     >>> counter = FlopCounterMode(display=False)
     >>> with counter:

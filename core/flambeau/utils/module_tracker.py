@@ -15,7 +15,6 @@ __all__ = ["ModuleTracker"]
 class ModuleTracker:
     """A context that tracks the names of the modules that are running: `parents`.
 
-    >>> import flambeau as torch
     >>> class Net(torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()

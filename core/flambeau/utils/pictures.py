@@ -2,7 +2,6 @@
 
 They are written in Graphviz's language and drawn by its program `dot`, or, if it is not installed, by a simpler layout here.
 
->>> import flambeau as torch
 >>> from flambeau.utils.pictures import picture
 >>> x = torch.ones(2, requires_grad=True)
 >>> print(picture((x * 2).sum(), {"x": x}).source)
@@ -97,7 +96,6 @@ def picture(thing: Any, names: Mapping[str, Tensor] | None = None) -> Picture:
     Raises:
         TypeError: it is none of these.
 
-    >>> import flambeau as torch
     >>> from flambeau.utils.pictures import picture
     >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))
     >>> [line.strip() for line in picture(program).source.splitlines() if "->" in line]

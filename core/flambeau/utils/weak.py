@@ -98,7 +98,6 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 class TensorWeakRef:
     """A weak reference to a tensor.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(1)
     >>> reference = torch.utils.weak.TensorWeakRef(x)
     >>> reference() is x

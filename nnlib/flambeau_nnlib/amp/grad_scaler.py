@@ -40,7 +40,6 @@ class GradScaler:
     Raises AssertionError if `growth_factor` <= 1 or `backoff_factor` >= 1. With `enabled=False`
     the scaler does nothing.
 
-    >>> import flambeau as torch
     >>> weight = torch.ones(1, requires_grad=True)
     >>> optimizer = torch.optim.SGD([weight], lr=0.5)
     >>> scaler = GradScaler("cpu")

@@ -84,7 +84,6 @@ def checkpoint(
 
     Example:
 
-        >>> import flambeau as torch
         >>> x = torch.tensor([2.0], requires_grad=True)
         >>> checkpoint(lambda x: x.exp().log(), x, use_reentrant=False).backward()
         >>> x.grad
@@ -146,7 +145,6 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
         **kwargs: `preserve_rng_state`, as for `checkpoint`.
 
     Example:
-        >>> import flambeau as torch
         >>> x = torch.tensor([4.0], requires_grad=True)
         >>> checkpoint_sequential([torch.sqrt, torch.square, torch.sqrt], 2, x, use_reentrant=False)
         tensor([2.], grad_fn=<SqrtBackward0>)

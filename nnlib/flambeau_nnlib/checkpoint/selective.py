@@ -64,7 +64,6 @@ def create_selective_checkpoint_contexts(
 
     Example:
         >>> import functools
-        >>> import flambeau as torch
         >>> x = torch.eye(2, requires_grad=True)
         >>> save_products = functools.partial(create_selective_checkpoint_contexts, [torch.mm])
         >>> from flambeau.utils.checkpoint import checkpoint

@@ -1,6 +1,5 @@
 """`functorch`, a package that comes with PyTorch: the transforms of `torch.func`, and models as functions of their parameters.
 
->>> import flambeau as torch
 >>> from flambeau_nnlib.compat.functorch import grad, make_functional
 >>> func, params = make_functional(torch.nn.Linear(2, 1, bias=False))
 >>> grad(lambda params: func(params, torch.ones(3, 2)).sum())(params)

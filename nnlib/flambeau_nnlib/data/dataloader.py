@@ -73,7 +73,6 @@ class DataLoader(Generic[T_co]):
         ValueError: options contradict each other, such as a `sampler` and `shuffle`, or one that needs workers and none.
 
     Example:
-        >>> import flambeau as torch
         >>> for batch in DataLoader(torch.arange(5), batch_size=2):
         ...     print(batch)
         tensor([0, 1])

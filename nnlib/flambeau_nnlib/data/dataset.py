@@ -80,7 +80,6 @@ class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
         AssertionError: the first dimensions differ.
 
     Example:
-        >>> import flambeau as torch
         >>> TensorDataset(torch.arange(3), torch.tensor([5, 6, 7]))[1]
         (tensor(1), tensor(6))
     """
@@ -307,7 +306,6 @@ def random_split(
         ValueError: the lengths do not add up to `len(dataset)`, or a fraction is not between 0 and 1.
 
     Example:
-        >>> import flambeau as torch
         >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))
         >>> [len(part) for part in parts]
         [7, 3]

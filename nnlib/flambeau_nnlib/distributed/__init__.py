@@ -4,7 +4,6 @@ Entry points: `world` (`init_process_group`), `collectives`, `engine` (what carr
 each other), `tensor` (`DTensor`), `fsdp` and `checkpoint`.  Must stay true: engines see flat, contiguous tensors without
 history; whatever waits raises within seconds if another process has died.
 
->>> import flambeau as torch
 >>> torch.distributed.is_initialized()
 False
 

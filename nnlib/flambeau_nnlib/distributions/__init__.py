@@ -4,7 +4,6 @@ A distribution is made from parameters, whose shape is its batch shape. It draws
 `rsample` where gradients are to flow back to the parameters) and gives the log-density of values
 (`log_prob`).
 
->>> import flambeau as torch
 >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
 >>> policy = torch.distributions.Categorical(probs)
 >>> action = torch.tensor(1)

@@ -31,7 +31,6 @@ class Bernoulli(ProbsLogits, ExponentialFamily):
         - Event: `()`, 0 or 1.
 
     Example:
-        >>> import flambeau as torch
         >>> coin = torch.distributions.Bernoulli(probs=torch.tensor([0.5, 0.25]))
         >>> coin.log_prob(torch.tensor([1., 1.])).exp()
         tensor([0.5000, 0.2500])

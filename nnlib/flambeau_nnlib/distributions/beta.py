@@ -31,7 +31,6 @@ class Beta(ExponentialFamily):
         - Event: `()`, a number from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Beta(1., 3.).mean
         tensor(0.2500)
     """

@@ -28,7 +28,6 @@ class Binomial(CountedProbsLogits):
         - Event: `()`, a whole number from 0 to `total_count`.
 
     Example:
-        >>> import flambeau as torch
         >>> heads = torch.distributions.Binomial(2, torch.tensor(0.5))
         >>> heads.log_prob(heads.enumerate_support()).exp()
         tensor([0.2500, 0.5000, 0.2500])

@@ -29,7 +29,6 @@ class Categorical(ProbsLogits):
         - Event: `()`, a whole number from 0 to K - 1.
 
     Example:
-        >>> import flambeau as torch
         >>> d = torch.distributions.Categorical(probs=torch.tensor([1., 1., 2.]))
         >>> d.probs
         tensor([0.2500, 0.2500, 0.5000])

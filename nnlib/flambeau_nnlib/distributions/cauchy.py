@@ -30,7 +30,6 @@ class Cauchy(Distribution):
         - Event: `()`, a real number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Cauchy(0., 1.).cdf(torch.tensor([-1., 0., 1.]))
         tensor([0.2500, 0.5000, 0.7500])
     """

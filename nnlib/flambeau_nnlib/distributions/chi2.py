@@ -25,7 +25,6 @@ class Chi2(Gamma):
         - Event: `()`, a number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Chi2(3.).variance
         tensor(6.)
     """

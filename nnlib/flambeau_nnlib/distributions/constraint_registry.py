@@ -4,7 +4,6 @@
 log-determinant exists. `transform_to(constraint)` need not be bijective and may use more coordinates than the
 region has, which suits optimisation.
 
->>> import flambeau as torch
 >>> positive = torch.distributions.constraints.positive
 >>> torch.distributions.transform_to(positive)(torch.tensor(0.))
 tensor(1.)

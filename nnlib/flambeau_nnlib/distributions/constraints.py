@@ -4,7 +4,6 @@ A constraint says whether values lie in its region: `constraint.check(value)` is
 per event. Those without parameters are ready-made instances (`positive`), the others are classes to call
 (`interval(0, 1)`).
 
->>> import flambeau as torch
 >>> torch.distributions.constraints.positive.check(torch.tensor([-1., 2.]))
 tensor([False,  True])
 >>> torch.distributions.constraints.interval(0, 1)

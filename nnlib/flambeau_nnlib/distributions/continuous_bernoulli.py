@@ -35,7 +35,6 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         - Event: `()`, a number from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
         tensor(0.5000)
     """

@@ -32,7 +32,6 @@ class Dirichlet(ExponentialFamily):
         - Event: `(K,)`, numbers that are not negative and sum to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Dirichlet(torch.tensor([1., 1., 2.])).mean
         tensor([0.2500, 0.2500, 0.5000])
     """

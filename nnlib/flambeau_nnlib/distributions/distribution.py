@@ -36,7 +36,6 @@ class Distribution:
         ValueError: arguments are validated, and a parameter is out of its range.
 
     Example:
-        >>> import flambeau as torch
         >>> d = torch.distributions.Normal(torch.zeros(3), 1.0)
         >>> d.batch_shape, d.event_shape, d.sample((5,)).shape
         (torch.Size([3]), torch.Size([]), torch.Size([5, 3]))

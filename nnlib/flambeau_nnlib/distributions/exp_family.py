@@ -27,7 +27,6 @@ class ExponentialFamily(Distribution):
             `Distribution.set_default_validate_args`), which is that they do.
 
     Example:
-        >>> import flambeau as torch
         >>> d = torch.distributions.Exponential(torch.tensor(2.0))
         >>> isinstance(d, torch.distributions.ExponentialFamily), d.entropy()
         (True, tensor(0.3069))

@@ -26,7 +26,6 @@ class Exponential(ExponentialFamily):
         - Event: `()`, a number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Exponential(2.).mean
         tensor(0.5000)
     """

@@ -29,7 +29,6 @@ class FisherSnedecor(Distribution):
         - Event: `()`, a positive number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.FisherSnedecor(1., 4.).mean
         tensor(2.)
     """

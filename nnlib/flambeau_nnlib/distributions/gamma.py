@@ -30,7 +30,6 @@ class Gamma(ExponentialFamily):
         - Event: `()`, a number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Gamma(3., 2.).mean
         tensor(1.5000)
     """

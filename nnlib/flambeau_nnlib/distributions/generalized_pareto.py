@@ -32,7 +32,6 @@ class GeneralizedPareto(Distribution):
         - Event: `()`, a number from `loc` on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.GeneralizedPareto(0., 1., 0.).cdf(torch.tensor(1.))
         tensor(0.6321)
     """

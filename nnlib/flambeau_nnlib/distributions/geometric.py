@@ -29,7 +29,6 @@ class Geometric(ProbsLogits):
         - Event: `()`, a whole number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
         tensor(3.)
     """

@@ -30,7 +30,6 @@ class Gumbel(TransformedDistribution):
         - Event: `()`, a real number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Gumbel(0., 1.).mean
         tensor(0.5772)
     """

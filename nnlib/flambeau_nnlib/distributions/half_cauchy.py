@@ -26,7 +26,6 @@ class HalfCauchy(Folded):
         - Event: `()`, a number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.HalfCauchy(1.).cdf(torch.tensor(1.))
         tensor(0.5000)
     """

@@ -65,7 +65,6 @@ class HalfNormal(Folded):
         - Event: `()`, a number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.HalfNormal(1.).mean
         tensor(0.7979)
     """

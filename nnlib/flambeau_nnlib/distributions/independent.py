@@ -35,7 +35,6 @@ class Independent(Distribution, Generic[D]):
         ValueError: `base_distribution` has fewer batch dimensions.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> d = D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1)
         >>> d.batch_shape, d.event_shape, d.log_prob(torch.zeros(3)).shape

@@ -29,7 +29,6 @@ class InverseGamma(TransformedDistribution):
         - Event: `()`, a positive number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.InverseGamma(3., 1.).mean
         tensor(0.5000)
     """

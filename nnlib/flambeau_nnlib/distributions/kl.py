@@ -1,6 +1,5 @@
 """The Kullback-Leibler divergence between distributions, by the pair of their types.
 
->>> import flambeau as torch
 >>> D = torch.distributions
 >>> D.kl_divergence(D.Normal(0., 1.), D.Normal(1., 1.))
 tensor(0.5000)
@@ -68,7 +67,6 @@ def register_kl(type_p: type, type_q: type) -> Callable[[KLFunction], KLFunction
         TypeError: not given types; they need not be subclasses of `Distribution`.
 
     Example:
-        >>> import flambeau as torch
         >>> class Certain(torch.distributions.Normal): ...
         >>> @torch.distributions.register_kl(Certain, Certain)
         ... def kl_certain_certain(p, q):
@@ -102,7 +100,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         NotImplementedError: nothing is registered for the types of p and q; see `register_kl`.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(torch.tensor([0.0, 1.0]), 1.0))
         tensor([0.0000, 0.5000])

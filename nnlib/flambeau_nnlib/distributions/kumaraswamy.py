@@ -32,7 +32,6 @@ class Kumaraswamy(TransformedDistribution):
         - Event: `()`, a number from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Kumaraswamy(1., 3.).mean
         tensor(0.2500)
     """

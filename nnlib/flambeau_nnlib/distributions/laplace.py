@@ -28,7 +28,6 @@ class Laplace(Distribution):
         - Event: `()`, a real number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Laplace(0., 1.).log_prob(torch.tensor([0., 2.]))
         tensor([-0.6931, -2.6931])
     """

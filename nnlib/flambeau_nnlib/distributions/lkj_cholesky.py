@@ -37,7 +37,6 @@ class LKJCholesky(Distribution):
         ValueError: `dim` is less than 2.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.LKJCholesky(2, 1.).log_prob(torch.eye(2))
         tensor(-0.6931)
     """

@@ -26,7 +26,6 @@ class LogNormal(TransformedDistribution):
         - Event: `()`, a positive number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.LogNormal(0., 1.).mean
         tensor(1.6487)
     """

@@ -30,7 +30,6 @@ class LogisticNormal(TransformedDistribution):
         - Event: `(K + 1,)`, numbers that are not negative and sum to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
         torch.Size([3])
     """

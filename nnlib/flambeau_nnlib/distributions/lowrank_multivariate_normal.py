@@ -38,7 +38,6 @@ class LowRankMultivariateNormal(Distribution):
         ValueError: the parameters have too few dimensions, or their sizes n differ.
 
     Example:
-        >>> import flambeau as torch
         >>> factor = torch.tensor([[1.], [0.]])
         >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2))
         >>> d.covariance_matrix

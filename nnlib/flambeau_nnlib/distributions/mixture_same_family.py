@@ -31,7 +31,6 @@ class MixtureSameFamily(Distribution):
         ValueError: the first is no `Categorical`, the second no distribution, or their sizes do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> pick = D.Categorical(torch.tensor([0.25, 0.75]))
         >>> D.MixtureSameFamily(pick, D.Normal(torch.tensor([0., 4.]), 1.)).mean

@@ -34,7 +34,6 @@ class Multinomial(OverCategorical):
         NotImplementedError: `total_count` is a tensor.
 
     Example:
-        >>> import flambeau as torch
         >>> d = torch.distributions.Multinomial(4, torch.tensor([1., 1., 2.]))
         >>> d.mean
         tensor([1., 1., 2.])

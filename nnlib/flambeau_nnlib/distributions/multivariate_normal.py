@@ -76,7 +76,6 @@ class MultivariateNormal(MatrixParameter):
         ValueError: not exactly one matrix is given, or the parameters have too few dimensions.
 
     Example:
-        >>> import flambeau as torch
         >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4., 0.], [0., 1.]]))
         >>> d.scale_tril
         tensor([[2., 0.],

@@ -33,7 +33,6 @@ class NegativeBinomial(CountedProbsLogits):
         - Event: `()`, a whole number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.NegativeBinomial(3., torch.tensor(0.5)).mean
         tensor(3.)
     """

@@ -29,7 +29,6 @@ class Normal(ExponentialFamily):
         - Event: `()`, a real number.
 
     Example:
-        >>> import flambeau as torch
         >>> d = torch.distributions.Normal(0., torch.tensor([1., 2.]))
         >>> d
         Normal(loc: torch.Size([2]), scale: torch.Size([2]))

@@ -28,7 +28,6 @@ class OneHotCategorical(OverCategorical):
         - Event: `(K,)`, zeros and a 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.OneHotCategorical(torch.tensor([1., 3.])).mode
         tensor([0., 1.])
     """
@@ -89,7 +88,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         - Event: `(K,)`, zeros and a 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0., 1.])).rsample()
         tensor([0., 1.])
     """

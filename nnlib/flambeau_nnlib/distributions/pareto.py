@@ -28,7 +28,6 @@ class Pareto(TransformedDistribution):
         - Event: `()`, a number from `scale` on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Pareto(1., 3.).mean
         tensor(1.5000)
     """

@@ -29,7 +29,6 @@ class Poisson(ExponentialFamily):
         - Event: `()`, a whole number from 0 on.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Poisson(2.).log_prob(torch.tensor(0.))
         tensor(-2.)
     """

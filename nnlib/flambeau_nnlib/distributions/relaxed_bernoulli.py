@@ -33,7 +33,6 @@ class LogitRelaxedBernoulli(ProbsLogits):
         - Event: `()`, a real number.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
         >>> d = LogitRelaxedBernoulli(torch.tensor(1.), logits=torch.tensor(0.))
         >>> d.log_prob(torch.tensor(0.))
@@ -86,7 +85,6 @@ class RelaxedBernoulli(TransformedDistribution):
         - Event: `()`, a number from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.), torch.tensor([0.5, 0.9])).rsample((3,)).shape
         torch.Size([3, 2])
     """

@@ -34,7 +34,6 @@ class ExpRelaxedCategorical(OverCategorical):
         - Event: `(K,)`, real numbers whose exponentials sum to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.distributions.relaxed_categorical import ExpRelaxedCategorical
         >>> ExpRelaxedCategorical(torch.tensor(1.), torch.ones(3)).rsample((2,)).shape
         torch.Size([2, 3])
@@ -87,7 +86,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         - Event: `(K,)`, numbers that are not negative and sum to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).rsample((2,)).shape
         torch.Size([2, 3])
     """

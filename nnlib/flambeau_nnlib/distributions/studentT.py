@@ -31,7 +31,6 @@ class StudentT(Distribution):
         - Event: `()`, a real number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.StudentT(torch.tensor([1., 2., 4.])).variance
         tensor([nan, inf, 2.])
     """

@@ -37,7 +37,6 @@ class TransformedDistribution(Distribution):
         ValueError: `base_distribution` has too few dimensions for the transforms, or `transforms` are something else.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> d = D.TransformedDistribution(D.Uniform(0., 1.), D.AffineTransform(1., 2.))
         >>> d.icdf(torch.tensor([0., 0.5, 1.]))

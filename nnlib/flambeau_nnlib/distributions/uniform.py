@@ -28,7 +28,6 @@ class Uniform(Distribution):
         - Event: `()`, a number from `low` to `high`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Uniform(0., 4.).cdf(torch.tensor([1., 2.]))
         tensor([0.2500, 0.5000])
     """

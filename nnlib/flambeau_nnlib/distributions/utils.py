@@ -35,7 +35,6 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
         ValueError: a value is neither a tensor nor a number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.5)
         (tensor([0., 0.]), tensor([1.5000, 1.5000]))
     """
@@ -88,7 +87,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The entries on and below diagonal `diag` of square matrices `(..., n, n)`, row by row, as vectors.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1., 0.], [2., 3.]]))
         tensor([1., 2., 3.])
     """

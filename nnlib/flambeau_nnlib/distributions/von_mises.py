@@ -32,7 +32,6 @@ class VonMises(Distribution):
         - Event: `()`, an angle in radians; draws are in [-π, π).
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.VonMises(0., 1.).log_prob(torch.tensor(0.))
         tensor(-1.0738)
     """

@@ -29,7 +29,6 @@ class Weibull(TransformedDistribution):
         - Event: `()`, a positive number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Weibull(2., 1.).mean
         tensor(2.)
     """

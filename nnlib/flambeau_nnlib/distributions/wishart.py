@@ -39,7 +39,6 @@ class Wishart(MatrixParameter, ExponentialFamily):
         ValueError: not exactly one matrix is given, it has fewer than two dimensions, or `df` is too small.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.Wishart(3., torch.eye(2)).mean
         tensor([[3., 0.],
                 [0., 3.]])

@@ -1,6 +1,5 @@
 """Neural networks: layers, losses, initialization, and the functions they are made of.
 
->>> import flambeau as torch
 >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
 >>> net(torch.ones(3, 4)).shape
 torch.Size([3, 2])

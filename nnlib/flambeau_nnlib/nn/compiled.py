@@ -30,7 +30,6 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """Minus the log-likelihood of Poisson counts, whose rate (or its logarithm) is `input`.
 
-    >>> import flambeau as torch
     >>> torch.poisson_nll_loss(torch.zeros(1), torch.ones(1), True, False, 1e-8, 2)
     tensor(1.)
     """

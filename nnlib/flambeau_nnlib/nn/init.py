@@ -1,6 +1,5 @@
 """Initialization of parameters, in place and without recording gradients.
 
->>> import flambeau as torch
 >>> torch.nn.init.constant_(torch.empty(2, 3), 0.5)
 tensor([[0.5000, 0.5000, 0.5000],
         [0.5000, 0.5000, 0.5000]])
@@ -63,7 +62,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         ValueError: there is no such nonlinearity, or the slope is no number.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
         1.0
     """
@@ -117,7 +115,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.init.uniform_(torch.empty(100), -1.0, 1.0)
         >>> bool((weight.abs() <= 1.0).all())
         True
@@ -136,7 +133,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.init.normal_(torch.empty(10000), 5.0, 0.01)
         >>> round(weight.mean().item(), 2), round(weight.std().item(), 2)
         (5.0, 0.01)
@@ -165,7 +161,6 @@ def trunc_normal_(
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> values = torch.nn.init.trunc_normal_(torch.empty(1000), a=-1.0, b=0.5)
         >>> bool((values >= -1.0).all() and (values <= 0.5).all())
         True
@@ -213,7 +208,6 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
         val: the value.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.init.constant_(torch.empty(2, 3), 0.5)
         tensor([[0.5000, 0.5000, 0.5000],
                 [0.5000, 0.5000, 0.5000]])
@@ -229,7 +223,6 @@ def ones_(tensor: Tensor) -> Tensor:
         tensor: the tensor to fill; it is returned.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.init.ones_(torch.empty(3))
         tensor([1., 1., 1.])
     """
@@ -244,7 +237,6 @@ def zeros_(tensor: Tensor) -> Tensor:
         tensor: the tensor to fill; it is returned.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.init.zeros_(torch.empty(3))
         tensor([0., 0., 0.])
     """
@@ -259,7 +251,6 @@ def eye_(tensor: Tensor) -> Tensor:
         tensor: the tensor to fill, of 2 dimensions, or ValueError is raised; it is returned.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.init.eye_(torch.empty(2, 3))
         tensor([[1., 0., 0.],
                 [0., 1., 0.]])
@@ -279,7 +270,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
             dimension.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
         tensor([[[0., 1., 0.]]])
     """
@@ -310,7 +300,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.init.xavier_uniform_(torch.empty(30, 20))
         >>> bool((weight.abs() <= (6 / 50) ** 0.5).all())
         True
@@ -333,7 +322,6 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.init.xavier_normal_(torch.empty(300, 500))
         >>> round(weight.std().item(), 2)
         0.05
@@ -365,7 +353,6 @@ def kaiming_uniform_(
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.init.kaiming_uniform_(torch.empty(30, 24), nonlinearity="relu")
         >>> bool((weight.abs() <= 0.5).all())
         True
@@ -398,7 +385,6 @@ def kaiming_normal_(
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.init.kaiming_normal_(torch.empty(300, 200), nonlinearity="relu")
         >>> round(weight.std().item(), 2)
         0.1
@@ -423,7 +409,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.init.orthogonal_(torch.empty(2, 5))
         >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-6)
         True
@@ -453,7 +438,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         generator: the random number generator; None for the default one of the device.
 
     Example:
-        >>> import flambeau as torch
         >>> (torch.nn.init.sparse_(torch.empty(10, 3), sparsity=0.75) == 0).sum(0)
         tensor([8, 8, 8])
     """

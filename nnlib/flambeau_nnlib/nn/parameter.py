@@ -110,7 +110,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         device, dtype: of the values to come; None for the defaults.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.UninitializedParameter()
         >>> weight.materialize((2, 3))
         >>> type(weight).__name__, weight.shape
@@ -137,7 +136,6 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
         persistent: whether the buffer is saved in the `state_dict` of its module.
 
     Example:
-        >>> import flambeau as torch
         >>> mean = torch.nn.UninitializedBuffer()
         >>> mean.materialize((3,))
         >>> type(mean).__name__, mean.shape

@@ -2,7 +2,6 @@
 
 An optimizer holds groups of parameters and updates them from their gradients:
 
->>> import flambeau as torch
 >>> model = torch.nn.Linear(2, 1)
 >>> optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10)

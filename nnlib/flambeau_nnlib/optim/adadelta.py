@@ -64,7 +64,6 @@ class Adadelta(FirstOrder):
         ValueError: an option is negative, or `rho` is not from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Adadelta([w])
         >>> w.sum().backward(); optimizer.step()

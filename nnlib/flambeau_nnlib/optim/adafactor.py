@@ -90,7 +90,6 @@ class Adafactor(FirstOrder):
         RuntimeError: from `step`, for a complex parameter.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 1.0]))
         >>> optimizer = torch.optim.Adafactor([w], lr=0.5)
         >>> w.sum().backward(); optimizer.step(); w.tolist()

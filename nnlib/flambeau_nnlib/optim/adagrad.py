@@ -77,7 +77,6 @@ class Adagrad(FirstOrder):
         RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Adagrad([w], lr=0.5)
         >>> w.sum().backward(); optimizer.step(); w.tolist()

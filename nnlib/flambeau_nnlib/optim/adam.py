@@ -98,7 +98,6 @@ class Adam(FirstOrder):
         RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Adam([w], lr=0.5)
         >>> w.sum().backward(); optimizer.step(); w.tolist()

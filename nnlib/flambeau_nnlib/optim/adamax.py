@@ -66,7 +66,6 @@ class Adamax(FirstOrder):
         ValueError: an option is negative, or a beta is not from 0 to below 1.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Adamax([w], lr=0.5)
         >>> w.sum().backward(); optimizer.step(); w.tolist()

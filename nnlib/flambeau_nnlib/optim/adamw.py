@@ -38,7 +38,6 @@ class AdamW(Adam):
         RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.AdamW([w], lr=0.5, weight_decay=1.0)
         >>> w.sum().backward(); optimizer.step(); [round(x, 4) for x in w.tolist()]

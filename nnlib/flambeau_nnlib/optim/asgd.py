@@ -70,7 +70,6 @@ class ASGD(FirstOrder):
         ValueError: `lr` or `weight_decay` is negative.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.ASGD([w], lr=0.5, lambd=0)
         >>> w.sum().backward(); optimizer.step(); w.tolist()

@@ -40,7 +40,6 @@ class LBFGS(Optimizer):
         RuntimeError: from `step`, for another line search.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
         >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
         >>> def closure():

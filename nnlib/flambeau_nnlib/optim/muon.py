@@ -94,7 +94,6 @@ class Muon(FirstOrder):
         RuntimeError: from `step`, for a complex parameter.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.zeros(2, 3))
         >>> optimizer = torch.optim.Muon([w], lr=0.5)
         >>> w.sum().backward(); optimizer.step(); bool((w < 0).all())

@@ -79,7 +79,6 @@ class Optimizer:
             only.
 
     Example:
-        >>> import flambeau as torch
         >>> class Halve(torch.optim.Optimizer):
         ...     @torch.no_grad()
         ...     def step(self, closure=None):
@@ -268,7 +267,6 @@ class Optimizer:
             `{"state": ..., "param_groups": ...}`, where parameters are replaced by integer ids, their positions.
 
         Example:
-            >>> import flambeau as torch
             >>> w = torch.nn.Parameter(torch.ones(2))
             >>> torch.optim.SGD([w], lr=0.1).state_dict()["param_groups"][0]["params"]
             [0]

@@ -76,7 +76,6 @@ class RMSprop(FirstOrder):
         ValueError: an option is negative.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.RMSprop([w], lr=0.05)
         >>> w.sum().backward(); optimizer.step(); w.tolist()

@@ -65,7 +65,6 @@ class Rprop(FirstOrder):
         ValueError: `lr` is negative, or `etas` are out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         >>> optimizer = torch.optim.Rprop([w], lr=0.5)
         >>> w.sum().backward(); optimizer.step(); w.tolist()

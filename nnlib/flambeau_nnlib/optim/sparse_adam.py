@@ -60,7 +60,6 @@ class SparseAdam(FirstOrder):
         RuntimeError: in `step`, for a dense gradient.
 
     Example:
-        >>> import flambeau as torch
         >>> words = torch.nn.Embedding(3, 2, sparse=True)
         >>> before, optimizer = words.weight.detach().clone(), torch.optim.SparseAdam(words.parameters())
         >>> words(torch.tensor([1])).sum().backward(); optimizer.step(); (words.weight != before).any(1).tolist()

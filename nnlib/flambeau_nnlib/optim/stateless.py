@@ -30,7 +30,6 @@ def swap_in_optimizer_params_and_state(
         RuntimeError: the optimizer has no state yet, or what is swapped in does not fit it.
 
     Example:
-        >>> import flambeau as torch
         >>> w, other = torch.nn.Parameter(torch.ones(1)), torch.zeros(1)
         >>> optimizer = torch.optim.SGD([w], lr=0.5, momentum=0.9)
         >>> w.sum().backward(); optimizer.step()

@@ -44,7 +44,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
         ValueError: `decay` is not between 0 and 1.
 
     Example:
-        >>> import flambeau as torch
         >>> average = torch.optim.swa_utils.get_ema_avg_fn(decay=0.5)
         >>> average(torch.tensor(1.0), torch.tensor(3.0), 7).item()
         2.0
@@ -64,7 +63,6 @@ def get_swa_avg_fn() -> Average:
     The function takes the mean of `count` values, a new value and `count`, and returns the mean of `count + 1` values.
 
     Example:
-        >>> import flambeau as torch
         >>> average = torch.optim.swa_utils.get_swa_avg_fn()
         >>> average(torch.tensor(1.0), torch.tensor(5.0), 3).item()
         2.0
@@ -89,7 +87,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
         ValueError: `decay` is not between 0 and 1.
 
     Example:
-        >>> import flambeau as torch
         >>> model = torch.nn.Linear(1, 1, bias=False)
         >>> update = torch.optim.swa_utils.get_ema_multi_avg_fn(0.75)
         >>> averaged = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=update)
@@ -114,7 +111,6 @@ def get_swa_multi_avg_fn() -> MultiAverage:
     The function takes lists of means and of new values, and a count, and changes the means in place.
 
     Example:
-        >>> import flambeau as torch
         >>> means = [torch.tensor(1.0)]
         >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(means, [torch.tensor(5.0)], 3)
         >>> means
@@ -160,7 +156,6 @@ class AveragedModel(torch.nn.Module):
         AssertionError: both functions are given.
 
     Example:
-        >>> import flambeau as torch
         >>> model = torch.nn.Linear(1, 1, bias=False)
         >>> averaged = torch.optim.swa_utils.AveragedModel(model)
         >>> for value in (1.0, 3.0):
@@ -238,7 +233,6 @@ def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: torch.devic
         device: where to move the tensors first; None to leave them where they are.
 
     Example:
-        >>> import flambeau as torch
         >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(1))
         >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])], model)
         >>> model[0].running_mean
@@ -276,7 +270,6 @@ class SWALR(LRScheduler):
         ValueError: an argument is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> linear = {"anneal_epochs": 2, "anneal_strategy": "linear"}
         >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, **linear)

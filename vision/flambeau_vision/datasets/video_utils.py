@@ -36,7 +36,6 @@ def unfold(tensor: Tensor, size: int, step: int, dilation: int = 1) -> Tensor:
         ValueError: if `tensor` has more or fewer dimensions.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.datasets.video_utils import unfold
         >>> unfold(torch.arange(6), size=3, step=2)
         tensor([[0, 1, 2],
@@ -89,7 +88,6 @@ class VideoClips:
         ModuleNotFoundError: PyAV is not installed.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.datasets.video_utils import VideoClips
         >>> found = {"video_paths": ["a.mp4", "b.mp4"], "video_pts": [torch.arange(5), torch.arange(9)], "video_fps": [25, 25]}
         >>> clips = VideoClips([], 4, 2, _precomputed_metadata=found)

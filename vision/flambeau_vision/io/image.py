@@ -118,7 +118,6 @@ def decode_image(
         RuntimeError: if the bytes are no known image.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.io import decode_image, encode_png
         >>> image = torch.arange(12, dtype=torch.uint8).reshape(3, 2, 2)
         >>> torch.equal(decode_image(encode_png(image)), image)

@@ -27,7 +27,6 @@ class AlexNet(nn.Module):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> models.AlexNet(num_classes=10).eval()(torch.rand(1, 3, 64, 64)).shape
         torch.Size([1, 10])
@@ -78,7 +77,6 @@ class AlexNet2017(AlexNet):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> models.AlexNet2017(num_classes=10).eval()(torch.rand(1, 3, 224, 224)).shape
         torch.Size([1, 10])

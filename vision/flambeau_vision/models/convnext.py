@@ -93,7 +93,6 @@ class ConvNeXt(nn.Module):
         ValueError: there are no stages.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> from flambeau_vision.models.convnext import CNBlockConfig
         >>> tiny = models.ConvNeXt([CNBlockConfig(8, 16, 1), CNBlockConfig(16, None, 1)], num_classes=10)

@@ -117,7 +117,6 @@ class DenseNet(nn.Module):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> small = models.DenseNet(growth_rate=8, block_config=(2, 2), num_init_features=16, num_classes=10)
         >>> small(torch.rand(2, 3, 32, 32)).shape

@@ -137,7 +137,6 @@ class EfficientNet(nn.Module):
         ValueError: there are no stages.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> from flambeau_vision.models.efficientnet import Stage
         >>> stages = [Stage(expand_ratio=2, kernel=3, stride=2, input_channels=8, out_channels=16, num_layers=1)]

@@ -1,6 +1,5 @@
 """Features from anywhere inside a network: it is traced, and what is not needed for them is cut away.
 
->>> import flambeau as torch
 >>> from flambeau_vision.models import resnet18
 >>> from flambeau_vision.models.feature_extraction import create_feature_extractor
 >>> extractor = create_feature_extractor(resnet18(), {"layer1": "near", "layer4.1.relu_1": "far"})
@@ -57,7 +56,6 @@ class NodePathTracer(LeafModuleAwareTracer):
     Args:
         *args, **kwargs: as for `LeafModuleAwareTracer`.
 
-    >>> import flambeau as torch
     >>> tracer = NodePathTracer()
     >>> _ = tracer.trace(torch.nn.Sequential(torch.nn.ReLU()))
     >>> list(tracer.node_to_qualname.values())
@@ -103,7 +101,6 @@ class DualGraphModule(fx.GraphModule):
         class_name: the name of the module's class.
 
     >>> import copy
-    >>> import flambeau as torch
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
     >>> dual = DualGraphModule(traced, traced.graph, copy.deepcopy(traced.graph))
     >>> dual.eval().graph is dual.eval_graph
@@ -159,7 +156,6 @@ def get_graph_node_names(
     Warns:
         UserWarning: the two differ.
 
-    >>> import flambeau as torch
     >>> get_graph_node_names(torch.nn.Sequential(torch.nn.Linear(2, 1)))[1]
     ['input', '0']
     """
@@ -224,7 +220,6 @@ def create_feature_extractor(
     Raises:
         ValueError: nodes are given in no way, in both, or only for one mode; or the network has no node of a name.
 
-    >>> import flambeau as torch
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> list(create_feature_extractor(network, ["0"])(torch.ones(1, 2)))
     ['0']

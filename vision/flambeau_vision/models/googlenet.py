@@ -27,7 +27,6 @@ class GoogLeNetOutputs(NamedTuple):
         aux_logits1: those of the one nearer to the start.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> network = models.GoogLeNet(num_classes=10, init_weights=False)
         >>> logits, aux_logits2, aux_logits1 = network(torch.rand(2, 3, 64, 64))
@@ -133,7 +132,6 @@ class GoogLeNet(nn.Module):
         - Output: `(N, num_classes)`; in training with `aux_logits` three such.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> network = models.GoogLeNet(num_classes=10, aux_logits=False, init_weights=False)
         >>> network(torch.rand(2, 3, 64, 64)).shape

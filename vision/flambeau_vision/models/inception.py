@@ -27,7 +27,6 @@ class InceptionOutputs(NamedTuple):
         aux_logits: those of the auxiliary classifier.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> outputs = models.InceptionOutputs(logits=torch.zeros(2, 10), aux_logits=torch.ones(2, 10))
         >>> (outputs.logits + 0.4 * outputs.aux_logits).max()
@@ -199,7 +198,6 @@ class Inception3(nn.Module):
         - Output: `(N, num_classes)`; in training with `aux_logits` two such.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> network = models.Inception3(num_classes=10, aux_logits=False, init_weights=False)
         >>> network.eval()(torch.rand(1, 3, 75, 75)).shape

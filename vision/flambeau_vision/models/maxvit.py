@@ -282,7 +282,6 @@ class MaxVit(nn.Module):
         ValueError: `partition_size` does not divide the sides.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> tiny = models.MaxVit((32, 32), 8, 4, [8, 16], [1, 1], head_dim=8, stochastic_depth_prob=0.0, num_classes=10)
         >>> tiny(torch.rand(2, 3, 32, 32)).shape

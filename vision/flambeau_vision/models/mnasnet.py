@@ -83,7 +83,6 @@ class MNASNet(nn.Module):
         ValueError: `alpha` is not positive.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> models.MNASNet(alpha=0.25, num_classes=10)(torch.rand(2, 3, 32, 32)).shape
         torch.Size([2, 10])

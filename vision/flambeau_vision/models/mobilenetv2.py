@@ -80,7 +80,6 @@ class MobileNetV2(nn.Module):
         ValueError: `inverted_residual_setting` has another form.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> models.MobileNetV2(num_classes=10, width_mult=0.25)(torch.rand(2, 3, 32, 32)).shape
         torch.Size([2, 10])

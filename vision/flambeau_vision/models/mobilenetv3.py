@@ -119,7 +119,6 @@ class MobileNetV3(nn.Module):
         ValueError: there are no blocks.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> network = models.mobilenet_v3_small(num_classes=10, width_mult=0.5)
         >>> isinstance(network, models.MobileNetV3), network(torch.rand(2, 3, 32, 32)).shape

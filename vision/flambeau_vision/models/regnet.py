@@ -205,7 +205,6 @@ class RegNet(nn.Module):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> from flambeau_vision.models.regnet import BlockParams
         >>> shape = BlockParams.from_init_params(depth=4, w_0=8, w_a=8, w_m=2, group_width=8)

@@ -148,7 +148,6 @@ class ResNet(nn.Module):
         ValueError: `replace_stride_with_dilation` has not three values, or a `BasicBlock` has groups or another width.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> from flambeau_vision.models.resnet import BasicBlock
         >>> models.ResNet(BasicBlock, [1, 1, 1, 1], num_classes=10)(torch.rand(2, 3, 32, 32)).shape

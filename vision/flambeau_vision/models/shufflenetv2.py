@@ -86,7 +86,6 @@ class ShuffleNetV2(nn.Module):
         ValueError: there are not three numbers of blocks, or not five of channels.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> network = models.ShuffleNetV2([1, 1, 1], [8, 16, 32, 64, 128], num_classes=10)
         >>> network(torch.rand(2, 3, 32, 32)).shape

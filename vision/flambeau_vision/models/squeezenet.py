@@ -92,7 +92,6 @@ class SqueezeNet(nn.Module):
         ValueError: the version is another one.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> models.SqueezeNet("1_1", num_classes=10)(torch.rand(2, 3, 32, 32)).shape
         torch.Size([2, 10])

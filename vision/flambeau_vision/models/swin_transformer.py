@@ -306,7 +306,6 @@ class SwinTransformer(nn.Module):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> tiny = models.SwinTransformer([4, 4], 8, depths=[2, 2], num_heads=[2, 4], window_size=[4, 4], num_classes=10)
         >>> tiny(torch.rand(2, 3, 32, 48)).shape

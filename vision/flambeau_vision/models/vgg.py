@@ -78,7 +78,6 @@ class VGG(nn.Module):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.models import VGG11_Weights
         >>> from flambeau_vision.models.vgg import make_layers
         >>> features = make_layers([16, "M", 32, "M", 512])  # what VGG(features) begins with

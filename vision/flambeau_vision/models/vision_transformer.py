@@ -147,7 +147,6 @@ class VisionTransformer(nn.Module):
         ValueError: patches do not fill the image, or, from calls, images are of another size.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import models
         >>> tiny = models.VisionTransformer(
         ...     image_size=32, patch_size=8, num_layers=1, num_heads=2, hidden_dim=16, mlp_dim=32, num_classes=10)

@@ -53,7 +53,6 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
         NotImplementedError: one format is of rotated boxes, the other is not.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import box_convert
         >>> box_convert(torch.tensor([[1.0, 2.0, 5.0, 10.0]]), "xyxy", "cxcywh")
         tensor([[3., 6., 4., 8.]])
@@ -130,7 +129,6 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
         ValueError: `fmt` is something else.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import box_area
         >>> box_area(torch.tensor([[0.0, 0.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0]]))
         tensor([6., 1.])
@@ -212,7 +210,6 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
         ValueError: `fmt` is unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import box_iou
         >>> square = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
         >>> box_iou(square, torch.tensor([[0.0, 0.0, 2.0, 2.0], [1.0, 0.0, 3.0, 2.0]]))
@@ -240,7 +237,6 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
         a tensor of shape `(N, M)`, of values above -1 up to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import generalized_box_iou
         >>> square = torch.tensor([[0.0, 0.0, 1.0, 1.0]])
         >>> generalized_box_iou(square, torch.tensor([[0.0, 0.0, 1.0, 1.0], [3.0, 0.0, 4.0, 1.0]]))
@@ -263,7 +259,6 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
         a tensor of shape `(N, M)`, of values above -1 up to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import distance_box_iou
         >>> distance_box_iou(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([[1.0, 1.0, 2.0, 2.0]]))
         tensor([[-0.2500]])
@@ -285,7 +280,6 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
         a tensor of shape `(N, M)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import complete_box_iou
         >>> wide, high = torch.tensor([[0.0, 0.0, 4.0, 1.0]]), torch.tensor([[0.0, 0.0, 1.0, 4.0]])
         >>> complete_box_iou(wide, wide), complete_box_iou(wide, high)
@@ -321,7 +315,6 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         int64 indices of the boxes that are kept, by falling score.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import nms
         >>> boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [1.0, 0.0, 9.0, 9.0], [20.0, 0.0, 29.0, 9.0]])
         >>> nms(boxes, torch.tensor([0.7, 0.9, 0.8]), iou_threshold=0.5)
@@ -347,7 +340,6 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         int64 indices of the boxes that are kept, by falling score.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import batched_nms
         >>> boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [1.0, 0.0, 9.0, 9.0], [0.0, 0.0, 9.0, 8.0]])
         >>> batched_nms(boxes, torch.tensor([0.7, 0.9, 0.8]), torch.tensor([0, 0, 1]), iou_threshold=0.5)
@@ -369,7 +361,6 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
         int64 indices of shape `(K,)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import remove_small_boxes
         >>> remove_small_boxes(torch.tensor([[0.0, 0.0, 9.0, 1.0], [0.0, 0.0, 5.0, 5.0]]), min_size=2)
         tensor([1])
@@ -386,7 +377,6 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
         size: the image's `(height, width)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import clip_boxes_to_image
         >>> clip_boxes_to_image(torch.tensor([[-2.0, 3.0, 8.0, 12.0]]), size=(10, 6))
         tensor([[ 0.,  3.,  6., 10.]])
@@ -406,7 +396,6 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
         boxes `(x1, y1, x2, y2)` as floats of shape `(N, 4)`; x2 and y2 are the last column and row inside.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import masks_to_boxes
         >>> mask = torch.zeros(1, 5, 5)
         >>> mask[0, 1:3, 2:5] = 1

@@ -53,7 +53,6 @@ def deform_conv2d(
         RuntimeError: the channels of `offset` do not fit the kernel.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import deform_conv2d
         >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
         >>> right = torch.tensor([0.0, 1.0]).reshape(1, 2, 1, 1).expand(1, 2, 4, 4)
@@ -122,7 +121,6 @@ class DeformConv2d(nn.Module):
         ValueError: the channels cannot be divided by `groups`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import DeformConv2d
         >>> conv = DeformConv2d(3, 8, kernel_size=3, padding=1)
         >>> conv(torch.rand(1, 3, 6, 6), offset=torch.zeros(1, 2 * 3 * 3, 6, 6)).shape

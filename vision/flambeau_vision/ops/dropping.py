@@ -39,7 +39,6 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
         ValueError: `p` is out of range, or `mode` unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import stochastic_depth
         >>> stochastic_depth(torch.ones(6, 1), p=0.5, mode="row").unique()
         tensor([0., 2.])
@@ -69,7 +68,6 @@ class StochasticDepth(nn.Module):
         ValueError: from calls, if `p` is out of range or `mode` unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import StochasticDepth
         >>> StochasticDepth(0.5, "row").eval()(torch.ones(2))
         tensor([1., 1.])
@@ -128,7 +126,6 @@ def drop_block2d(
         ValueError: `p` is out of range, or `input` not of 4 dimensions.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import drop_block2d
         >>> features = torch.ones(2, 3, 16, 16)
         >>> dropped = drop_block2d(features, p=0.2, block_size=3)
@@ -157,7 +154,6 @@ def drop_block3d(
         ValueError: `p` is out of range, or `input` not of 5 dimensions.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import drop_block3d
         >>> drop_block3d(torch.ones(1, 1, 4, 8, 8), p=0.2, block_size=3).shape
         torch.Size([1, 1, 4, 8, 8])
@@ -181,7 +177,6 @@ class DropBlock2d(nn.Module):
         - Output: the same.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import DropBlock2d
         >>> DropBlock2d(p=0.2, block_size=3).eval()(torch.ones(1, 1, 2, 2))
         tensor([[[[1., 1.],
@@ -216,7 +211,6 @@ class DropBlock3d(DropBlock2d):
         - Output: the same.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import DropBlock3d
         >>> DropBlock3d(p=0.2, block_size=3)(torch.ones(1, 1, 4, 8, 8)).shape
         torch.Size([1, 1, 4, 8, 8])

@@ -67,7 +67,6 @@ class FeaturePyramidNetwork(nn.Module):
         ValueError: a level has no channels.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import FeaturePyramidNetwork
         >>> pyramid = FeaturePyramidNetwork([4, 8], out_channels=6)
         >>> levels = pyramid({"fine": torch.rand(1, 4, 16, 16), "coarse": torch.rand(1, 8, 8, 8)})

@@ -46,7 +46,6 @@ def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gam
         ValueError: `alpha` is out of range, or `reduction` unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import sigmoid_focal_loss
         >>> sigmoid_focal_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]), alpha=-1)
         tensor([0.1733, 0.0018])
@@ -78,7 +77,6 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
         ValueError: `reduction` is unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import generalized_box_iou_loss
         >>> generalized_box_iou_loss(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([[3.0, 0.0, 4.0, 1.0]]))
         tensor([1.5000])
@@ -101,7 +99,6 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
         ValueError: `reduction` is unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import distance_box_iou_loss
         >>> distance_box_iou_loss(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([[1.0, 1.0, 2.0, 2.0]]))
         tensor([1.2500])
@@ -124,7 +121,6 @@ def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
         ValueError: `reduction` is unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import complete_box_iou_loss
         >>> wide, high = torch.tensor([[0.0, 0.0, 4.0, 1.0]]), torch.tensor([[0.0, 0.0, 1.0, 4.0]])
         >>> complete_box_iou_loss(wide, high)

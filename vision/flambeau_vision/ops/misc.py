@@ -34,7 +34,6 @@ class FrozenBatchNorm2d(nn.Module):
         - Output: the same.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import FrozenBatchNorm2d
         >>> norm = FrozenBatchNorm2d(8)
         >>> norm(torch.ones(2, 8, 4, 4)).shape, len(list(norm.parameters()))
@@ -167,7 +166,6 @@ class Conv3dNormActivation(_ConvNormActivation):
         - Output: `(N, out_channels, D', H', W')`, the sizes being those that the convolution gives.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import Conv3dNormActivation
         >>> Conv3dNormActivation(1, 2, stride=2)(torch.rand(1, 1, 4, 8, 8)).shape
         torch.Size([1, 2, 2, 4, 4])
@@ -208,7 +206,6 @@ class SqueezeExcitation(nn.Module):
         - Output: the same.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import SqueezeExcitation
         >>> SqueezeExcitation(8, 2)(torch.rand(1, 8, 4, 4)).shape
         torch.Size([1, 8, 4, 4])
@@ -252,7 +249,6 @@ class MLP(nn.Sequential):
         - Output: `(*, hidden_channels[-1])`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import MLP
         >>> MLP(4, [16, 2])(torch.rand(3, 4)).shape
         torch.Size([3, 2])
@@ -287,7 +283,6 @@ class Permute(nn.Module):
         dims: for each dimension of the output, which one of the input it is.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import Permute
         >>> Permute([0, 2, 3, 1])(torch.rand(1, 3, 4, 5)).shape
         torch.Size([1, 4, 5, 3])

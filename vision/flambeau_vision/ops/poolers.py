@@ -35,7 +35,6 @@ class MultiScaleRoIAlign(nn.Module):
         - Output: `(K, C, *output_size)`, K being the number of boxes.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import MultiScaleRoIAlign
         >>> pooler = MultiScaleRoIAlign(["fine", "coarse"], output_size=2, sampling_ratio=2)
         >>> features = {"fine": torch.rand(1, 5, 16, 16), "coarse": torch.rand(1, 5, 8, 8)}

@@ -118,7 +118,6 @@ def roi_align(
         ValueError: `boxes` are in no such form.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import roi_align
         >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
         >>> roi_align(image, [torch.tensor([[0.0, 0.0, 2.0, 2.0]])], output_size=2)
@@ -165,7 +164,6 @@ def ps_roi_align(
         ValueError: `boxes` are in no such form, or the channels no multiple of the bins.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import ps_roi_align
         >>> maps = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
         >>> ps_roi_align(maps, [torch.tensor([[1.0, 1.0, 5.0, 5.0]])], output_size=2)
@@ -220,7 +218,6 @@ def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Si
         ValueError: `boxes` are in no such form, or the channels no multiple of the bins.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import ps_roi_pool
         >>> maps = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
         >>> ps_roi_pool(maps, [torch.tensor([[1.0, 1.0, 5.0, 5.0]])], output_size=2)
@@ -256,7 +253,6 @@ def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size,
         ValueError: `boxes` are in no such form.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import roi_pool
         >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
         >>> roi_pool(image, [torch.tensor([[0.0, 0.0, 3.0, 3.0]])], output_size=2)
@@ -308,7 +304,6 @@ class RoIPool(_RoI):
         - Output: `(K, C, height, width)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import RoIPool
         >>> RoIPool(2, spatial_scale=0.5)(torch.rand(1, 3, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape
         torch.Size([1, 3, 2, 2])
@@ -330,7 +325,6 @@ class PSRoIPool(_RoI):
         - Output: `(K, C, height, width)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import PSRoIPool
         >>> PSRoIPool(2, spatial_scale=0.5)(torch.rand(1, 12, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape
         torch.Size([1, 3, 2, 2])
@@ -354,7 +348,6 @@ class RoIAlign(_RoI):
         - Output: `(K, C, height, width)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import RoIAlign
         >>> align = RoIAlign(2, spatial_scale=0.5, sampling_ratio=2)
         >>> align(torch.rand(1, 3, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape
@@ -383,7 +376,6 @@ class PSRoIAlign(_RoI):
         - Output: `(K, C, height, width)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.ops import PSRoIAlign
         >>> align = PSRoIAlign(2, spatial_scale=0.5, sampling_ratio=2)
         >>> align(torch.rand(1, 12, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape

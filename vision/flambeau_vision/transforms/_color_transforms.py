@@ -60,7 +60,6 @@ class ColorJitter(Transform):
         ValueError: a value is negative, or a range is out of bounds.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> jitter = transforms.ColorJitter(brightness=0.2, hue=0.1)
         >>> jitter
@@ -118,7 +117,6 @@ class Grayscale(Transform):
         num_output_channels: 1, or 3 for three equal channels.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.Grayscale()(torch.rand(3, 4, 4)).shape
         torch.Size([1, 4, 4])
@@ -142,7 +140,6 @@ class RandomGrayscale(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> red, green, blue = transforms.RandomGrayscale(p=1.0)(torch.rand(3, 4, 4))
         >>> torch.equal(red, green), torch.equal(green, blue)
@@ -167,7 +164,6 @@ class GaussianBlur(Transform):
         ValueError: a size is not odd and positive, or `sigma` not positive and rising.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.GaussianBlur(kernel_size=3)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -209,7 +205,6 @@ class RandomInvert(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomInvert(p=1.0)(torch.tensor([[[0, 55, 255]]], dtype=torch.uint8))
         tensor([[[255, 200,   0]]], dtype=torch.uint8)
@@ -227,7 +222,6 @@ class RandomPosterize(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomPosterize(bits=2, p=1.0)(torch.tensor([[[3, 100, 255]]], dtype=torch.uint8))
         tensor([[[  0,  64, 192]]], dtype=torch.uint8)
@@ -252,7 +246,6 @@ class RandomSolarize(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomSolarize(threshold=128, p=1.0)(torch.tensor([[[0, 100, 255]]], dtype=torch.uint8))
         tensor([[[  0, 100,   0]]], dtype=torch.uint8)
@@ -278,7 +271,6 @@ class RandomAdjustSharpness(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomAdjustSharpness(sharpness_factor=2, p=1.0)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -302,7 +294,6 @@ class RandomAutocontrast(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.5, 0.75]]]))
         tensor([[[0.0000, 0.5000, 1.0000]]])
@@ -319,7 +310,6 @@ class RandomEqualize(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> dark = (torch.arange(1024) // 8).reshape(1, 32, 32).to(torch.uint8)
         >>> dark.max().item(), transforms.RandomEqualize(p=1.0)(dark).max().item()
@@ -347,7 +337,6 @@ class RandomErasing(MaybeTransform):
         ValueError: a probability or share is not from 0 to 1, or `value` another string.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> erased = transforms.RandomErasing(p=1.0, scale=(0.1, 0.2))(torch.ones(1, 10, 10))
         >>> 8 <= int((erased == 0).sum()) <= 22

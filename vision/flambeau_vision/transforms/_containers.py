@@ -54,7 +54,6 @@ class Lambda:
         TypeError: `lambd` cannot be called.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.Lambda(lambda image: 1 - image)(torch.tensor([0.25]))
         tensor([0.7500])

@@ -55,7 +55,6 @@ class ToPILImage:
         mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> image = transforms.ToPILImage()(torch.ones(3, 4, 5))
         >>> image.mode, image.size
@@ -79,7 +78,6 @@ class ConvertImageDtype(nn.Module):
         dtype: the dtype to convert to.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.ConvertImageDtype(torch.uint8)(torch.tensor([0.0, 0.2, 1.0]))
         tensor([  0,  51, 255], dtype=torch.uint8)
@@ -102,7 +100,6 @@ class Normalize(Transform):
         inplace: write into the image.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> normalize = transforms.Normalize(mean=(0.5,), std=(0.5,))
         >>> normalize
@@ -135,7 +132,6 @@ class LinearTransformation(Transform):
         ValueError: the matrix is not square, or the sizes do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> whiten = transforms.LinearTransformation(2 * torch.eye(2), torch.tensor([1.0, 1.0]))
         >>> whiten(torch.tensor([[[1.0, 3.0]]]))

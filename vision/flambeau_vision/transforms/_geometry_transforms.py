@@ -87,7 +87,6 @@ class Resize(Transform):
         ValueError: `size` has more than two numbers.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.Resize(10)(torch.rand(3, 20, 30)).shape
         torch.Size([3, 10, 15])
@@ -143,7 +142,6 @@ class CenterCrop(Transform):
         size: `(height, width)`, or an int for both.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.CenterCrop(2)(torch.arange(16).reshape(1, 4, 4))
         tensor([[[ 5,  6],
@@ -175,7 +173,6 @@ class Pad(Transform):
         ValueError: `padding` has another length, or the mode is unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.Pad([2, 0])(torch.tensor([[[1, 2, 3]]]))
         tensor([[[0, 0, 1, 2, 3, 0, 0]]])
@@ -218,7 +215,6 @@ class RandomCrop(Transform):
         ValueError: from calls, if the image is smaller than `size`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomCrop(32, padding=4)(torch.rand(3, 32, 32)).shape
         torch.Size([3, 32, 32])
@@ -307,7 +303,6 @@ class RandomResizedCrop(Transform):
         TypeError: `scale` or `ratio` is no sequence.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomResizedCrop(16)(torch.rand(3, 20, 30)).shape
         torch.Size([3, 16, 16])
@@ -400,7 +395,6 @@ class FiveCrop(Transform):
         ValueError: from calls, if the image is smaller than `size`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> [part.item() for part in transforms.FiveCrop(1)(torch.arange(9).reshape(1, 3, 3))]
         [0, 2, 6, 8, 4]
@@ -428,7 +422,6 @@ class TenCrop(Transform):
         ValueError: from calls, if the image is smaller than `size`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> [part.item() for part in transforms.TenCrop(1)(torch.arange(9).reshape(1, 3, 3))]
         [0, 2, 6, 8, 4, 2, 0, 8, 6, 4]
@@ -453,7 +446,6 @@ class RandomHorizontalFlip(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomHorizontalFlip(p=1.0)(torch.tensor([[[1, 2, 3]]]))
         tensor([[[3, 2, 1]]])
@@ -470,7 +462,6 @@ class RandomVerticalFlip(MaybeTransform):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomVerticalFlip(p=1.0)(torch.tensor([[[1], [2]]])).flatten()
         tensor([2, 1])
@@ -494,7 +485,6 @@ class RandomRotation(Transform):
         ValueError: `degrees` is one negative number, or not two.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomRotation((90, 90))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
         tensor([[[2., 4.],
@@ -552,7 +542,6 @@ class RandomAffine(Transform):
         ValueError: a range is of another length, a share not from 0 to 1, or a factor not positive.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomAffine(10, translate=(0.1, 0.1), scale=(0.9, 1.1))(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -631,7 +620,6 @@ class RandomPerspective(MaybeTransform):
         fill: the value of what lies outside the image, a number or one for each channel.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.RandomPerspective(distortion_scale=0.3, p=1.0)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -687,7 +675,6 @@ class ElasticTransform(Transform):
         ValueError: one has more than two numbers.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> transforms.ElasticTransform(alpha=5.0, sigma=2.0)(torch.rand(3, 24, 24)).shape
         torch.Size([3, 24, 24])

@@ -265,7 +265,6 @@ class AutoAugment(_Augment):
         fill: the value of what lies outside the image, a number or one for each channel; None for black.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> transforms.AutoAugment(transforms.AutoAugmentPolicy.CIFAR10)(image).shape
@@ -317,7 +316,6 @@ class RandAugment(_Augment):
         fill: the value of what lies outside the image, a number or one for each channel; None for black.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> transforms.RandAugment(num_ops=2, magnitude=9)(image).shape
@@ -363,7 +361,6 @@ class TrivialAugmentWide(_Augment):
         fill: the value of what lies outside the image, a number or one for each channel; None for black.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> transforms.TrivialAugmentWide()(image).shape
@@ -419,7 +416,6 @@ class AugMix(_Augment):
         ValueError: `severity` is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> transforms.AugMix(severity=3)(image).shape

@@ -1,6 +1,5 @@
 """Subclasses of Tensor without data: fake tensors.
 
->>> import flambeau as torch
 >>> from flambeau.compat._subclasses import FakeTensorMode
 >>> with FakeTensorMode():
 ...     torch.ones(2, 3, device="cuda:0") @ torch.ones(3, 4, device="cuda:0")

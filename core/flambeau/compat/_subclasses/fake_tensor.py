@@ -65,7 +65,6 @@ class FakeTensor(Tensor):
         AssertionError: `elem` is not on `meta`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.compat._subclasses import FakeTensorMode
         >>> x = FakeTensorMode().from_tensor(torch.ones(2, 3))
         >>> x.t() @ x

@@ -25,7 +25,6 @@ IS_LINUX, IS_MACOS, IS_WINDOWS = sys.platform == "linux", sys.platform == "darwi
 class TestCase(unittest.TestCase):
     """A `unittest.TestCase` that compares tensors, and what contains them, by closeness; each test begins at the same seed.
 
-    >>> import flambeau as torch
     >>> TestCase().assertEqual({"x": torch.tensor([0.1 + 0.2])}, {"x": torch.tensor([0.3])})
     """
 

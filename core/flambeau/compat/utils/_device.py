@@ -14,7 +14,6 @@ __all__ = ["DeviceContext", "set_device"]
 class DeviceContext:
     """A context in which functions that make tensors make them on this device.
 
-    >>> import flambeau as torch
     >>> with torch.utils._device.DeviceContext("cpu"):
     ...     torch.ones(1).device
     device(type='cpu')

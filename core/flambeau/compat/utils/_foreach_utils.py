@@ -29,7 +29,6 @@ def _group_tensors_by_device_and_dtype(
 ) -> dict[tuple[Device, Any], tuple[TensorListList, Indices]]:
     """The lists, divided by the device and dtype of the tensors of the first, and which places those had.
 
-    >>> import flambeau as torch
     >>> lists = [[torch.ones(1), torch.ones(1).half()], [torch.zeros(1), torch.zeros(1).half()]]
     >>> [indices for _, indices in _group_tensors_by_device_and_dtype(lists, with_indices=True).values()]
     [[0], [1]]

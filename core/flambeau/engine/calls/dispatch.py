@@ -643,7 +643,6 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
         RuntimeError: the shapes do not broadcast, or an argument is not a shape.
         ValueError: a length is negative.
 
-    >>> import flambeau as torch
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """

@@ -4,7 +4,6 @@ Every part of flambeau that treats operations by what they are (nested and spars
 calls `names()` instead of keeping a list of names.  A declaration costs an insertion into a dictionary; facts and queries are
 built when they are first needed, and built again after a module that defines further operations has been imported.
 
->>> import flambeau as torch
 >>> from flambeau.extension import Kind, facts_of, names
 >>> facts_of("multiply_").name, facts_of("multiply_").kind.name, "exp" in names(kind=Kind.POINTWISE)
 ('mul', 'POINTWISE', True)

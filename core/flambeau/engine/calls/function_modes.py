@@ -26,7 +26,6 @@ __all__ = ["TorchFunctionMode"]
 class TorchFunctionMode:
     """A context inside which every function and operator is first offered to `__torch_function__` of the mode.
 
-    >>> import flambeau as torch
     >>> class Log(torch.overrides.TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         print(func.__name__)

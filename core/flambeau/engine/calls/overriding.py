@@ -178,7 +178,6 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
     Raises:
         TypeError: all returned NotImplemented.
 
-    >>> import flambeau as torch
     >>> def double(x):
     ...     if torch.overrides.has_torch_function((x,)):
     ...         return torch.overrides.handle_torch_function(double, (x,), x)
@@ -309,7 +308,6 @@ def _published(op: Operation) -> Callable[..., Any]:
 def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """Compute `func` without offering it to overrides again; the operations inside it are offered as usual.
 
-    >>> import flambeau as torch
     >>> class Log(torch.overrides.TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         print(func.__name__)
@@ -329,7 +327,6 @@ def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs:
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that makes a function overridable; `dispatcher` says which of its arguments are tensors.
 
-    >>> import flambeau as torch
     >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
     ... def double(x):
     ...     return 2 * x

@@ -223,7 +223,6 @@ _NOT_IN_SCHEMAS = frozenset({"out", "inplace", "names", "requires_grad", "legacy
 def derive(name: str, function: Callable[..., Any], namespace: str = "aten") -> FunctionSchema:
     """Derive the schema of an operation from the signature of its public function.
 
-    >>> import flambeau as torch
     >>> print(derive("softshrink", torch.nn.functional.softshrink))
     aten::softshrink(Tensor self, float lambd=0.5) -> Tensor
     """

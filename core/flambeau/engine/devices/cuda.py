@@ -93,7 +93,6 @@ def is_initialized() -> bool:
 def is_available() -> bool:
     """Whether there is a usable CUDA device.  Never raises.
 
-    >>> import flambeau as torch
     >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
     True
     """

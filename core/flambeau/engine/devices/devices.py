@@ -52,7 +52,6 @@ class device:
         RuntimeError: the string has an unknown device type or is malformed; or the index is negative, or is given without a type
             although there is no accelerator.
 
-    >>> import flambeau as torch
     >>> torch.device("cuda:1"), torch.device("cuda", 1).index
     (device(type='cuda', index=1), 1)
     >>> with torch.device("cpu"):
@@ -157,7 +156,6 @@ _process_default: device | None = None
 def set_default_device(device: Any) -> None:
     """Set the default device of new tensors; None restores that of the selected backend.
 
-    >>> import flambeau as torch
     >>> torch.set_default_device("cpu"); torch.get_default_device()
     device(type='cpu')
     >>> torch.set_default_device(None)

@@ -112,7 +112,6 @@ def is_warn_always_enabled() -> bool:
 def set_flush_denormal(mode: bool, /) -> bool:
     """Set whether denormal numbers are flushed to 0 in this thread; returns whether that is supported (x86-64 with glibc).
 
-    >>> import flambeau as torch
     >>> torch.set_flush_denormal(False)
     True
     """

@@ -39,7 +39,6 @@ class set_detect_anomaly:
     In anomaly mode, an error in backward comes with a warning that shows where the forward call was made, and a gradient
     with a NaN in it is an error (unless `check_nan=False`).
 
-    >>> import flambeau as torch
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     torch.is_anomaly_enabled()
     True

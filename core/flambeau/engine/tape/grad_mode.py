@@ -96,7 +96,6 @@ class _GradMode(Mode):
 class no_grad(_GradMode):
     """Record nothing inside: results do not require grad.  A context manager and a decorator.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad():
     ...     (x * 2).requires_grad
@@ -113,7 +112,6 @@ class enable_grad(_GradMode):
 class set_grad_enabled(Mode):
     """Turn recording on or off immediately; as a context manager, restore the previous mode on exit.
 
-    >>> import flambeau as torch
     >>> with torch.set_grad_enabled(False):
     ...     torch.is_grad_enabled()
     False
@@ -144,7 +142,6 @@ class set_grad_enabled(Mode):
 class inference_mode(Mode):
     """`no_grad`, and the tensors made inside cannot take part in autograd later.  A context manager and a decorator.
 
-    >>> import flambeau as torch
     >>> with torch.inference_mode():
     ...     x = torch.ones(2) * 2
     >>> x.is_inference()

@@ -90,7 +90,6 @@ def is_tensor(obj: Any, /) -> bool:
 def typename(obj: Any, /) -> str:
     """The name of the object's type, with its module; `torch.FloatTensor` and the like for tensors.
 
-    >>> import flambeau as torch
     >>> torch.typename(torch.ones(1)), torch.typename(1)
     ('torch.FloatTensor', 'int')
     """

@@ -41,7 +41,6 @@ class Tensor(Members):
     Use `torch.tensor` to make one from data.  `Tensor` itself is the legacy constructor: `Tensor(2, 3)` is an uninitialized
     float32 tensor of that shape, and `Tensor([1, 2])` holds the data as float32.
 
-    >>> import flambeau as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad
@@ -323,7 +322,6 @@ class Tensor(Members):
 
         With None, a gradient of any dtype can be assigned.
 
-        >>> import flambeau as torch
         >>> x = torch.ones(2, requires_grad=True)
         >>> x.grad_dtype = torch.float64
         >>> x.sum().backward()

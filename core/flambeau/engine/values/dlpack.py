@@ -12,7 +12,6 @@ __all__ = ["Capsule", "DLDeviceType"]
 class DLDeviceType(IntEnum):
     """The device types of DLPack.
 
-    >>> import flambeau as torch
     >>> torch.utils.dlpack.DLDeviceType(2)
     <DLDeviceType.kDLCUDA: 2>
     """

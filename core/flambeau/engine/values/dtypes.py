@@ -59,7 +59,6 @@ BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 class dtype:
     """The type of a tensor's elements, such as `torch.float32`.
 
-    >>> import flambeau as torch
     >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.float64.to_complex()
     (4, True, torch.complex128)
     """
@@ -188,7 +187,6 @@ _BAREBONES_UNSIGNED = frozenset({uint16, uint32, uint64})
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both `type1` and `type2`, by PyTorch's rules.
 
-    >>> import flambeau as torch
     >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
     (torch.float16, torch.int16)
     """
@@ -250,7 +248,6 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether `from_` may be written into `to`: never to a lower category.
 
-    >>> import flambeau as torch
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)
     """
@@ -265,7 +262,6 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 class iinfo:
     """Limits of an integer dtype: `bits`, `min`, `max`.
 
-    >>> import flambeau as torch
     >>> torch.iinfo(torch.int8)
     iinfo(min=-128, max=127, dtype=int8)
     """
@@ -304,7 +300,6 @@ _LIMITS_OF_FLOAT8 = {
 class finfo:
     """Limits of a floating-point dtype: `bits`, `eps`, `max`, `min`, `tiny`, `resolution`.
 
-    >>> import flambeau as torch
     >>> torch.finfo(torch.float16).max
     65504.0
     """

@@ -1,6 +1,5 @@
 """Nested tensors: batches of tensors that differ in size.
 
->>> import flambeau as torch
 >>> sentences = torch.nested.nested_tensor([torch.ones(3, 2), torch.ones(5, 2)], layout=torch.jagged)
 >>> layer = torch.nn.Linear(2, 4)
 >>> layer(sentences).sum(1).shape

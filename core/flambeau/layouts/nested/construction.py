@@ -38,7 +38,6 @@ def nested_tensor(
         TypeError: `tensor_list` is not a list.
         RuntimeError: the numbers of dimensions differ; or, in the jagged layout, the sizes differ in several dimensions.
 
-    >>> import flambeau as torch
     >>> torch.nested.nested_tensor([torch.arange(3), torch.arange(2)])
     nested_tensor([
       tensor([0, 1, 2]),
@@ -70,7 +69,6 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         TypeError: `ts` has another type.
         RuntimeError: the sizes do not fit the layout, or a nested tensor has another layout.
 
-    >>> import flambeau as torch
     >>> a, b = torch.ones(3, requires_grad=True), torch.ones(2)
     >>> torch.nested.as_nested_tensor([a, b]).is_leaf
     False
@@ -162,7 +160,6 @@ def nested_tensor_from_jagged(
         RuntimeError: neither offsets nor lengths are given.
         ValueError: the batch would be the ragged dimension.
 
-    >>> import flambeau as torch
     >>> nested = torch.nested.nested_tensor_from_jagged(torch.arange(12.0).view(6, 2), torch.tensor([0, 2, 6]))
     >>> [item.shape for item in nested.unbind()]
     [torch.Size([2, 2]), torch.Size([4, 2])]
@@ -194,7 +191,6 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = torc
     Raises:
         RuntimeError: tensors are given for the strided layout, or another dimension than 1 for the jagged one.
 
-    >>> import flambeau as torch
     >>> part = torch.nested.narrow(torch.arange(8).view(2, 4), 1, torch.tensor([0, 1]), torch.tensor([3, 2]), layout=torch.jagged)
     >>> part.unbind()
     (tensor([0, 1, 2]), tensor([5, 6]))
@@ -238,7 +234,6 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
     Raises:
         RuntimeError: it is nested, or the mask is not bool.
 
-    >>> import flambeau as torch
     >>> mask = torch.tensor([[False, True, True], [True, False, False]])
     >>> torch.nested.masked_select(torch.arange(6).view(2, 3), mask).unbind()
     (tensor([1, 2]), tensor([3]))
@@ -267,7 +262,6 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None, out
     Raises:
         RuntimeError: the output size is too small for an item.
 
-    >>> import flambeau as torch
     >>> torch.nested.to_padded_tensor(torch.nested.nested_tensor([torch.ones(1), torch.ones(3)]), 0.0)
     tensor([[1., 0., 0.],
             [1., 1., 1.]])

@@ -1,6 +1,5 @@
 """Sparse tensors, which store the indices and values of some elements; all others are zero.
 
->>> import flambeau as torch
 >>> s = torch.tensor([[0, 0, 3.0], [4, 0, 5]]).to_sparse_csr()
 >>> s @ torch.ones(3)
 tensor([3., 9.])

@@ -69,7 +69,6 @@ def sparse_coo_tensor(
     Raises:
         RuntimeError: the parts do not fit together.
 
-    >>> import flambeau as torch
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> s.to_dense()
     tensor([[0., 0., 3.],
@@ -151,7 +150,6 @@ def sparse_compressed_tensor(
     Raises:
         RuntimeError: the layout is not a compressed one, or the shapes or dtypes of the arguments are inconsistent.
 
-    >>> import flambeau as torch
     >>> torch.sparse_compressed_tensor([0, 1, 2], [0, 1], [1.0, 2.0], layout=torch.sparse_csr).to_dense()
     tensor([[1., 0.],
             [0., 2.]])

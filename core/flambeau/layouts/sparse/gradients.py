@@ -17,7 +17,6 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
     Args:
         gradcheck: the function that checks dense ones.
 
-    >>> import flambeau as torch
     >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
     >>> x = torch.tensor([[0, 1], [2, 3]], dtype=torch.float64).to_sparse().requires_grad_()
     >>> check(lambda x: x.to_sparse_csr(), x)

@@ -25,7 +25,6 @@ class check_sparse_tensor_invariants:
 
     A context manager and a decorator; `enable()` and `disable()` change the global setting.
 
-    >>> import flambeau as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
     ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
     True

@@ -255,7 +255,6 @@ def to_sparse(
         blocksize: height and width of the blocks of BSR and BSC.
         dense_dim: the number of trailing dense dimensions of a compressed result.
 
-    >>> import flambeau as torch
     >>> torch.tensor([[0, 2.0], [0, 0]]).to_sparse()
     tensor(indices=tensor([[0],
                            [1]]),
@@ -411,7 +410,6 @@ def dense_dim(self: Any) -> int:
 def sparse_mask(self: Tensor, mask: Any) -> Any:
     """The elements of a tensor in the places of a sparse one, in that one's layout.
 
-    >>> import flambeau as torch
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
     tensor([[1., 0.],
             [0., 1.]])

@@ -36,7 +36,6 @@ class SparseType(type):
 
         The values keep their dtype.
 
-        >>> import flambeau as torch
         >>> torch.sparse.FloatTensor(torch.tensor([[0, 2]]), torch.tensor([3.0, 4.0]), torch.Size([3])).to_dense()
         tensor([3., 0., 4.])
         """

@@ -159,7 +159,6 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
         mat2: sparse or dense, of shape `(m, p)`.
         reduce: for CSR, the reduction over the products of the stored elements of a row: `"sum"`, `"mean"`, `"amax"` or `"amin"`.
 
-    >>> import flambeau as torch
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 2))
     tensor([[1., 1.],
             [1., 1.]])
@@ -257,7 +256,6 @@ def _scaled_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * mat + alpha * mat1 @ mat2` for a sparse `mat1`, whose gradient is sparse, with the same indices.
 
-    >>> import flambeau as torch
     >>> torch.sparse.addmm(torch.ones(2, 2), torch.eye(2).to_sparse(), torch.ones(2, 2))
     tensor([[2., 2.],
             [2., 2.]])
@@ -290,7 +288,6 @@ def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
 def smm(input: Any, mat: Any) -> Any:
     """The product of a sparse and a dense matrix, as a sparse one.
 
-    >>> import flambeau as torch
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 2)).is_sparse
     True
     """
@@ -321,7 +318,6 @@ def _rows_of_product(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
 def hspmm(mat1: Any, mat2: Tensor) -> Any:
     """The product of a sparse and a dense matrix, as a tensor of one sparse dimension: of rows.
 
-    >>> import flambeau as torch
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 3)).dense_dim()
     1
     """
@@ -335,7 +331,6 @@ def hspmm(mat1: Any, mat2: Tensor) -> Any:
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
     """`beta * input + alpha * mat1 @ mat2` in the places of a sparse `input` only, in its layout (a compressed one).
 
-    >>> import flambeau as torch
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
     """

@@ -46,7 +46,6 @@ def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -
 
     The gradient is sparse, in the places of the input.
 
-    >>> import flambeau as torch
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> torch.sparse.sum(s), torch.sparse.sum(s, 0).to_dense()
     (tensor(12.), tensor([4., 0., 8.]))
@@ -181,7 +180,6 @@ def _within_groups(values: Tensor, group: Tensor, logarithm: bool) -> Tensor:
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """`softmax` along a dimension of a COO tensor, of the specified elements only: the others count as minus infinity.
 
-    >>> import flambeau as torch
     >>> torch.sparse.softmax(torch.tensor([[1.0, 1.0], [0.0, 3.0]]).to_sparse(), 1).to_dense()
     tensor([[0.5000, 0.5000],
             [0.0000, 1.0000]])

@@ -66,7 +66,6 @@ def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
     Raises:
         RuntimeError: the shapes do not fit, or `left` is False.
 
-    >>> import flambeau as torch
     >>> torch.sparse.spsolve(torch.tensor([[2.0, 0], [0, 4]]).to_sparse_csr(), torch.ones(2))
     tensor([0.5000, 0.2500])
     """
@@ -105,7 +104,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         shape: of the result, two numbers.
         layout: of the result: COO (the default), CSR or CSC.
 
-    >>> import flambeau as torch
     >>> torch.sparse.spdiags(torch.tensor([[1, 2, 3]]), torch.tensor([1]), (3, 3)).to_dense()
     tensor([[0, 2, 0],
             [0, 0, 3],

@@ -26,7 +26,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         data: the values, whose memory is shared.  A tensor of a custom class keeps its class, and is marked as a parameter.
         requires_grad: whether the parameter requires grad.
 
-    >>> import flambeau as torch
     >>> torch.nn.Parameter(torch.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)

@@ -146,7 +146,6 @@ def find_type(spec: Any) -> TensorType:
 def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
 
-    >>> import flambeau as torch
     >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
     ('torch.FloatTensor', tensor([1]))
     """

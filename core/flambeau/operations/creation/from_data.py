@@ -36,7 +36,6 @@ def tensor(
         ValueError: nested sequences of unequal lengths.
         TypeError: an element that is no number.
 
-    >>> import flambeau as torch
     >>> torch.tensor([[1, 2], [3, 4]]), torch.tensor(1.5)
     (tensor([[1, 2],
             [3, 4]]), tensor(1.5000))
@@ -319,7 +318,6 @@ def asarray(
         ValueError: `copy=False`, and there is no memory to share, or the elements would have to be converted or moved.
         RuntimeError: `copy=False` for another library's scalar; `requires_grad` for a dtype that cannot.
 
-    >>> import flambeau as torch
     >>> torch.asarray(bytearray(b"abcd"), dtype=torch.int16).shape
     torch.Size([2])
     """
@@ -378,7 +376,7 @@ def from_numpy(ndarray: Any, /) -> Tensor:
         TypeError: not a NumPy array, or an unsupported dtype.
         ValueError: unsupported strides or byte order.
 
-    >>> import flambeau as torch, numpy as np
+    >>> import numpy as np
     >>> a = np.zeros(2); t = torch.from_numpy(a); a[0] = 1
     >>> t
     tensor([1., 0.], dtype=torch.float64)
@@ -404,7 +402,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
         ValueError: `copy=False`, and the memory is on another device.
 
-    >>> import numpy as np, flambeau as torch
+    >>> import numpy as np
     >>> torch.from_dlpack(np.arange(3))
     tensor([0, 1, 2])
     """
@@ -445,7 +443,6 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
         ValueError: no buffer, an empty one, or one with fewer elements, or part of one.
         RuntimeError: the elements of the buffer do not lie one after the other.
 
-    >>> import flambeau as torch
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """

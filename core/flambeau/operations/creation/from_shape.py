@@ -211,7 +211,6 @@ def full(
 ) -> Tensor:
     """A tensor with every element `fill_value`; its dtype follows that of the value.
 
-    >>> import flambeau as torch
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))
     """
@@ -266,7 +265,6 @@ def scalar_tensor(
 ) -> Tensor:
     """A number as a 0-d tensor, of the default dtype.
 
-    >>> import flambeau as torch
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
@@ -406,7 +404,6 @@ def empty_permuted(
 ) -> Tensor:
     """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of `physical_layout`.
 
-    >>> import flambeau as torch
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
     """

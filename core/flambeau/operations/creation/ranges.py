@@ -54,7 +54,6 @@ def arange(
 ) -> Tensor:
     """The numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are.
 
-    >>> import flambeau as torch
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
     (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
     """

@@ -4,7 +4,6 @@
 (`"forward"`), or both by `1 / sqrt(n)` (`"ortho"`).  `n` and `s` are sizes to which the input is cropped or zero-padded first.
 All functions raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
 
->>> import flambeau as torch
 >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
 tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
 """
@@ -143,7 +142,6 @@ def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: s
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform of real input: its `n // 2 + 1` non-negative frequencies, which determine the others.
 
-    >>> import flambeau as torch
     >>> torch.fft.rfft(torch.ones(4))
     tensor([4.+0.j, 0.+0.j, 0.+0.j])
     """
@@ -236,7 +234,6 @@ def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
 
-    >>> import flambeau as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """

@@ -455,7 +455,6 @@ def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
         IndexError: there is no such dimension, or an index is out of bounds.
         TypeError: a position is no int, or there are not as many indices as positions.
 
-    >>> import flambeau as torch
     >>> x = torch.arange(6).reshape(2, 3)
     >>> x.index(1, 2), x.index((0, 1), (1, torch.tensor([0, 2]))), x.index(((0, 1),), (4,))
     (tensor([2, 5]), tensor([3, 5]), tensor(4))
@@ -566,7 +565,6 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     Raises:
         RuntimeError: an index out of bounds, or a shape of `index` larger than `input`'s elsewhere than in `dim`.
 
-    >>> import flambeau as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
     tensor([[1],
             [4]])

@@ -17,7 +17,6 @@ __all__ = [
 class _LinAlgError(RuntimeError):
     """A matrix is singular, not positive-definite, or an iteration has not converged.
 
-    >>> import flambeau as torch
     >>> try:
     ...     torch.linalg.inv(torch.zeros(2, 2))
     ... except torch.linalg.LinAlgError as error:

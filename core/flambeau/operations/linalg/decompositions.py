@@ -115,7 +115,6 @@ def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     Raises:
         LinAlgError: a matrix is not positive-definite.
 
-    >>> import flambeau as torch
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2], [2, 2]]))
     tensor([[2., 0.],
             [1., 1.]])
@@ -170,7 +169,6 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
     `mode` is "reduced", "complete" (`Q` is square) or "r" (`Q` is empty).
 
-    >>> import flambeau as torch
     >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1], [4, 2]]))
     >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1], [4, 2]]))
     True
@@ -371,7 +369,6 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     Raises:
         LinAlgError: the algorithm does not converge.
 
-    >>> import flambeau as torch
     >>> torch.linalg.svd(torch.tensor([[0.0, 2], [1, 0]])).S
     tensor([2., 1.])
     """
@@ -435,7 +432,6 @@ def _hermitian_input(A: Any, UPLO: str) -> Tensor:
 def eigh(input: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of Hermitian matrices; only one triangle is read.
 
-    >>> import flambeau as torch
     >>> torch.linalg.eigh(torch.tensor([[0.0, 1], [1, 0]])).eigenvalues
     tensor([-1.,  1.])
     """
@@ -506,7 +502,6 @@ def _of_finite(routine: Any, A: Tensor) -> Any:
 def eig(input: Tensor) -> Any:
     """Complex eigenvalues, in no particular order, and eigenvectors of length 1 of square matrices.
 
-    >>> import flambeau as torch
     >>> torch.linalg.eig(torch.tensor([[2.0, 0], [0, 3]])).eigenvalues
     tensor([2.+0.j, 3.+0.j])
     """

@@ -89,7 +89,6 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
 
     Shapes: input `(*, n, n)`, B `(*, n, k)` or, unless `left`, `(*, k, n)`; batches broadcast.
 
-    >>> import flambeau as torch
     >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 0], [1, 1]]), torch.tensor([[2.0], [3]]), upper=False)
     tensor([[1.],
             [2.]])
@@ -289,7 +288,6 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     Raises:
         RuntimeError: U has a zero on its diagonal.
 
-    >>> import flambeau as torch
     >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2], [2, 0]])).pivots
     tensor([2, 2], dtype=torch.int32)
     """

@@ -1,6 +1,5 @@
 """Linear algebra on matrices and batches of them: `torch.linalg`.
 
->>> import flambeau as torch
 >>> A = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
 >>> torch.linalg.solve(A, torch.tensor([3.0, 5.0]))
 tensor([0.8000, 1.4000])

@@ -76,7 +76,6 @@ def vector_norm(
 
     `inf` and `-inf` are the largest and the smallest absolute value, 0 counts what is not zero.
 
-    >>> import flambeau as torch
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -122,7 +121,6 @@ def matrix_norm(
 
     - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
 
-    >>> import flambeau as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
     tensor(6.)
     """
@@ -197,7 +195,6 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
 
     Infinite for singular matrices.
 
-    >>> import flambeau as torch
     >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
     tensor(4.)
     """
@@ -245,7 +242,6 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The number of singular values that exceed `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
 
-    >>> import flambeau as torch
     >>> torch.linalg.matrix_rank(torch.ones(2, 2))
     tensor(1)
     """

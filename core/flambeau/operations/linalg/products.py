@@ -47,7 +47,6 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
 
-    >>> import flambeau as torch
     >>> torch.linalg.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]))
     tensor([0., 0., 1.])
     """
@@ -68,7 +67,6 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, with `x` conjugated; the other dimensions broadcast.
 
-    >>> import flambeau as torch
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
     tensor([3., 7.])
     """
@@ -91,7 +89,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Vandermonde matrices: the powers 0 to `N - 1` (the length of `x` unless given) of the elements of `x`, as rows.
 
-    >>> import flambeau as torch
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
             [1, 3, 9]])
@@ -158,7 +155,6 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
 
-    >>> import flambeau as torch
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
     """
@@ -179,7 +175,6 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices, by repeated squaring; of their inverses for a negative `n`.
 
-    >>> import flambeau as torch
     >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [1, 0]]), 10)
     tensor([[89, 55],
             [55, 34]])
@@ -253,7 +248,6 @@ _matrix_exp = op(
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices, by scaling and squaring.
 
-    >>> import flambeau as torch
     >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1], [0, 0]]))
     tensor([[1., 1.],
             [0., 1.]])

@@ -134,7 +134,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     Raises:
         LinAlgError: a matrix is singular.
 
-    >>> import flambeau as torch
     >>> torch.linalg.solve(torch.tensor([[2.0, 0], [0, 4]]), torch.tensor([2.0, 2]))
     tensor([1.0000, 0.5000])
     """
@@ -166,7 +165,6 @@ def inv(A: Tensor) -> Tensor:
     Raises:
         LinAlgError: a matrix is singular.
 
-    >>> import flambeau as torch
     >>> torch.linalg.inv(torch.tensor([[2.0, 0], [0, 4]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -235,7 +233,6 @@ _slogdet = op(
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices.
 
-    >>> import flambeau as torch
     >>> torch.linalg.det(torch.tensor([[2.0, 1], [1, 3]]))
     tensor(5.)
     """
@@ -247,7 +244,6 @@ def det(A: Tensor) -> Tensor:
 def slogdet(A: Tensor) -> Any:
     """The signs of the determinants (for complex matrices, of modulus 1), and the logarithms of their absolute values.
 
-    >>> import flambeau as torch
     >>> torch.linalg.slogdet(torch.tensor([[0.0, 1], [1, 0]])).sign
     tensor(-1.)
     """
@@ -320,7 +316,6 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
 
     `rtol` defaults to `max(m, n)` times the machine epsilon, or to 0 if an `atol` above 0 is given.
 
-    >>> import flambeau as torch
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
@@ -429,7 +424,6 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     Returns `(solution, residuals, rank, singular_values)`.  Those that PyTorch's `driver` ("gelsy" by default, "gels", "gelsd" or
     "gelss") does not compute are empty.
 
-    >>> import flambeau as torch
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
     tensor([[3.0000]])
     """

@@ -78,7 +78,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
     `dims` is how many (the last of `a` with the first of `b`), or a list of them for each.
 
-    >>> import flambeau as torch
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     torch.Size([2, 5])
     """
@@ -124,7 +123,6 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker's product: every element of `input` times the whole of `other`.
 
-    >>> import flambeau as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
@@ -166,7 +164,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     Raises:
         RuntimeError: `input` has no dimension of that size, or `other` a different size there.
 
-    >>> import flambeau as torch
     >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
     """
@@ -690,7 +687,6 @@ def norm(
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The 2-norm over `dim`: one dimension, two, or all dimensions if `dim` is empty.
 
-    >>> import flambeau as torch
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
     tensor(5.)
     """
@@ -715,7 +711,6 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
         args, kwargs: `keepdim`, or `dim` and `keepdim`.
         out: where the result is written.
 
-    >>> import flambeau as torch
     >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
     tensor(3.)
     """
@@ -751,7 +746,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm `pow` of each slice of `v` along `dim`, in a shape that broadcasts against `v`; of it all for dim -1.
 
-    >>> import flambeau as torch
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],
             [10.]])

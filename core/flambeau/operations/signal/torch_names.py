@@ -50,7 +50,6 @@ def hann_window(
 ) -> Tensor:
     """The Hann window: `(1 - cos(2 pi n / N)) / 2`.
 
-    >>> import flambeau as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -189,7 +188,6 @@ def stft(
         onesided: half of the frequencies only; the default for real signals.
         return_complex: a complex result `(*, frequencies, frames)`; else real and imaginary parts in a last dimension.
 
-    >>> import flambeau as torch
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
     """
@@ -272,7 +270,6 @@ def istft(
     Raises:
         RuntimeError: somewhere no window reaches the signal.
 
-    >>> import flambeau as torch
     >>> x = torch.arange(8.0)
     >>> torch.istft(torch.stft(x, 4, return_complex=True), 4).allclose(x, atol=1e-5)
     True

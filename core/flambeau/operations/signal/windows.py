@@ -3,7 +3,6 @@
 `sym=True` makes a symmetric window, for filter design; `sym=False` one period of a periodic window, for spectral analysis.
 All return float32 or float64 tensors of length `M`, and raise ValueError for a negative length or another dtype.
 
->>> import flambeau as torch
 >>> torch.signal.windows.hann(5)
 tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
 """

@@ -364,7 +364,6 @@ i0 = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""The modified Bessel function of the first kind, of order 0.
 
-    >>> import flambeau as torch
     >>> torch.i0(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
     """,

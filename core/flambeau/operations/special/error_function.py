@@ -121,7 +121,6 @@ erf = op(
     kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, promote="float_accumulate", dtypes="real", inplace=True,
     doc="""The error function: twice the normal distribution's mass, of variance 1/2, between 0 and `x`.
 
-    >>> import flambeau as torch
     >>> torch.erf(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
     """,
@@ -226,7 +225,6 @@ erfinv = op(
     kind=Kind.POINTWISE, keeps_zero=True, autocast={"cuda": Autocast.FLOAT32}, promote="float", dtypes="real", inplace=True,
     doc="""The inverse of `erf`, on [-1, 1]; NaN elsewhere.
 
-    >>> import flambeau as torch
     >>> torch.erfinv(torch.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.4769,   -inf])
     """,
@@ -237,7 +235,6 @@ erfcx = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     doc="""`exp(x**2) * erfc(x)`, without overflow or underflow on the way.
 
-    >>> import flambeau as torch
     >>> torch.special.erfcx(torch.tensor([0.0, 100.0]))
     tensor([1.0000, 0.0056])
     """,
@@ -249,7 +246,6 @@ ndtr = op(
     out=Out.RECORDED | Out.UNCHECKED,
     doc="""The standard normal distribution function: the mass below `x`.
 
-    >>> import flambeau as torch
     >>> torch.special.ndtr(torch.tensor([-3.0, 0.0]))
     tensor([0.0013, 0.5000])
     """,
@@ -260,7 +256,6 @@ log_ndtr = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     doc="""The logarithm of `ndtr`, accurate far into the tail.
 
-    >>> import flambeau as torch
     >>> torch.special.log_ndtr(torch.tensor([-100.0, 0.0]))
     tensor([-5.0055e+03, -6.9315e-01])
     """,
@@ -271,7 +266,6 @@ ndtri = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     doc="""The inverse of `ndtr`: the number below which there is the mass `x`.
 
-    >>> import flambeau as torch
     >>> torch.special.ndtri(torch.tensor([0.0, 0.5, 0.975]))
     tensor([  -inf, 0.0000, 1.9600])
     """,

@@ -116,7 +116,6 @@ lgamma = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""The logarithm of the absolute value of the gamma function.
 
-    >>> import flambeau as torch
     >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
     tensor([0.5724, 0.0000, 3.1781])
     """,
@@ -127,7 +126,6 @@ digamma = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""The derivative of `lgamma`.
 
-    >>> import flambeau as torch
     >>> torch.digamma(torch.tensor([1.0, 0.5]))
     tensor([-0.5772, -1.9635])
     """,
@@ -139,7 +137,6 @@ zeta = op(
     method=False,
     doc="""Hurwitz's zeta function: the sum over `k >= 0` of `(other + k)**-input`.
 
-    >>> import flambeau as torch
     >>> torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))
     tensor([1.6449])
     """,
@@ -172,7 +169,6 @@ _polygamma = op(
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The `n`-th derivative of `digamma`.
 
-    >>> import flambeau as torch
     >>> torch.polygamma(1, torch.tensor([1.0]))
     tensor([1.6449])
     """
@@ -278,7 +274,6 @@ gammainc = op(
     dtypes="floating", inplace=True,
     doc="""The regularised lower incomplete gamma function: a gamma variable of shape `input`'s chance to be below `other`.
 
-    >>> import flambeau as torch
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.6321])
     """,

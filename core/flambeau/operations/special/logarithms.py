@@ -24,7 +24,6 @@ xlogy = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""`input * log(other)`, and 0 where `input` is 0, unless `other` is NaN.
 
-    >>> import flambeau as torch
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """,
@@ -68,7 +67,6 @@ logit = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element clamped to `[eps, 1 - eps]`.
 
-    >>> import flambeau as torch
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """,

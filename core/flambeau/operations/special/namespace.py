@@ -2,7 +2,6 @@
 
 They are computed in double precision for all dtypes, so that float32 results are correct almost to the last digit.
 
->>> import flambeau as torch
 >>> torch.special.gammaln(torch.tensor([5.0])).exp()
 tensor([24.])
 """
@@ -56,7 +55,6 @@ entr = op(
     promote="float", dtypes="real", public=False, method=False,
     doc="""`-x log(x)`, a term of an entropy; 0 at 0, minus infinity below.
 
-    >>> import flambeau as torch
     >>> torch.special.entr(torch.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.3466,   -inf])
     """,

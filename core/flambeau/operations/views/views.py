@@ -110,7 +110,6 @@ def _cannot_view(input: Tensor) -> RuntimeError:
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The same elements in another shape; a view where that is possible, else a copy.
 
-    >>> import flambeau as torch
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
             [2, 3]])
@@ -238,7 +237,6 @@ _expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums 
 def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) -> Tensor:
     """A view with dimensions of length 1 stretched (and new ones in front); -1 keeps a dimension's length.
 
-    >>> import flambeau as torch
     >>> torch.tensor([[1], [2]]).expand(-1, 2)
     tensor([[1, 1],
             [2, 2]])
@@ -350,7 +348,6 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge dimensions `start_dim` to `end_dim` into one; a view where possible.
 
-    >>> import flambeau as torch
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """

@@ -43,7 +43,6 @@ def vmap(
     Raises:
         ValueError: the dims do not fit the arguments, or the batches are of different sizes.
 
-    >>> import flambeau as torch
     >>> torch.vmap(torch.dot)(torch.ones(3, 5), torch.ones(3, 5))
     tensor([5., 5., 5.])
     >>> torch.vmap(lambda x, i: x[i], in_dims=(None, 0))(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2, 0]))

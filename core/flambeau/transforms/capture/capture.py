@@ -190,7 +190,6 @@ def capture(
         LookedAtValue: with `strict`, where the program first reads a value.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.transforms.capture import capture
         >>> x = torch.arange(3.0)
         >>> result, captured = capture(lambda x: (2 * x).relu() + 1, (x,))

@@ -80,7 +80,6 @@ class FakeQuantize(FakeQuantizeBase):
         observer_kwargs: what else the observer is made with.
 
     Example:
-        >>> import flambeau as torch
         >>> rounding = torch.ao.quantization.FakeQuantize(quant_min=0, quant_max=15)
         >>> rounding(torch.tensor([0.0, 0.52, 1.5]))
         tensor([0.0000, 0.5000, 1.5000])

@@ -172,7 +172,6 @@ class MinMaxObserver(UniformQuantizationObserverBase):
     """Finds the scale from the least and the greatest number that it has seen.
 
     Example:
-        >>> import flambeau as torch
         >>> observer = torch.ao.quantization.MinMaxObserver()
         >>> _ = observer(torch.tensor([-1.0, 1.55]))
         >>> observer.calculate_qparams()

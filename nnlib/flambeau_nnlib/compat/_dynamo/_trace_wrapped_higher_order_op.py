@@ -10,7 +10,6 @@ __all__ = ["TransformGetItemToIndex"]
 class TransformGetItemToIndex(TorchFunctionMode):
     """A context in which `x[i]` with tensors as indices works inside of `vmap`: it always does here.  For transformers.
 
-    >>> import flambeau as torch
     >>> from flambeau._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
     >>> mask = torch.tensor([True, False, True])
     >>> with TransformGetItemToIndex():

@@ -75,7 +75,6 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
     Returns:
         An `ExplainOutput`, which prints.
 
-    >>> import flambeau as torch
     >>> torch._dynamo.explain(lambda x: x.sin() + 1)(torch.ones(2)).graph_break_count
     0
     """

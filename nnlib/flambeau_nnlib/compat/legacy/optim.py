@@ -5,7 +5,6 @@ tensor, and returns the loss and its gradient; `x` is updated in place. The conf
 options; what has to be remembered from step to step goes into `state`, which is the configuration itself
 where none is given.
 
->>> import flambeau as torch
 >>> x, config = torch.tensor([4.0]), {"learningRate": 0.25}
 >>> for _ in range(2):
 ...     x, losses = torch.legacy.optim.sgd(lambda x: ((x**2).sum(), 2 * x), x, config)
@@ -109,7 +108,6 @@ def nag(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any
     Raises:
         ValueError: the momentum is not positive.
 
-    >>> import flambeau as torch
     >>> x, config = torch.tensor([4.0]), {"learningRate": 0.1, "momentum": 0.5}
     >>> for _ in range(2):
     ...     x, losses = nag(lambda x: ((x**2).sum(), 2 * x), x, config)
@@ -150,7 +148,6 @@ def cg(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any]
     Returns:
         The point, the losses before and after each line search, and the number of evaluations.
 
-    >>> import flambeau as torch
     >>> x, losses, count = cg(lambda x: ((x**2).sum(), 2 * x), torch.tensor([4.0, -2.0]), {})
     >>> bool(losses[0] == 20), bool(x.abs().max() < 1e-6), count < 25
     (True, True, True)

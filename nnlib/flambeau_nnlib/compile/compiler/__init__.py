@@ -4,7 +4,6 @@ Must stay true: a compiled function returns the bits that the function returns, 
 everything that it depends on is unchanged (`dependencies`, and the guards of `flambeau.extension.capture`); else it runs as it
 is, and is recorded again.
 
->>> import flambeau as torch
 >>> double = torch.compile(lambda x: 2 * x)
 >>> double(torch.ones(1)), double(torch.ones(1))
 (tensor([2.]), tensor([2.]))

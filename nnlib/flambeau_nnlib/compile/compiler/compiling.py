@@ -253,7 +253,6 @@ class OptimizedModule(nn.Module):
         mod: the module.
         dynamo_ctx: how it is compiled: a function of a function; None for as it is by default.
 
-    >>> import flambeau as torch
     >>> list(OptimizedModule(torch.nn.Linear(1, 1)).state_dict())
     ['_orig_mod.weight', '_orig_mod.bias']
     """
@@ -346,7 +345,6 @@ def compile(
         UserWarning: once for a function that runs eagerly.
 
     Example:
-        >>> import flambeau as torch
         >>> net = torch.nn.Linear(3, 1)
         >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         >>> @torch.compile

@@ -1,6 +1,5 @@
 """`torch.compiler`: what programs ask of the compiler, and tell it.
 
->>> import flambeau as torch
 >>> torch.compiler.is_compiling()
 False
 """
@@ -162,7 +161,6 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     Args:
         fn: the function of arrays.
 
-    >>> import flambeau as torch
     >>> torch.compiler.wrap_numpy(lambda x: x * 2)(torch.ones(1))
     tensor([2.])
     """
@@ -227,7 +225,6 @@ class set_stance:
     Raises:
         RuntimeError: it is none of them.
 
-    >>> import flambeau as torch
     >>> double = torch.compile(lambda x: 2 * x)
     >>> with torch.compiler.set_stance("force_eager"):
     ...     double(torch.ones(1))

@@ -1,6 +1,5 @@
 """`torch.export`: programs as graphs of PyTorch's operators, with nothing of Python left in them.
 
->>> import flambeau as torch
 >>> class Model(torch.nn.Module):
 ...     def forward(self, x):
 ...         return torch.relu(x).view(x.shape[0], -1)

@@ -67,7 +67,6 @@ def export(
             (a `RuntimeError`).
         GuardOnDataDependentSymNode: the program looks at the value of a tensor; the message names the line (a `RuntimeError`).
 
-    >>> import flambeau as torch
     >>> batch = torch.export.Dim("batch")
     >>> program = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),), dynamic_shapes=({0: batch},))
     >>> [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
@@ -107,7 +106,6 @@ def draft_export(
     Raises:
         GuardOnDataDependentSymNode: the program looks at the value of a tensor.
 
-    >>> import flambeau as torch
     >>> torch.export.draft_export(torch.nn.ReLU(), (torch.ones(2),)).graph_signature.user_outputs
     ('relu',)
     """

@@ -78,7 +78,6 @@ def save(
         RuntimeError: the graph holds what no file can.
 
     >>> import io
-    >>> import flambeau as torch
     >>> file = io.BytesIO()
     >>> torch.export.save(torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),)), file)
     >>> _ = file.seek(0)

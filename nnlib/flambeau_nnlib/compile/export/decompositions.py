@@ -30,7 +30,6 @@ class CustomDecompTable(dict[Any, Any]):
 def default_decompositions() -> CustomDecompTable:
     """Linear maps as products, convolutions as the general one; dropout in evaluation is nothing.
 
-    >>> import flambeau as torch
     >>> table = torch.export.default_decompositions()
     >>> torch.ops.aten.linear.default in table, torch.ops.aten.relu.default in table
     (True, False)

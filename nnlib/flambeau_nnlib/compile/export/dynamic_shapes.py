@@ -132,7 +132,6 @@ class Constraint(NamedTuple):
 class ShapesCollection:
     """`dynamic_shapes` said tensor by tensor, for inputs that are deeply nested.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(4, 8)
     >>> shapes = torch.export.ShapesCollection()
     >>> shapes[x] = {0: torch.export.Dim("batch")}
@@ -174,7 +173,6 @@ class ShapesCollection:
 class AdditionalInputs:
     """`dynamic_shapes` found out from several example inputs: what differs between them is dynamic.
 
-    >>> import flambeau as torch
     >>> more = torch.export.AdditionalInputs()
     >>> more.add((torch.ones(7, 8),))
     >>> more.dynamic_shapes(torch.nn.Linear(8, 2), (torch.ones(4, 8),))

@@ -68,7 +68,6 @@ class ExportedProgram:
         constants: further tensors, by name.
         verifiers: accepted.
 
-    >>> import flambeau as torch
     >>> program = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),))
     >>> print(program.graph_signature)
     <BLANKLINE>
@@ -232,7 +231,6 @@ class ExportedProgram:
         Raises:
             RuntimeError: the program has no example inputs, with which it has to be run.
 
-        >>> import flambeau as torch
         >>> program = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),)).run_decompositions()
         >>> [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
         ['aten.permute.default', 'aten.addmm.default']

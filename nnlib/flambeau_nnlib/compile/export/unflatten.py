@@ -64,7 +64,6 @@ def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None
         module: the program.
         flat_args_adapter: for calls whose arguments are nested otherwise.
 
-    >>> import flambeau as torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
     >>> unflattened = torch.export.unflatten(torch.export.export(model, (torch.ones(4, 3),)))
     >>> [name for name, _ in unflattened.named_children()]

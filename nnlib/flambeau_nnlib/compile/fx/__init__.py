@@ -1,6 +1,5 @@
 """`torch.fx`: programs as graphs that can be looked at, changed and run.
 
->>> import flambeau as torch
 >>> def f(x):
 ...     return torch.relu(x) * 2
 >>> traced = torch.fx.symbolic_trace(f)

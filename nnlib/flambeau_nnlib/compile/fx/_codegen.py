@@ -54,7 +54,6 @@ class PythonCode:
         src: the source of a function.
         globals: what the names in it stand for.
 
-    >>> import flambeau as torch
     >>> graph = torch.fx.Graph()
     >>> _ = graph.output(graph.placeholder("x"))
     >>> print(graph.python_code("self").src.strip())
@@ -87,7 +86,6 @@ class Options:
 class CodeGen:
     """Writes the function for a graph; subclasses change its signature and what it returns.
 
-    >>> import flambeau as torch
     >>> class ListCodeGen(torch.fx.CodeGen):
     ...     def gen_fn_def(self, free_vars, maybe_return_annotation):
     ...         return f"def forward(self, args_list){maybe_return_annotation}:\\n    {', '.join(free_vars)}, = args_list"

@@ -49,7 +49,6 @@ def is_fx_symbolic_tracing() -> bool:
 class ProxyableClassMeta(type):
     """A metaclass of classes whose construction becomes a node where it is given proxies.
 
-    >>> import flambeau as torch
     >>> class Pair(metaclass=torch.fx.ProxyableClassMeta):
     ...     def __init__(self, left, right):
     ...         self.left, self.right = left, right
@@ -99,7 +98,6 @@ class Tracer(TracerBase):
         autowrap_functions: further such functions.
         param_shapes_constant: let the program ask parameters for their shapes.
 
-    >>> import flambeau as torch
     >>> class Whole(torch.fx.Tracer):
     ...     def is_leaf_module(self, m, module_qualified_name):
     ...         return False

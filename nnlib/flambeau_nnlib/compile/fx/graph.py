@@ -66,7 +66,6 @@ class Graph:
         tracer_cls: the class of the tracer that made it.
         tracer_extras: further arguments for that tracer, when the graph is restored from a pickle.
 
-    >>> import flambeau as torch
     >>> graph = torch.fx.Graph()
     >>> x = graph.placeholder("x")
     >>> doubled = graph.call_function(torch.mul, (x, 2))
@@ -566,7 +565,6 @@ class Graph:
     def print_tabular(self) -> None:
         """Print the nodes in a table.
 
-        >>> import flambeau as torch
         >>> torch.fx.symbolic_trace(lambda x: x + 1).graph.print_tabular()
         opcode         name    target                   args    kwargs
         -------------  ------  -----------------------  ------  --------

@@ -194,7 +194,6 @@ class GraphModule(nn.Module):
     Raises:
         RuntimeError: a dictionary lacks what the graph refers to.
 
-    >>> import flambeau as torch
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 1)))
     >>> print(traced.code.strip())
     def forward(self, input):
@@ -510,7 +509,6 @@ def symbolic_trace(root: nn.Module | Callable[..., Any], concrete_args: dict[str
         concrete_args: values of parameters that are to be built in. Of nested values, the leaves become parameters; those that
             are `torch.fx.PH` stay open.
 
-    >>> import flambeau as torch
     >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> print(traced.code.strip())
     def forward(self, x):

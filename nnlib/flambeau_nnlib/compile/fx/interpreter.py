@@ -28,7 +28,6 @@ class Interpreter:
         garbage_collect_values: let go of values that no later node uses.
         graph: the graph; that of `module` where it is not given.
 
-    >>> import flambeau as torch
     >>> class Shout(torch.fx.Interpreter):
     ...     def call_function(self, target, args, kwargs):
     ...         print(target.__name__)
@@ -206,7 +205,6 @@ class Transformer(Interpreter):
     Args:
         module: the module with the graph.
 
-    >>> import flambeau as torch
     >>> class Swap(torch.fx.Transformer):
     ...     def call_function(self, target, args, kwargs):
     ...         return super().call_function(torch.neg if target is torch.relu else target, args, kwargs)

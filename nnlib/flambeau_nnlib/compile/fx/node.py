@@ -42,7 +42,6 @@ def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
     Args:
         fn: the function.
 
-    >>> import flambeau as torch
     >>> @torch.fx.has_side_effect
     ... def log(x):
     ...     print(x)
@@ -91,7 +90,6 @@ class Node:
     Raises:
         ValueError: the target is neither a callable (for `call_function`) nor a string (for the others).
 
-    >>> import flambeau as torch
     >>> graph = torch.fx.Graph()
     >>> x = graph.placeholder("x")
     >>> graph.call_function(torch.relu, (x,)).args
@@ -447,7 +445,6 @@ def map_arg(a: Any, fn: Callable[[Node], Argument]) -> Any:
         a: an argument, or a collection of arguments.
         fn: what to put in the place of a node.
 
-    >>> import flambeau as torch
     >>> x = torch.fx.Graph().placeholder("x")
     >>> torch.fx.map_arg([x, (1, x)], lambda node: node.name)
     ['x', (1, 'x')]

@@ -80,7 +80,6 @@ def normalize_function(
     Returns:
         The arguments, or None for functions with `*args`, `**kwargs` or parameters that are not known.
 
-    >>> import flambeau as torch
     >>> normalize_function(torch.nn.functional.relu, (1,), normalize_to_only_use_kwargs=True)
     ArgsKwargsPair(args=(), kwargs={'input': 1, 'inplace': False})
     """

@@ -247,7 +247,6 @@ class Proxy:
         node: the node.
         tracer: what adds the nodes; one that adds to the node's graph where it is not given.
 
-    >>> import flambeau as torch
     >>> graph = torch.fx.Graph()
     >>> x = torch.fx.Proxy(graph.placeholder("x"))
     >>> (x + 1).relu()

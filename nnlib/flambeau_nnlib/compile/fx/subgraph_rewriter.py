@@ -61,7 +61,6 @@ def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> 
     Returns:
         What was replaced.
 
-    >>> import flambeau as torch
     >>> traced = torch.fx.symbolic_trace(lambda x, y: torch.relu(x + y).sum())
     >>> matches = torch.fx.replace_pattern(traced, lambda a, b: torch.relu(a + b), lambda a, b: torch.maximum(a, b))
     >>> print(traced.code.strip())

@@ -1,6 +1,5 @@
 """What is known about the origin of nodes, handed from the nodes of one graph to those that are made from them.
 
->>> import flambeau as torch
 >>> with torch.fx.traceback.annotate({"stage": 1}):
 ...     torch.fx.traceback.get_current_meta()
 {'custom': {'stage': 1}}

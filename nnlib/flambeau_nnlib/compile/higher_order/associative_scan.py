@@ -32,7 +32,6 @@ def associative_scan(
             on the CPU; there are no tensors in `xs`, or they have nothing along `dim`.
         RuntimeError: `reverse` is no bool.
 
-    >>> import flambeau as torch
     >>> from flambeau._higher_order_ops.associative_scan import associative_scan
     >>> associative_scan(lambda x, y: x * y, torch.tensor([1, 2, 3, 4]), 0, combine_mode="generic")
     tensor([ 1,  2,  6, 24])

@@ -29,7 +29,6 @@ def cond(
     Raises:
         RuntimeError: an argument is not of these types.
 
-    >>> import flambeau as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.cond(x.sum() > 2, lambda x: x + 1, lambda x: x - 1, (x,))
     tensor([2., 3.])
@@ -66,7 +65,6 @@ def while_loop(
     Raises:
         RuntimeError: an argument is not of these types, or `body_fn` gives back another number of values.
 
-    >>> import flambeau as torch
     >>> torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (torch.tensor(0), torch.ones(2)))
     (tensor(3), tensor([8., 8.]))
     """

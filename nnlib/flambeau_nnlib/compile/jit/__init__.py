@@ -1,6 +1,5 @@
 """`torch.jit`: scripted and traced code runs as the Python that it is; archives that PyTorch wrote can be loaded and run.
 
->>> import flambeau as torch
 >>> @torch.jit.script
 ... def half(x):
 ...     return x / 2

@@ -106,7 +106,6 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
         func: the function.
         *args, **kwargs: its arguments.
 
-    >>> import flambeau as torch
     >>> torch.jit.wait(torch.jit.fork(torch.neg, torch.ones(1)))
     tensor([-1.])
     """

@@ -67,7 +67,6 @@ def freeze(mod: nn.Module, preserved_attrs: list[str] | None = None, optimize_nu
     Raises:
         RuntimeError: it is no `ScriptModule`, or in training mode, or has no attribute of such a name.
 
-    >>> import flambeau as torch
     >>> frozen = torch.jit.freeze(torch.jit.script(torch.nn.Linear(2, 1).eval()))
     >>> list(frozen.parameters()), frozen(torch.ones(1, 2)).requires_grad
     ([], False)

@@ -108,7 +108,6 @@ class Type:
 class TensorType(Type):
     """The type of tensors of which nothing more is known; libraries annotate with the class.
 
-    >>> import flambeau as torch
     >>> torch.TensorType.get()
     Tensor
     """
@@ -125,7 +124,6 @@ class TensorType(Type):
 class DeviceObjType(Type):
     """The type of devices; libraries annotate with the class.
 
-    >>> import flambeau as torch
     >>> torch.DeviceObjType.get().kind()
     'DeviceObjType'
     """
@@ -405,7 +403,6 @@ class Block:
 class Graph(Block):
     """The graph of a function.
 
-    >>> import flambeau as torch
     >>> graph = torch.jit.trace(torch.relu, torch.ones(2)).graph
     >>> [node.kind() for node in graph.nodes()]
     ['aten::relu']

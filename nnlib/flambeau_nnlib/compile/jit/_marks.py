@@ -50,7 +50,6 @@ def _leaves_script(fn: Any) -> None:
 def is_scripting() -> bool:
     """Whether scripted code runs, which `torch.jit.ignore` leaves again.
 
-    >>> import flambeau as torch
     >>> @torch.jit.script
     ... def scripted():
     ...     return torch.jit.is_scripting()

@@ -42,7 +42,6 @@ def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, A
         RuntimeError: its code cannot be written; the message names the line.
 
     >>> import io
-    >>> import flambeau as torch
     >>> file = io.BytesIO()
     >>> torch.jit.save(torch.jit.script(torch.nn.Linear(2, 1)), file)
     >>> file.seek(0)

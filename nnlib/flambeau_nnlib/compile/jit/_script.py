@@ -40,7 +40,6 @@ class ScriptWarning(Warning):
 class Error(RuntimeError):
     """An exception that scripted code has raised; its cause is that exception.
 
-    >>> import flambeau as torch
     >>> @torch.jit.script
     ... def root(x):
     ...     assert bool((x >= 0).all()), "negative"
@@ -157,7 +156,6 @@ class ScriptFunction(_WithGraph):
     Args:
         function: the Python function that it runs.
 
-    >>> import flambeau as torch
     >>> @torch.jit.script
     ... def double(x):
     ...     return 2 * x
@@ -201,7 +199,6 @@ class ScriptFunction(_WithGraph):
 class ScriptModule(_WithGraph, nn.Module):
     """A scripted module.
 
-    >>> import flambeau as torch
     >>> scripted = torch.jit.script(torch.nn.Linear(2, 1))
     >>> isinstance(scripted, torch.jit.ScriptModule), scripted.original_name
     (True, 'Linear')
@@ -357,7 +354,6 @@ def script(
     Returns:
         A `ScriptFunction`; or a `ScriptModule`, which shares the parameters of the module; or the class.
 
-    >>> import flambeau as torch
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
     >>> torch.jit.script(network)
     RecursiveScriptModule(original_name=Sequential
@@ -403,7 +399,6 @@ class CompilationUnit:
     Args:
         lang: the source.
 
-    >>> import flambeau as torch
     >>> unit = torch.jit.CompilationUnit('''
     ... def double(x):
     ...     return 2 * x

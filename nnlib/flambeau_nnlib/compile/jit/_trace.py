@@ -80,7 +80,6 @@ def trace(
     Raises:
         RuntimeError: no examples are given.
 
-    >>> import flambeau as torch
     >>> traced = torch.jit.trace(torch.nn.Linear(2, 1), torch.ones(1, 2))
     >>> traced(torch.ones(3, 2)).shape
     torch.Size([3, 1])

@@ -59,7 +59,6 @@ class InputObserver:
     Args:
         value_if_missing: values for arguments, by name, that the first call does not have.
 
-    >>> import flambeau as torch
     >>> model, observer = torch.nn.ReLU(), torch.onnx.InputObserver()
     >>> with observer(model):
     ...     _ = model(torch.ones(2, 3)), model(torch.ones(4, 3))

@@ -28,7 +28,6 @@ OLDEST_OPSET, OLDEST_TRANSLATED = 7, 18
 def is_in_onnx_export() -> bool:
     """Whether `torch.onnx.export` is running a module on its examples.
 
-    >>> import flambeau as torch
     >>> torch.onnx.is_in_onnx_export()
     False
     """

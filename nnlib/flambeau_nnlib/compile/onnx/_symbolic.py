@@ -42,7 +42,6 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., A
         OnnxExporterError: the name is not of that form.
         ValueError: the namespace is that of ONNX itself.
 
-    >>> import flambeau as torch
     >>> torch.onnx.register_custom_op_symbolic("mine::twice", lambda g, x: g.op("Add", x, x), 18)
     >>> torch.onnx.unregister_custom_op_symbolic("mine::twice", 18)
     """

@@ -139,7 +139,6 @@ def apply_activation_checkpointing(
         check_fn: which submodules get one.
         auto_wrap_policy: a policy, as `FullyShardedDataParallel` takes one, instead of `check_fn`.
 
-    >>> import flambeau as torch
     >>> from flambeau.distributed.algorithms.checkpoint_wrapper import apply_activation_checkpointing
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
     >>> apply_activation_checkpointing(net, check_fn=lambda m: isinstance(m, torch.nn.Linear))

@@ -1,6 +1,6 @@
 """States of networks that lie on several processes: each saves its part, and any number of them loads it.
 
->>> import tempfile, flambeau as torch
+>>> import tempfile
 >>> from flambeau.distributed import checkpoint
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     _ = checkpoint.save({"x": torch.arange(3), "step": 7}, checkpoint_id=folder)

@@ -76,7 +76,6 @@ def as_functional_optim(optim_cls: type, *args: Any, **kwargs: Any) -> Any:
     Raises:
         ValueError: there is none for this class.
 
-    >>> import flambeau as torch
     >>> x = torch.ones(2)
     >>> as_functional_optim(torch.optim.SGD, lr=0.5).step_param(x, torch.ones(2)); x
     tensor([0.5000, 0.5000])

@@ -1,6 +1,5 @@
 """Differentiable transforms of random variables, with the log-determinants of their Jacobians.
 
->>> import flambeau as torch
 >>> t = torch.distributions.ComposeTransform([torch.distributions.ExpTransform(),
 ...                                           torch.distributions.AffineTransform(1., 2.)])
 >>> y = t(torch.zeros(2))

@@ -23,7 +23,6 @@ class ComposeTransform(Transform):
         cache_size: 1 to let each part remember its latest input and output; 0 to leave the parts as they are.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> D.ComposeTransform([D.ExpTransform(), D.AffineTransform(1.0, 2.0)])(torch.zeros(2))
         tensor([3., 3.])
@@ -122,7 +121,6 @@ class IndependentTransform(Transform):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> x = torch.tensor([1.0, 2.0])
         >>> D.IndependentTransform(D.ExpTransform(), 1).log_abs_det_jacobian(x, x.exp())

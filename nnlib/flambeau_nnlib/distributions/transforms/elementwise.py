@@ -33,7 +33,6 @@ class ExpTransform(_Monotone):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 2.7183])
     """
@@ -57,7 +56,6 @@ class SigmoidTransform(_Monotone):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.SigmoidTransform().inv(torch.tensor([0.5, 0.75]))
         tensor([0.0000, 1.0986])
     """
@@ -82,7 +80,6 @@ class SoftplusTransform(_Monotone):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.SoftplusTransform()(torch.tensor([0.0, 50.0]))
         tensor([ 0.6931, 50.0000])
     """
@@ -107,7 +104,6 @@ class TanhTransform(_Monotone):
             where y rounds to ±1; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> tanh = torch.distributions.transforms.TanhTransform(cache_size=1)
         >>> tanh.inv(tanh(torch.tensor(20.0)))
         tensor(20.)
@@ -132,7 +128,6 @@ class AbsTransform(Parameterless):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
         tensor([1., 2.])
     """
@@ -155,7 +150,6 @@ class PowerTransform(Transform):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.PowerTransform(torch.tensor(2.0)).inv(torch.tensor([1.0, 9.0]))
         tensor([1., 3.])
     """
@@ -200,7 +194,6 @@ class AffineTransform(Transform):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 3.0]))
         tensor([1., 7.])
     """
@@ -266,7 +259,6 @@ class CumulativeDistributionTransform(Transform):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> D.CumulativeDistributionTransform(D.Cauchy(0., 1.))(torch.tensor([-1., 0.]))
         tensor([0.2500, 0.5000])

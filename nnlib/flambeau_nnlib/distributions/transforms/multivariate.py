@@ -27,7 +27,6 @@ class ReshapeTransform(Transform):
         ValueError: the shapes are of different numbers of elements.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.zeros(3, 4)).shape
         torch.Size([3, 2, 2])
     """
@@ -83,7 +82,6 @@ class SoftmaxTransform(Parameterless):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
         tensor([0.5000, 0.5000])
     """
@@ -114,7 +112,6 @@ class StickBreakingTransform(Parameterless):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.StickBreakingTransform()(torch.zeros(3))
         tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
@@ -164,7 +161,6 @@ class CorrCholeskyTransform(Parameterless):
         ValueError: from calls, if the last dimension has a size that belongs to no D.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.CorrCholeskyTransform()(torch.tensor([0.0]))
         tensor([[1., 0.],
                 [0., 1.]])
@@ -212,7 +208,6 @@ class LowerCholeskyTransform(Parameterless):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
         tensor([[1., 0.],
                 [2., 1.]])
@@ -235,7 +230,6 @@ class PositiveDefiniteTransform(Parameterless):
         cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
         tensor([[1., 2.],
                 [2., 5.]])

@@ -67,7 +67,6 @@ class CatTransform(_PiecewiseTransform):
         AssertionError: there are not as many lengths as transforms, or `tseq` holds something else.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> D.CatTransform([D.ExpTransform(), D.identity_transform], dim=0, lengths=[1, 2])(torch.zeros(3))
         tensor([1., 0., 0.])
@@ -131,7 +130,6 @@ class StackTransform(_PiecewiseTransform):
         AssertionError: `tseq` holds something else than transforms.
 
     Example:
-        >>> import flambeau as torch
         >>> D = torch.distributions
         >>> D.StackTransform([D.ExpTransform(), D.identity_transform], dim=1)(torch.zeros(1, 2))
         tensor([[1., 0.]])

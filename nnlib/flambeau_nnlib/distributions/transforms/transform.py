@@ -30,7 +30,6 @@ class Transform:
         ValueError: `cache_size` is neither 0 nor 1.
 
     Example:
-        >>> import flambeau as torch
         >>> class Double(torch.distributions.transforms.Transform):
         ...     domain = codomain = torch.distributions.constraints.real
         ...     bijective, sign = True, +1

@@ -1,6 +1,5 @@
 """The choice of the implementations of attention.
 
->>> import flambeau as torch
 >>> from flambeau.nn.attention import SDPBackend, sdpa_kernel
 >>> q = torch.ones(1, 2, 4)
 >>> with sdpa_kernel(SDPBackend.MATH):

@@ -1,6 +1,5 @@
 """Causal masks that are described by their shape, and not stored, for `scaled_dot_product_attention`.
 
->>> import flambeau as torch
 >>> from flambeau.nn.attention.bias import causal_lower_right
 >>> mask = causal_lower_right(2, 4)
 >>> mask
@@ -45,7 +44,6 @@ class CausalBias(torch.Tensor):
     Warns:
         UserWarning: there are rows without any key, whose result is NaN.
 
-    >>> import flambeau as torch
     >>> from flambeau.nn.attention.bias import CausalBias, CausalVariant
     >>> CausalBias(CausalVariant.UPPER_LEFT, 2, 3)
     tensor([[ True, False, False],

@@ -1,6 +1,5 @@
 """Attention whose scores are changed by a function, and masked by another.
 
->>> import flambeau as torch
 >>> from flambeau.nn.attention.flex_attention import create_block_mask, flex_attention
 >>> q = torch.ones(1, 2, 4, 8)
 >>> causal = create_block_mask(lambda b, h, q_idx, kv_idx: q_idx >= kv_idx, None, None, 4, 4, "cpu")
@@ -117,7 +116,6 @@ def flex_attention(
         RuntimeError: the mask is on another device, or a part of a mask.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.nn.attention.flex_attention import flex_attention
         >>> q = torch.eye(2).reshape(1, 1, 2, 2)
         >>> flex_attention(q, q, q, lambda score, b, h, q_idx, kv_idx: torch.where(q_idx >= kv_idx, score, -torch.inf))

@@ -35,7 +35,6 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
         RuntimeError: one of them cannot be called.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.nn.attention.flex_attention import and_masks, create_mask
         >>> causal = lambda b, h, q, kv: q >= kv
         >>> window = lambda b, h, q, kv: q - kv < 2
@@ -162,7 +161,6 @@ class BlockMask:
         mask_mod: the mask of a position.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.nn.attention.flex_attention import create_block_mask
         >>> mask = create_block_mask(lambda b, h, q, kv: q >= kv, 1, 1, 8, 8, "cpu", BLOCK_SIZE=2)
         >>> mask.to_dense()[0, 0]

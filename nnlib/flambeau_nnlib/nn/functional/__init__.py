@@ -1,7 +1,5 @@
 """Neural-network operations as functions.
 
->>> import flambeau as torch
->>> import flambeau.nn.functional as F
 >>> F.relu(torch.tensor([-1.0, 1.0]))
 tensor([0., 1.])
 """

@@ -44,8 +44,6 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.relu(torch.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
@@ -62,8 +60,6 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.threshold(torch.tensor([0.0, 0.5]), 0.1, 20.0)
         tensor([20.0000,  0.5000])
     """
@@ -79,8 +75,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
         tensor([-0.1000,  2.0000])
     """
@@ -100,8 +94,6 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
         tensor([-0.2000,  2.0000])
     """
@@ -116,8 +108,6 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.relu6(torch.tensor([-1.0, 3.0, 8.0]))
         tensor([0., 3., 6.])
     """
@@ -134,8 +124,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.hardtanh(torch.tensor([-3.0, 0.5, 4.0]))
         tensor([-1.0000,  0.5000,  1.0000])
     """
@@ -150,8 +138,6 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.hardsigmoid(torch.tensor([-4.0, 0.0, 1.5]))
         tensor([0.0000, 0.5000, 0.7500])
     """
@@ -168,8 +154,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.hardswish(torch.tensor([-4.0, 0.0, 3.0]))
         tensor([-0., 0., 3.])
     """
@@ -187,8 +171,6 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.elu(torch.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
@@ -205,8 +187,6 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.selu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-1.1113,  0.0000,  1.0507])
     """
@@ -224,8 +204,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.celu(torch.tensor([-1.0, 2.0]), 2.0)
         tensor([-0.7869,  2.0000])
     """
@@ -240,8 +218,6 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.silu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.2689,  0.0000,  0.7311])
     """
@@ -258,8 +234,6 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.mish(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.3034,  0.0000,  0.8651])
     """
@@ -273,8 +247,6 @@ def sigmoid(input: Tensor) -> Tensor:
         input: a tensor of any shape.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.sigmoid(torch.tensor([0.0, 1.0]))
         tensor([0.5000, 0.7311])
     """
@@ -288,8 +260,6 @@ def tanh(input: Tensor) -> Tensor:
         input: a tensor of any shape.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.tanh(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7616])
     """
@@ -304,8 +274,6 @@ def tanhshrink(input: Tensor) -> Tensor:
         input: a tensor of any shape.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.tanhshrink(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.2384])
     """
@@ -320,8 +288,6 @@ def softsign(input: Tensor) -> Tensor:
         input: a tensor of any shape.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.softsign(torch.tensor([-1.0, 3.0]))
         tensor([-0.5000,  0.7500])
     """
@@ -354,8 +320,6 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.softmax(torch.tensor([[0.0, 0.0]]), dim=1)
         tensor([[0.5000, 0.5000]])
     """
@@ -374,8 +338,6 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.softmin(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
         tensor([[0.4223, 0.4223, 0.1554]])
     """
@@ -393,8 +355,6 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.log_softmax(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
         tensor([[-1.5514, -1.5514, -0.5514]])
     """
@@ -415,8 +375,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         dim: the dimension that the classes lie along.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.gumbel_softmax(torch.zeros(4, 3), hard=True).sum(1)
         tensor([1., 1., 1., 1.])
     """

@@ -59,8 +59,6 @@ def scaled_dot_product_attention(
         RuntimeError: dimensions or dtypes do not fit.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> q = torch.ones(1, 2, 4)
         >>> F.scaled_dot_product_attention(q, q, q, is_causal=True).shape
         torch.Size([1, 2, 4])
@@ -308,8 +306,6 @@ def multi_head_attention_forward(
         without N as in `query`, or None.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> x, weight = torch.randn(5, 1, 4), torch.randn(12, 4)
         >>> output, weights = F.multi_head_attention_forward(
         ...     x, x, x, 4, 2, weight, None, None, None, False, 0.0, torch.eye(4), None

@@ -21,8 +21,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> sorted(set(F.dropout(torch.ones(100)).tolist()))
         [0.0, 2.0]
         >>> F.dropout(torch.ones(3), training=False)
@@ -44,8 +42,6 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> len(set(F.alpha_dropout(torch.ones(100), training=True).tolist()))
         2
     """
@@ -63,8 +59,6 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> channels = F.feature_alpha_dropout(torch.ones(1, 8, 4), training=True)
         >>> bool((channels == channels[..., :1]).all())
         True
@@ -84,8 +78,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> channels = F.dropout1d(torch.ones(1, 8, 4)).flatten(2)
         >>> bool((channels == channels[..., :1]).all())
         True
@@ -117,8 +109,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> channels = F.dropout2d(torch.ones(1, 8, 4, 4)).flatten(2)
         >>> bool((channels == channels[..., :1]).all())
         True
@@ -152,8 +142,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> channels = F.dropout3d(torch.ones(1, 8, 2, 4, 4)).flatten(2)
         >>> bool((channels == channels[..., :1]).all())
         True

@@ -43,7 +43,6 @@ def embedding(
         sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
         tensor([[3., 4.],
                 [1., 2.]])
@@ -91,8 +90,6 @@ def embedding_bag(
         ValueError: there is no such mode, or it does not go with a flag; offsets and input do not fit.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> table = torch.tensor([[1.0], [2.0], [4.0]])
         >>> F.embedding_bag(torch.tensor([[0, 1]]), table)
         tensor([[1.5000]])

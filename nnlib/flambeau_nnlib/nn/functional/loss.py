@@ -76,8 +76,6 @@ def l1_loss(
             then divided by the sum of the weights.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
         tensor(1.5000)
     """
@@ -106,8 +104,6 @@ def mse_loss(
             then divided by the sum of the weights.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(2.)
         >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), weight=torch.tensor([3.0, 1.0]))
@@ -142,8 +138,6 @@ def smooth_l1_loss(
         beta: the difference at which the squared error turns into the absolute one; RuntimeError where it is negative.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
         tensor([0.1250, 2.5000])
     """
@@ -169,8 +163,6 @@ def huber_loss(
             still over the number of elements.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.huber_loss(torch.tensor([1.0, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
         tensor([0.5000, 4.0000])
     """
@@ -205,8 +197,6 @@ def poisson_nll_loss(
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.poisson_nll_loss(torch.zeros(2), torch.tensor([1.0, 3.0]))
         tensor(1.)
     """
@@ -242,8 +232,6 @@ def gaussian_nll_loss(
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.gaussian_nll_loss(torch.zeros(2), torch.ones(2), torch.ones(2))
         tensor(0.5000)
     """
@@ -294,8 +282,6 @@ def kl_div(
         log_target: whether `target` holds log-probabilities too.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75]])
         >>> F.kl_div(input, target, reduction="batchmean")
         tensor(0.1308)
@@ -341,8 +327,6 @@ def binary_cross_entropy(
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
         tensor(0.6931)
     """
@@ -375,8 +359,6 @@ def binary_cross_entropy_with_logits(
         pos_weight: a factor of the positive part of the loss, of a shape that broadcasts with `target`; None for 1.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
         tensor(0.3466)
     """
@@ -410,8 +392,6 @@ def nll_loss(
             of each target; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
         tensor(0.3000)
     """
@@ -443,8 +423,6 @@ def cross_entropy(
             others.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
         tensor(0.6931)
         >>> F.cross_entropy(torch.zeros(1, 2), torch.tensor([[0.5, 0.5]]))
@@ -485,8 +463,6 @@ def linear_cross_entropy(
         RuntimeError: shapes do not fit.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.linear_cross_entropy(torch.ones(1, 3), torch.zeros(2, 3), torch.tensor([1]))
         tensor(0.6931)
     """
@@ -553,8 +529,6 @@ def ctc_loss(
         zero_infinity: whether a target too long for its input, whose loss is infinite, counts as 0.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
         >>> F.ctc_loss(log_probs, torch.tensor([[1, 2]]), (4,), (2,), reduction="sum")
         tensor(1.6864)

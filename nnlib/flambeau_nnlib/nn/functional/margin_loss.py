@@ -46,8 +46,6 @@ def hinge_embedding_loss(
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.hinge_embedding_loss(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]), reduction="none")
         tensor([0.3000, 0.7000])
     """
@@ -83,8 +81,6 @@ def margin_ranking_loss(
         reduction: "mean", over all pairs, "sum", or "none" for the loss of each pair; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
         tensor(2.)
     """
@@ -127,8 +123,6 @@ def cosine_embedding_loss(
         reduction: "mean", over the batch, "sum", or "none" for the loss of each pair; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.cosine_embedding_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
         tensor(1.)
     """
@@ -214,8 +208,6 @@ def triplet_margin_loss(
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
         >>> F.triplet_margin_loss(anchor, positive, negative, margin=4.0)
         tensor(1.1716)
@@ -257,8 +249,6 @@ def triplet_margin_with_distance_loss(
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.ones(1, 2)
         >>> F.triplet_margin_with_distance_loss(
         ...     anchor, positive, negative, distance_function=lambda a, b: (a - b).abs().sum(-1), margin=2.0
@@ -295,8 +285,6 @@ def soft_margin_loss(
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.soft_margin_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]))
         tensor(1.0032)
     """
@@ -329,8 +317,6 @@ def multilabel_soft_margin_loss(
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.multilabel_soft_margin_loss(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
         tensor(0.6931)
     """
@@ -376,8 +362,6 @@ def multi_margin_loss(
         reduction: "mean", over the batch, "sum", or "none" for the loss of each target; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)
     """
@@ -424,8 +408,6 @@ def multilabel_margin_loss(
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
         tensor(0.8500)
     """

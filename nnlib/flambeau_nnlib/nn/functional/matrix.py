@@ -32,8 +32,6 @@ def grouped_mm(
         RuntimeError: the dtypes, the shapes or the offsets do not fit.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> tokens, experts = torch.ones(3, 2), torch.stack([torch.eye(2), 2 * torch.eye(2)])
         >>> F.grouped_mm(tokens, experts, offs=torch.tensor([1, 3], dtype=torch.int32))
         tensor([[1., 1.],

@@ -46,8 +46,6 @@ def batch_norm(
         eps: added to the variance before the root is taken; ValueError where it is negative, or 0 while training.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
         tensor([[-1.0000],
                 [ 1.0000]])
@@ -85,8 +83,6 @@ def instance_norm(
         eps: added to the variance before the root is taken.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
         tensor([[[-1.0000,  1.0000],
                  [-1.0000,  1.0000]]])
@@ -110,8 +106,6 @@ def layer_norm(
         eps: added to the variance before the root is taken.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
         tensor([[-1.0000,  1.0000]])
     """
@@ -130,8 +124,6 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         eps: added to the mean square before the root is taken; None for the machine epsilon of the input's dtype.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.rms_norm(torch.tensor([[1.0, 7.0]]), [2])
         tensor([[0.2000, 1.4000]])
     """
@@ -152,8 +144,6 @@ def group_norm(
         eps: added to the variance before the root is taken.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.group_norm(torch.tensor([[[1.0], [3.0], [10.0], [30.0]]]), 2).flatten()
         tensor([-1.0000,  1.0000, -1.0000,  1.0000])
     """
@@ -179,8 +169,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         k: added to the base of the power, so that it is not 0.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.local_response_norm(torch.ones(1, 3, 1), size=3, alpha=1.0, beta=1.0).flatten()
         tensor([0.6000, 0.5000, 0.6000])
     """
@@ -210,8 +198,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
         out: a tensor to write the result into; None for a new one.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.normalize(torch.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """

@@ -28,8 +28,6 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         NotImplementedError: the mode does not exist, or not for so many dimensions.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.pad(torch.ones(2), (1, 0))
         tensor([0., 1., 1.])
         >>> F.pad(torch.tensor([[0.0, 1.0, 2.0]]), (2, 2), mode="reflect")

@@ -56,8 +56,6 @@ def max_pool1d(
         RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
         tensor([[3., 5.]])
     """
@@ -88,8 +86,6 @@ def max_pool2d(
         RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
         tensor([[[4.]]])
         >>> F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2, return_indices=True)
@@ -122,8 +118,6 @@ def max_pool3d(
         RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
         tensor([[[[7.]]]])
     """
@@ -151,8 +145,6 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
         output_size: height and width of the result, or one number for both; None keeps that of the input.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.adaptive_avg_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
         torch.Size([1, 3, 2, 5])
     """
@@ -168,8 +160,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
         output_size: depth, height and width of the result, or one number for all; None keeps that of the input.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.adaptive_avg_pool3d(torch.ones(1, 3, 4, 7, 5), (2, 3, None)).shape
         torch.Size([1, 3, 2, 3, 5])
     """
@@ -185,8 +175,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
         return_indices: whether to return also where each maximum was among the `L` elements of its channel.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
         tensor([[3., 5.]])
     """
@@ -203,8 +191,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.adaptive_max_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
         torch.Size([1, 3, 2, 5])
     """
@@ -221,8 +207,6 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
         return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.adaptive_max_pool3d(torch.ones(1, 3, 4, 7, 5), (2, 3, None)).shape
         torch.Size([1, 3, 2, 3, 5])
     """
@@ -315,8 +299,6 @@ def fractional_max_pool2d(
         _random_samples: numbers in [0, 1) of shape `(N, C, 2)` that place the windows, in place of new draws.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.fractional_max_pool2d(torch.randn(2, 16, 50, 32), 3, output_ratio=0.5).shape
         torch.Size([2, 16, 25, 16])
     """
@@ -348,8 +330,6 @@ def fractional_max_pool3d(
         _random_samples: numbers in [0, 1) of shape `(N, C, 3)` that place the windows, in place of new draws.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.fractional_max_pool3d(torch.randn(2, 3, 6, 8, 9), 3, output_size=(2, 3, 4)).shape
         torch.Size([2, 3, 2, 3, 4])
     """
@@ -416,8 +396,6 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = N
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.lp_pool1d(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]), 2, 2)
         tensor([[[ 5., 10.]]])
     """
@@ -436,8 +414,6 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.lp_pool2d(torch.ones(1, 2, 2), 1, 2)
         tensor([[[4.]]])
     """
@@ -456,8 +432,6 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.lp_pool3d(torch.rand(2, 3, 4, 6, 8), 2, 2).shape
         torch.Size([2, 3, 2, 3, 4])
     """
@@ -532,8 +506,6 @@ def max_unpool1d(
             of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> maxima, indices = F.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2, return_indices=True)
         >>> F.max_unpool1d(maxima, indices, 2)
         tensor([[0., 3., 0., 5.]])
@@ -557,8 +529,6 @@ def max_unpool2d(
             of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> maxima, indices = F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2, return_indices=True)
         >>> F.max_unpool2d(maxima, indices, 2)
         tensor([[[0., 0.],
@@ -583,8 +553,6 @@ def max_unpool3d(
             of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> volume = torch.randn(1, 3, 4, 6, 9)
         >>> maxima, indices = F.max_pool3d(volume, 2, return_indices=True)
         >>> F.max_unpool3d(maxima, indices, 2, output_size=volume.size()).shape

@@ -58,8 +58,6 @@ def interpolate(
         NotImplementedError: the mode does not exist, or not for so many dimensions.
 
     Example:
-        >>> import flambeau as torch
-        >>> import flambeau.nn.functional as F
         >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
         tensor([[[1., 1., 2., 2.]]])
         >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), size=3, mode="linear", align_corners=True)
@@ -152,7 +150,6 @@ def upsample(
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> with warnings.catch_warnings(action="ignore"):
         ...     torch.nn.functional.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
         tensor([[[1., 1., 2., 2.]]])
@@ -171,7 +168,6 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> with warnings.catch_warnings(action="ignore"):
         ...     torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
         tensor([[[1., 1., 2., 2.]]])
@@ -190,7 +186,6 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> with warnings.catch_warnings(action="ignore"):
         ...     torch.nn.functional.upsample_bilinear(torch.tensor([[[[1.0, 2.0]]]]), size=(1, 3))
         tensor([[[[1.0000, 1.5000, 2.0000]]]])

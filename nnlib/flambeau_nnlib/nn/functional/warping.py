@@ -41,7 +41,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         NotImplementedError: `size` has neither 4 nor 5 dimensions.
 
     Example:
-        >>> import flambeau as torch
         >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
         >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=True)
         tensor([[[[-1.,  0.],
@@ -109,7 +108,6 @@ def grid_sample(
         RuntimeError: shapes or dtypes do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
         >>> grid = torch.tensor([[[[0.0, 0.0], [1.0, -1.0]]]])
         >>> torch.nn.functional.grid_sample(image, grid, align_corners=True)

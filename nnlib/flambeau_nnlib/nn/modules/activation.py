@@ -76,7 +76,6 @@ class ReLU(_Inplace):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReLU()(torch.tensor([-1.0, 0.0, 2.0]))
         tensor([0., 0., 2.])
     """
@@ -98,7 +97,6 @@ class SiLU(_Inplace):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.SiLU()(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.2689,  0.0000,  0.7311])
     """
@@ -120,7 +118,6 @@ class Mish(_Inplace):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Mish()(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.3034,  0.0000,  0.8651])
     """
@@ -146,7 +143,6 @@ class SELU(_Inplace):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.SELU()(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-1.1113,  0.0000,  1.0507])
     """
@@ -166,7 +162,6 @@ class Hardsigmoid(_Inplace):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
         tensor([0.0000, 0.5000, 0.7500])
     """
@@ -191,7 +186,6 @@ class Hardswish(_Inplace):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Hardswish()(torch.tensor([-4.0, 0.0, 3.0]))
         tensor([-0., 0., 3.])
     """
@@ -216,7 +210,6 @@ class Threshold(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Threshold(0.1, 20.0)(torch.tensor([0.0, 0.5]))
         tensor([20.0000,  0.5000])
     """
@@ -253,7 +246,6 @@ class RReLU(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
         tensor([-0.2000,  2.0000])
     """
@@ -287,7 +279,6 @@ class Hardtanh(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Hardtanh(-2, 2)(torch.tensor([-3.0, 0.5, 4.0]))
         tensor([-2.0000,  0.5000,  2.0000])
     """
@@ -334,7 +325,6 @@ class ReLU6(Hardtanh):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReLU6()(torch.tensor([-1.0, 3.0, 8.0]))
         tensor([0., 3., 6.])
     """
@@ -374,7 +364,6 @@ class ELU(_Alpha):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
@@ -397,7 +386,6 @@ class CELU(_Alpha):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CELU(2.0)(torch.tensor([-1.0, 2.0]))
         tensor([-0.7869,  2.0000])
     """
@@ -418,7 +406,6 @@ class LeakyReLU(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
         tensor([-0.1000,  2.0000])
     """
@@ -455,7 +442,6 @@ class PReLU(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
         tensor([-0.2500,  2.0000])
     """
@@ -499,7 +485,6 @@ class GLU(Module):
         - Output: `(*, N / 2, *)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.GLU()(torch.tensor([[1.0, 2.0, 0.0, 0.0]]))
         tensor([[0.5000, 1.0000]])
     """
@@ -531,7 +516,6 @@ class GELU(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.GELU()(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.1587,  0.0000,  0.8413])
     """
@@ -573,7 +557,6 @@ class Hardshrink(_Shrink):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.2, 2.0]))
         tensor([-1.,  0.,  2.])
     """
@@ -593,7 +576,6 @@ class Softshrink(_Shrink):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.2, 2.0]))
         tensor([-0.5000,  0.0000,  1.5000])
     """
@@ -614,7 +596,6 @@ class Softplus(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Softplus()(torch.tensor([-1.0, 0.0, 30.0]))
         tensor([ 0.3133,  0.6931, 30.0000])
     """
@@ -643,7 +624,6 @@ class Sigmoid(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Sigmoid()(torch.tensor([0.0, 1.0]))
         tensor([0.5000, 0.7311])
     """
@@ -660,7 +640,6 @@ class LogSigmoid(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LogSigmoid()(torch.tensor([0.0, -200.0]))
         tensor([  -0.6931, -200.0000])
     """
@@ -677,7 +656,6 @@ class Tanh(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Tanh()(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7616])
     """
@@ -694,7 +672,6 @@ class Tanhshrink(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Tanhshrink()(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.2384])
     """
@@ -711,7 +688,6 @@ class Softsign(Module):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
         tensor([-0.5000,  0.7500])
     """

@@ -47,7 +47,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
           classes, `predict(input)` the most likely class of each row, `(N,)`.
 
     Example:
-        >>> import flambeau as torch
         >>> softmax = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 1000, cutoffs=[20, 200])
         >>> output, loss = softmax(torch.randn(8, 16), torch.randint(1000, (8,)))
         >>> output.shape, loss.shape, softmax.log_prob(torch.randn(8, 16)).shape

@@ -53,7 +53,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
         - Output: `(N, C, output_size)` or `(C, output_size)`, or two of them with `return_indices`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
         tensor([[3., 5.]])
     """
@@ -77,7 +76,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
         torch.Size([1, 64, 10, 7])
     """
@@ -101,7 +99,6 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AdaptiveMaxPool3d((2, None, 3))(torch.randn(1, 4, 8, 9, 7)).shape
         torch.Size([1, 4, 2, 9, 3])
     """
@@ -138,7 +135,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
         - Output: `(N, C, output_size)` or `(C, output_size)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
         tensor([[2.0000, 3.5000]])
     """
@@ -160,7 +156,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         - Output: `(N, C, *output_size)` or `(C, *output_size)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AdaptiveAvgPool2d((5, 7))(torch.randn(1, 64, 8, 9)).shape
         torch.Size([1, 64, 5, 7])
         >>> torch.nn.AdaptiveAvgPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
@@ -184,7 +179,6 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         - Output: `(N, C, *output_size)` or `(C, *output_size)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AdaptiveAvgPool3d(2)(torch.randn(1, 4, 8, 9, 7)).shape
         torch.Size([1, 4, 2, 2, 2])
     """

@@ -47,7 +47,6 @@ class MultiheadAttention(Module):
           `average_attn_weights=False`; None with `need_weights=False`, which is faster.
 
     Example:
-        >>> import flambeau as torch
         >>> attention = torch.nn.MultiheadAttention(8, num_heads=2, batch_first=True)
         >>> x = torch.randn(3, 5, 8)
         >>> output, weights = attention(x, x, x)

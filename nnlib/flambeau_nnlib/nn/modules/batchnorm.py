@@ -143,7 +143,6 @@ class BatchNorm1d(_BatchNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> output = torch.nn.BatchNorm1d(4)(torch.randn(20, 4))
         >>> torch.allclose(output.mean(0), torch.zeros(4), atol=1e-6)
         True
@@ -176,7 +175,6 @@ class BatchNorm2d(_BatchNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.BatchNorm2d(3)
         >>> layer(torch.randn(2, 3, 5, 5)).shape, layer.num_batches_tracked
         (torch.Size([2, 3, 5, 5]), tensor(1))
@@ -209,7 +207,6 @@ class BatchNorm3d(_BatchNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 5, 5)).shape
         torch.Size([2, 3, 4, 5, 5])
     """
@@ -273,7 +270,6 @@ class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyBatchNorm1d()
         >>> layer(torch.randn(20, 4)).shape, layer.num_features
         (torch.Size([20, 4]), 4)
@@ -296,7 +292,6 @@ class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyBatchNorm2d()
         >>> layer(torch.randn(2, 3, 5, 5)).shape, layer.num_features
         (torch.Size([2, 3, 5, 5]), 3)
@@ -319,7 +314,6 @@ class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyBatchNorm3d()
         >>> layer(torch.randn(2, 3, 4, 5, 5)).shape, layer.num_features
         (torch.Size([2, 3, 4, 5, 5]), 3)
@@ -349,7 +343,6 @@ class SyncBatchNorm(_BatchNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2))
         >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]
         SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)

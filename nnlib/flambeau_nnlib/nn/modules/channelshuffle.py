@@ -25,7 +25,6 @@ class ChannelShuffle(Module):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1)).flatten()
         tensor([0., 2., 1., 3.])
     """

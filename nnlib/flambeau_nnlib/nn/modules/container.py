@@ -28,7 +28,6 @@ class Container(Module):
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> with warnings.catch_warnings(action="ignore"):
         ...     container = torch.nn.Container(act=torch.nn.ReLU())
         >>> container.act
@@ -116,7 +115,6 @@ class Sequential(_ModuleSequence):
         - Output: what the last module returns; the input, where there is none.
 
     Example:
-        >>> import flambeau as torch
         >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU())
         >>> net.append(torch.nn.Linear(8, 2))
         Sequential(
@@ -193,7 +191,6 @@ class ModuleList(_ModuleSequence):
         modules: the modules to start with; None for none. TypeError for anything that is no module.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
         ModuleList(
           (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
@@ -250,7 +247,6 @@ class ModuleDict(Module):
             KeyError for a name that is empty, has a dot or is an attribute of dictionaries.
 
     Example:
-        >>> import flambeau as torch
         >>> heads = torch.nn.ModuleDict({"mean": torch.nn.Linear(4, 1), "act": torch.nn.ReLU()})
         >>> heads["act"], list(heads)
         (ReLU(), ['mean', 'act'])
@@ -315,7 +311,6 @@ class ParameterList(Module):
             are.
 
     Example:
-        >>> import flambeau as torch
         >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 2)])
         >>> weights
         ParameterList(
@@ -377,7 +372,6 @@ class ParameterDict(Module):
             stay what they are. TypeError for a key that is no string.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ParameterDict({"scale": torch.ones(3)})
         ParameterDict(  (scale): Parameter containing: [torch.FloatTensor of size 3])
     """

@@ -192,7 +192,6 @@ class Conv1d(_ConvNd):
         ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
         torch.Size([20, 33, 24])
     """
@@ -235,7 +234,6 @@ class Conv2d(_ConvNd):
         ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.Conv2d(16, 33, (3, 5), stride=(2, 1), padding=(4, 2))
         >>> layer(torch.randn(2, 16, 50, 100)).shape
         torch.Size([2, 33, 28, 100])
@@ -280,7 +278,6 @@ class Conv3d(_ConvNd):
         ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Conv3d(3, 8, 3, stride=2)(torch.randn(2, 3, 7, 9, 11)).shape
         torch.Size([2, 8, 3, 4, 5])
     """
@@ -393,7 +390,6 @@ class ConvTranspose1d(_ConvTransposeNd):
             those that the stride allows.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.ConvTranspose1d(16, 33, 3, stride=2)
         >>> layer(torch.randn(20, 16, 50)).shape, layer(torch.randn(20, 16, 50), output_size=[102]).shape
         (torch.Size([20, 33, 101]), torch.Size([20, 33, 102]))
@@ -444,7 +440,6 @@ class ConvTranspose2d(_ConvTransposeNd):
             those that the stride allows.
 
     Example:
-        >>> import flambeau as torch
         >>> down, up = torch.nn.Conv2d(4, 4, 3, stride=2, padding=1), torch.nn.ConvTranspose2d(4, 4, 3, stride=2, padding=1)
         >>> image = torch.randn(1, 4, 12, 12)
         >>> up(down(image), output_size=image.size()).shape
@@ -494,7 +489,6 @@ class ConvTranspose3d(_ConvTransposeNd):
             those that the stride allows.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ConvTranspose3d(3, 8, 3, stride=2)(torch.randn(2, 3, 3, 4, 5)).shape
         torch.Size([2, 8, 7, 9, 11])
     """
@@ -593,7 +587,6 @@ class LazyConv1d(_LazyConvNd, Conv1d):
         - Output: `(N, out_channels, L_out)` or without N, sizes as in `Conv1d`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyConv1d(33, 3, stride=2)
         >>> layer(torch.randn(20, 16, 50)).shape, layer.in_channels
         (torch.Size([20, 33, 24]), 16)
@@ -618,7 +611,6 @@ class LazyConv2d(_LazyConvNd, Conv2d):
         - Output: `(N, out_channels, H_out, W_out)` or without N, sizes as in `Conv2d`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyConv2d(33, 3)
         >>> layer(torch.randn(2, 16, 10, 10)).shape, layer.in_channels
         (torch.Size([2, 33, 8, 8]), 16)
@@ -643,7 +635,6 @@ class LazyConv3d(_LazyConvNd, Conv3d):
         - Output: `(N, out_channels, D_out, H_out, W_out)` or without N, sizes as in `Conv3d`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyConv3d(8, 3)
         >>> layer(torch.randn(2, 3, 4, 4, 4)).shape, layer.in_channels
         (torch.Size([2, 8, 2, 2, 2]), 3)
@@ -668,7 +659,6 @@ class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
         - Output: `(N, out_channels, L_out)` or without N, sizes as in `ConvTranspose1d`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyConvTranspose1d(33, 3, stride=2)
         >>> layer(torch.randn(20, 16, 50)).shape, layer.in_channels
         (torch.Size([20, 33, 101]), 16)
@@ -693,7 +683,6 @@ class LazyConvTranspose2d(_LazyConvTransposeNd, ConvTranspose2d):
         - Output: `(N, out_channels, H_out, W_out)` or without N, sizes as in `ConvTranspose2d`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyConvTranspose2d(33, 3)
         >>> layer(torch.randn(2, 16, 8, 8)).shape, layer.in_channels
         (torch.Size([2, 33, 10, 10]), 16)
@@ -718,7 +707,6 @@ class LazyConvTranspose3d(_LazyConvTransposeNd, ConvTranspose3d):
         - Output: `(N, out_channels, D_out, H_out, W_out)` or without N, sizes as in `ConvTranspose3d`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
         >>> layer(torch.randn(2, 3, 2, 2, 2)).shape, layer.in_channels
         (torch.Size([2, 8, 4, 4, 4]), 3)

@@ -23,7 +23,6 @@ class PairwiseDistance(Module):
         - Output: `(N,)` or `()`; with `keepdim`, `(N, 1)` or `(1,)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.PairwiseDistance(p=1.0)(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.5, 4.0]]))
         tensor([6.5000])
     """
@@ -52,7 +51,6 @@ class CosineSimilarity(Module):
         - Output: `(*, *)`, without that dimension.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
         tensor([0.])
     """

@@ -40,7 +40,6 @@ class Dropout(_DropoutNd):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.Dropout(0.5)
         >>> sorted(set(layer(torch.ones(100)).tolist()))
         [0.0, 2.0]
@@ -66,7 +65,6 @@ class Dropout1d(_DropoutNd):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> channels = torch.nn.Dropout1d(0.5)(torch.ones(1, 8, 4))
         >>> bool((channels == channels[..., :1]).all())
         True
@@ -92,7 +90,6 @@ class Dropout2d(_DropoutNd):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> channels = torch.nn.Dropout2d(0.2)(torch.ones(20, 16, 8, 8))
         >>> sorted(set(channels.sum((2, 3)).flatten().tolist()))
         [0.0, 80.0]
@@ -116,7 +113,6 @@ class Dropout3d(_DropoutNd):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Dropout3d(0.2)(torch.randn(2, 16, 4, 8, 8)).shape
         torch.Size([2, 16, 4, 8, 8])
     """
@@ -142,7 +138,6 @@ class AlphaDropout(_DropoutNd):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AlphaDropout(0.2)(torch.randn(20, 16)).shape
         torch.Size([20, 16])
     """
@@ -163,7 +158,6 @@ class FeatureAlphaDropout(_DropoutNd):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.FeatureAlphaDropout(0.2)(torch.randn(2, 16, 4, 8, 8)).shape
         torch.Size([2, 16, 4, 8, 8])
     """

@@ -24,7 +24,6 @@ class Flatten(Module):
         - Output: `(*, S_start * ... * S_end, *)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Flatten()(torch.randn(32, 1, 5, 5)).shape
         torch.Size([32, 25])
         >>> torch.nn.Flatten(0, 2)(torch.randn(32, 1, 5, 5)).shape
@@ -58,7 +57,6 @@ class Unflatten(Module):
         - Output: `(*, *unflattened_size, *)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Unflatten(1, (2, 5, 5))(torch.randn(3, 50)).shape
         torch.Size([3, 2, 5, 5])
     """

@@ -33,7 +33,6 @@ class Unfold(Module):
           `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Unfold(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape
         torch.Size([2, 30, 4])
     """
@@ -74,7 +73,6 @@ class Fold(Module):
         - Output: `(N, C, *output_size)` or without N.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.randn(1, 12, 12)).shape
         torch.Size([1, 3, 4, 5])
     """

@@ -116,7 +116,6 @@ class Hookable:
 
         With `with_kwargs`, the hook is called as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
 
-        >>> import flambeau as torch
         >>> layer = torch.nn.Identity()
         >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
         >>> layer(torch.zeros(2))

@@ -121,7 +121,6 @@ class InstanceNorm1d(_InstanceNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> output = torch.nn.InstanceNorm1d(4)(torch.randn(2, 4, 50))
         >>> torch.allclose(output.mean(-1), torch.zeros(2, 4), atol=1e-6)
         True
@@ -153,7 +152,6 @@ class InstanceNorm2d(_InstanceNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.InstanceNorm2d(3, affine=True)(torch.randn(2, 3, 5, 5)).shape
         torch.Size([2, 3, 5, 5])
     """
@@ -184,7 +182,6 @@ class InstanceNorm3d(_InstanceNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.InstanceNorm3d(3)(torch.randn(3, 4, 5, 5)).shape
         torch.Size([3, 4, 5, 5])
     """
@@ -206,7 +203,6 @@ class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyInstanceNorm1d()
         >>> layer(torch.randn(2, 4, 50)).shape, layer.num_features
         (torch.Size([2, 4, 50]), 4)
@@ -229,7 +225,6 @@ class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyInstanceNorm2d()
         >>> layer(torch.randn(2, 3, 5, 5)).shape, layer.num_features
         (torch.Size([2, 3, 5, 5]), 3)
@@ -252,7 +247,6 @@ class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyInstanceNorm3d()
         >>> layer(torch.randn(2, 3, 4, 5, 5)).shape, layer.num_features
         (torch.Size([2, 3, 4, 5, 5]), 3)

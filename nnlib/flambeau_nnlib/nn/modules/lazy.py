@@ -21,7 +21,6 @@ __all__ = ["LazyModuleMixin"]
 class LazyModuleMixin(Base):
     """Makes a module lazy: it becomes a `cls_to_become` once `initialize_parameters` has seen the first input.
 
-    >>> import flambeau as torch
     >>> layer = torch.nn.LazyLinear(3)
     >>> layer(torch.ones(5, 2)).shape
     torch.Size([5, 3])

@@ -25,7 +25,6 @@ class Identity(Module):
         - Output: the input itself.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Identity(54, unused=True)(torch.ones(2))
         tensor([1., 1.])
     """
@@ -53,7 +52,6 @@ class Linear(Module):
         - Output: `(*, out_features)`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.Linear(20, 30)
         >>> layer(torch.randn(128, 20)).shape
         torch.Size([128, 30])
@@ -107,7 +105,6 @@ class LazyLinear(LazyModuleMixin, Linear):
         - Output: `(*, out_features)`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.LazyLinear(30)
         >>> layer(torch.randn(128, 20)).shape
         torch.Size([128, 30])
@@ -169,7 +166,6 @@ class Bilinear(Module):
         - Output: `(*, out_features)`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.Bilinear(20, 30, 40)
         >>> layer(torch.randn(128, 20), torch.randn(128, 30)).shape
         torch.Size([128, 40])

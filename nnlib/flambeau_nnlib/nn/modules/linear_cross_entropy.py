@@ -33,7 +33,6 @@ class LinearCrossEntropyOptions:
         ValueError: a setting is none of these.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
         64
     """
@@ -90,7 +89,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         - Output: `()`, or `(N, *out_features)` with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> loss = torch.nn.LinearCrossEntropyLoss(8, 1000)
         >>> loss(torch.randn(4, 8), torch.tensor([1, 0, 999, 4])).shape
         torch.Size([])

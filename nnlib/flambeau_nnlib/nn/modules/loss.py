@@ -64,7 +64,6 @@ class L1Loss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
         tensor(1.5000)
     """
@@ -87,7 +86,6 @@ class MSELoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
         tensor(4.5000)
     """
@@ -117,7 +115,6 @@ class SmoothL1Loss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.SmoothL1Loss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
         tensor([0.1250, 2.5000])
     """
@@ -155,7 +152,6 @@ class HuberLoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.HuberLoss(reduction="none", delta=2.0)(torch.tensor([1.0, 3.0]), torch.zeros(2))
         tensor([0.5000, 4.0000])
     """
@@ -190,7 +186,6 @@ class NLLLoss(_WeightedLoss):
         - Output: `()`, or the shape of the target with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
         tensor(0.3000)
     """
@@ -225,7 +220,6 @@ class NLLLoss2d(NLLLoss):
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> with warnings.catch_warnings(action="ignore"):
         ...     loss = torch.nn.NLLLoss2d()
         >>> loss(torch.full((1, 2, 3, 3), -0.5), torch.zeros(1, 3, 3, dtype=torch.int64))
@@ -269,7 +263,6 @@ class CrossEntropyLoss(_WeightedLoss):
         - Output: `()`, or the shape of the target (without C) with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
         tensor(0.4076)
         >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([[0.5, 0.5, 0.0]]))
@@ -323,7 +316,6 @@ class PoissonNLLLoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.PoissonNLLLoss()(torch.zeros(2), torch.tensor([1.0, 3.0]))
         tensor(1.)
     """
@@ -371,7 +363,6 @@ class GaussianNLLLoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.ones(2), torch.ones(2))
         tensor(0.5000)
     """
@@ -402,7 +393,6 @@ class KLDivLoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75]])
         >>> torch.nn.KLDivLoss(reduction="batchmean")(input, target)
         tensor(0.1308)
@@ -440,7 +430,6 @@ class BCELoss(_WeightedLoss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
         tensor(0.3993)
     """
@@ -468,7 +457,6 @@ class BCEWithLogitsLoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
         tensor(0.3466)
     """
@@ -517,7 +505,6 @@ class CTCLoss(_Loss):
         - Output: `()`, or `(N,)` with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
         >>> torch.nn.CTCLoss(reduction="sum")(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
         tensor(1.6864)

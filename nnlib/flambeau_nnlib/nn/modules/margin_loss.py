@@ -38,7 +38,6 @@ class HingeEmbeddingLoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]))
         tensor([0.3000, 0.7000])
     """
@@ -73,7 +72,6 @@ class SoftMarginLoss(_Loss):
         - Output: `()`, or the shape of the input with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]))
         tensor(1.0032)
     """
@@ -101,7 +99,6 @@ class MultiMarginLoss(_WeightedLoss):
         - Output: `()`, or the shape of the target with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)
     """
@@ -146,7 +143,6 @@ class MultiLabelMarginLoss(_Loss):
         - Output: `()`, or `(N,)` with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
         tensor(0.8500)
     """
@@ -170,7 +166,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
         - Output: `()`, or `(N,)` with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
         tensor(0.6931)
     """
@@ -196,7 +191,6 @@ class CosineEmbeddingLoss(_Loss):
         - Output: `()`, or the shape of the target with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
         tensor(1.)
     """
@@ -233,7 +227,6 @@ class MarginRankingLoss(_Loss):
         - Output: `()`, or the shape of the inputs with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
         tensor(2.)
     """
@@ -276,7 +269,6 @@ class TripletMarginLoss(_Loss):
         - Output: `()`, or `(N,)` with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
         >>> torch.nn.TripletMarginLoss(margin=4.0)(anchor, positive, negative)
         tensor(1.1716)
@@ -332,7 +324,6 @@ class TripletMarginWithDistanceLoss(_Loss):
         - Output: `()`, or `(N,)` with `reduction="none"`.
 
     Example:
-        >>> import flambeau as torch
         >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
         >>> loss(torch.zeros(1, 2), torch.ones(1, 2), torch.ones(1, 2))
         tensor(1.)

@@ -138,7 +138,6 @@ class Module(Stateful, Hookable):
         - Input and output: those of the subclass's `forward`.
 
     Example:
-        >>> import flambeau as torch
         >>> class Net(torch.nn.Module):
         ...     def __init__(self):
         ...         super().__init__()
@@ -208,7 +207,6 @@ class Module(Stateful, Hookable):
     def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter; it is saved in `state_dict` if `persistent`.
 
-        >>> import flambeau as torch
         >>> module = torch.nn.Module()
         >>> module.register_buffer("mean", torch.zeros(2))
         >>> module.mean
@@ -390,7 +388,6 @@ class Module(Stateful, Hookable):
     ) -> Iterator[tuple[str, Module]]:
         """This module and all modules below it, with their dotted names.
 
-        >>> import flambeau as torch
         >>> net = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sequential(torch.nn.Tanh()))
         >>> [name for name, module in net.named_modules()]
         ['', '0', '1', '1.0']
@@ -433,7 +430,6 @@ class Module(Stateful, Hookable):
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their dotted names.
 
-        >>> import flambeau as torch
         >>> [(name, tuple(param.shape)) for name, param in torch.nn.Linear(2, 3).named_parameters()]
         [('weight', (3, 2)), ('bias', (3,))]
         """
@@ -462,7 +458,6 @@ class Module(Stateful, Hookable):
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at the dotted name `target`; if `strict`, only in place of an existing one.
 
-        >>> import flambeau as torch
         >>> net = torch.nn.Sequential(torch.nn.ReLU())
         >>> net.set_submodule("0", torch.nn.Tanh())
         >>> net[0]
@@ -505,7 +500,6 @@ class Module(Stateful, Hookable):
     def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn` on every module below this one, then on this one.
 
-        >>> import flambeau as torch
         >>> def zero_bias(module):
         ...     if isinstance(module, torch.nn.Linear):
         ...         torch.nn.init.zeros_(module.bias)
@@ -551,7 +545,6 @@ class Module(Stateful, Hookable):
 
         A dtype, which must be floating point or complex, applies to floating-point and complex tensors only.
 
-        >>> import flambeau as torch
         >>> torch.nn.Linear(2, 2).to(torch.float64).weight.dtype
         torch.float64
         """
@@ -625,7 +618,6 @@ class Module(Stateful, Hookable):
     def train(self, mode: bool = True) -> Self:
         """Set this module and all below it to training mode, or to evaluation mode.
 
-        >>> import flambeau as torch
         >>> torch.nn.Dropout(0.9).train(False)(torch.ones(3))
         tensor([1., 1., 1.])
         """

@@ -62,7 +62,6 @@ class LayerNorm(_Affine):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LayerNorm(4)(torch.tensor([[1.0, 1.0, 3.0, 3.0]])).detach()
         tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
         >>> torch.nn.LayerNorm([3, 8, 8])(torch.randn(2, 3, 8, 8)).shape
@@ -114,7 +113,6 @@ class RMSNorm(Module):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.RMSNorm(2)(torch.tensor([[1.0, 7.0]])).detach()
         tensor([[0.2000, 1.4000]])
     """
@@ -170,7 +168,6 @@ class GroupNorm(_Affine):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.GroupNorm(3, 6)(torch.randn(20, 6, 10, 10)).shape
         torch.Size([20, 6, 10, 10])
     """
@@ -237,7 +234,6 @@ class LocalResponseNorm(_ResponseNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LocalResponseNorm(2)(torch.randn(32, 5, 24, 24)).shape
         torch.Size([32, 5, 24, 24])
     """
@@ -260,7 +256,6 @@ class CrossMapLRN2d(_ResponseNorm):
         - Output: the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CrossMapLRN2d(3)(torch.randn(2, 5, 4, 4)).shape
         torch.Size([2, 5, 4, 4])
     """

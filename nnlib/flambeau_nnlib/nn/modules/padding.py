@@ -79,7 +79,6 @@ class ConstantPad1d(_ConstantPad):
         - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ConstantPad1d((1, 2), 9.0)(torch.tensor([[1.0, 2.0]]))
         tensor([[9., 1., 2., 9., 9.]])
     """
@@ -101,7 +100,6 @@ class ConstantPad2d(_ConstantPad):
           `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ConstantPad2d((3, 0, 2, 1), 3.5)(torch.randn(1, 2, 2)).shape
         torch.Size([1, 5, 5])
     """
@@ -123,7 +121,6 @@ class ConstantPad3d(_ConstantPad):
           `H_out = top + H + bottom` and `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ConstantPad3d(1, 3.5)(torch.randn(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
     """
@@ -151,7 +148,6 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
         - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0]]))
         tensor([[0., 1., 2., 0.]])
     """
@@ -170,7 +166,6 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
           `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ZeroPad2d((1, 1, 2, 0))(torch.ones(1, 1, 2))
         tensor([[[0., 0., 0., 0.],
                  [0., 0., 0., 0.],
@@ -191,7 +186,6 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
           `H_out = top + H + bottom` and `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ZeroPad3d(1)(torch.randn(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
     """
@@ -213,7 +207,6 @@ class ReflectionPad1d(_ReflectionPad):
         - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReflectionPad1d(2)(torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
         tensor([[2., 1., 0., 1., 2., 3., 2., 1.]])
     """
@@ -234,7 +227,6 @@ class ReflectionPad2d(_ReflectionPad):
           `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReflectionPad2d((1, 1, 1, 0))(torch.tensor([[[0.0, 1.0], [2.0, 3.0]]]))
         tensor([[[3., 2., 3., 2.],
                  [1., 0., 1., 0.],
@@ -258,7 +250,6 @@ class ReflectionPad3d(_ReflectionPad):
           `H_out = top + H + bottom` and `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReflectionPad3d(1)(torch.randn(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
     """
@@ -282,7 +273,6 @@ class ReplicationPad1d(_ReplicationPad):
         - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReplicationPad1d((2, 1))(torch.tensor([[0.0, 1.0, 2.0]]))
         tensor([[0., 0., 0., 1., 2., 2.]])
     """
@@ -303,7 +293,6 @@ class ReplicationPad2d(_ReplicationPad):
           `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReplicationPad2d((1, 1, 1, 0))(torch.tensor([[[0.0, 1.0], [2.0, 3.0]]]))
         tensor([[[0., 0., 1., 1.],
                  [0., 0., 1., 1.],
@@ -326,7 +315,6 @@ class ReplicationPad3d(_ReplicationPad):
           `H_out = top + H + bottom` and `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.ReplicationPad3d(1)(torch.randn(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
     """
@@ -355,7 +343,6 @@ class CircularPad1d(_CircularPad):
         - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CircularPad1d((1, 2))(torch.tensor([[0.0, 1.0, 2.0]]))
         tensor([[2., 0., 1., 2., 0., 1.]])
     """
@@ -376,7 +363,6 @@ class CircularPad2d(_CircularPad):
           `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CircularPad2d((1, 1, 1, 0))(torch.tensor([[[0.0, 1.0], [2.0, 3.0]]]))
         tensor([[[3., 2., 3., 2.],
                  [1., 0., 1., 0.],
@@ -400,7 +386,6 @@ class CircularPad3d(_CircularPad):
           `H_out = top + H + bottom` and `W_out = left + W + right`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.CircularPad3d(1)(torch.randn(1, 2, 3, 4)).shape
         torch.Size([1, 4, 5, 6])
     """

@@ -27,7 +27,6 @@ class PixelShuffle(Module):
         - Output: `(*, C, H * r, W * r)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.PixelShuffle(3)(torch.randn(1, 9, 4, 4)).shape
         torch.Size([1, 1, 12, 12])
     """
@@ -56,7 +55,6 @@ class PixelUnshuffle(Module):
         - Output: `(*, C * r * r, H, W)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.PixelUnshuffle(3)(torch.randn(1, 1, 12, 12)).shape
         torch.Size([1, 9, 4, 4])
     """

@@ -106,7 +106,6 @@ class MaxPool1d(_MaxPoolNd):
             window fits.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
         tensor([[3., 5.]])
     """
@@ -140,7 +139,6 @@ class MaxPool2d(_MaxPoolNd):
             window fits.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MaxPool2d(3, stride=2)(torch.randn(20, 16, 50, 32)).shape
         torch.Size([20, 16, 24, 15])
         >>> torch.nn.MaxPool2d(2, return_indices=True)(torch.arange(8.0).reshape(1, 2, 4))
@@ -176,7 +174,6 @@ class MaxPool3d(_MaxPoolNd):
             window fits.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.MaxPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
         torch.Size([2, 3, 2, 3, 4])
     """
@@ -219,7 +216,6 @@ class MaxUnpool1d(_MaxUnpoolNd):
           than the stride, or the call raises ValueError.
 
     Example:
-        >>> import flambeau as torch
         >>> values, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
         >>> torch.nn.MaxUnpool1d(2)(values, indices)
         tensor([[0., 3., 0., 5.]])
@@ -247,7 +243,6 @@ class MaxUnpool2d(_MaxUnpoolNd):
           the stride, or the call raises ValueError.
 
     Example:
-        >>> import flambeau as torch
         >>> image = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
         >>> values, indices = torch.nn.MaxPool2d(2, return_indices=True)(image)
         >>> torch.nn.MaxUnpool2d(2)(values, indices)
@@ -277,7 +272,6 @@ class MaxUnpool3d(_MaxUnpoolNd):
           from this by less than the stride, or the call raises ValueError.
 
     Example:
-        >>> import flambeau as torch
         >>> volume = torch.randn(1, 3, 4, 6, 9)
         >>> values, indices = torch.nn.MaxPool3d(2, return_indices=True)(volume)
         >>> torch.nn.MaxUnpool3d(2)(values, indices, output_size=volume.size()).shape
@@ -309,7 +303,6 @@ class AvgPool1d(Module):
             window fits.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AvgPool1d(3, stride=2)(torch.tensor([[1.0, 2, 3, 4, 5, 6, 7]]))
         tensor([[2., 4., 6.]])
     """
@@ -399,7 +392,6 @@ class AvgPool2d(_AvgPoolNd):
             window fits.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AvgPool2d((3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
         torch.Size([20, 16, 24, 31])
     """
@@ -432,7 +424,6 @@ class AvgPool3d(_AvgPoolNd):
             window fits.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.AvgPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
         torch.Size([2, 3, 2, 3, 4])
     """
@@ -504,7 +495,6 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
         ValueError: both or none of `output_size` and `output_ratio` are given, or a ratio is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.FractionalMaxPool2d(3, output_ratio=(0.5, 0.5))(torch.randn(2, 16, 50, 32)).shape
         torch.Size([2, 16, 25, 16])
     """
@@ -537,7 +527,6 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
         ValueError: both or none of `output_size` and `output_ratio` are given, or a ratio is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.FractionalMaxPool3d(3, output_size=(2, 3, 4))(torch.randn(2, 3, 6, 8, 9)).shape
         torch.Size([2, 3, 2, 3, 4])
     """
@@ -581,7 +570,6 @@ class LPPool1d(_LPPoolNd):
           says.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]))
         tensor([[[ 5., 10.]]])
     """
@@ -607,7 +595,6 @@ class LPPool2d(_LPPoolNd):
           rounded as `ceil_mode` says, and W_out the same with index 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LPPool2d(1.2, (3, 2), stride=(2, 1))(torch.rand(2, 3, 9, 8)).shape
         torch.Size([2, 3, 4, 7])
     """
@@ -634,7 +621,6 @@ class LPPool3d(_LPPoolNd):
           the other indices.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LPPool3d(2, 2)(torch.rand(2, 3, 4, 6, 8)).shape
         torch.Size([2, 3, 2, 3, 4])
     """

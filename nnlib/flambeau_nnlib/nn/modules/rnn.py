@@ -42,7 +42,6 @@ class RNNBase(Module):
         - Input, state and output: as in `RNN`, and for mode "LSTM" as in `LSTM`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.GRU(10, 20)
         >>> isinstance(layer, torch.nn.RNNBase), layer.mode
         (True, 'GRU')
@@ -299,7 +298,6 @@ class RNN(RNNBase):
         RuntimeError: in the call, sizes of the input or the state do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> output, h = torch.nn.RNN(10, 20, num_layers=2)(torch.randn(5, 3, 10))
         >>> output.shape, h.shape
         (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
@@ -378,7 +376,6 @@ class LSTM(RNNBase):
         RuntimeError: in the call, sizes of the input or the state do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> output, (h, c) = torch.nn.LSTM(10, 20, bidirectional=True)(torch.randn(5, 3, 10))
         >>> output.shape, h.shape, c.shape
         (torch.Size([5, 3, 40]), torch.Size([2, 3, 20]), torch.Size([2, 3, 20]))
@@ -457,7 +454,6 @@ class GRU(RNNBase):
         RuntimeError: in the call, sizes of the input or the state do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> output, h = torch.nn.GRU(10, 20, batch_first=True)(torch.randn(3, 5, 10))
         >>> output.shape, h.shape
         (torch.Size([3, 5, 20]), torch.Size([1, 3, 20]))

@@ -28,7 +28,6 @@ class RNNCellBase(Module):
         device, dtype: of the parameters.
 
     Example:
-        >>> import flambeau as torch
         >>> cell = torch.nn.GRUCell(10, 20)
         >>> isinstance(cell, torch.nn.RNNCellBase), cell.weight_ih.shape
         (True, torch.Size([60, 10]))
@@ -107,7 +106,6 @@ class RNNCell(RNNCellBase):
         - State h, before and after: `(N, hidden_size)` or `(hidden_size,)`; zeros where none is given.
 
     Example:
-        >>> import flambeau as torch
         >>> cell, h = torch.nn.RNNCell(10, 20), None
         >>> for x in torch.randn(5, 3, 10):
         ...     h = cell(x, h)
@@ -158,7 +156,6 @@ class LSTMCell(RNNCellBase):
           given.
 
     Example:
-        >>> import flambeau as torch
         >>> h, c = torch.nn.LSTMCell(10, 20)(torch.randn(3, 10))
         >>> h.shape, c.shape
         (torch.Size([3, 20]), torch.Size([3, 20]))
@@ -203,7 +200,6 @@ class GRUCell(RNNCellBase):
         - State h, before and after: `(N, hidden_size)` or `(hidden_size,)`; zeros where none is given.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.GRUCell(10, 20)(torch.randn(3, 10)).shape
         torch.Size([3, 20])
     """

@@ -37,7 +37,6 @@ class Softmax(_AlongDim):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Softmax(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
         tensor([[0.2119, 0.2119, 0.5761]])
     """
@@ -58,7 +57,6 @@ class Softmin(_AlongDim):
         - Output: `(*)`, the shape of the input.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Softmin(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
         tensor([[0.4223, 0.4223, 0.1554]])
     """
@@ -79,7 +77,6 @@ class LogSoftmax(_AlongDim):
         - Output: `(*)`, the shape of the input; values are not above 0.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.LogSoftmax(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
         tensor([[-1.5514, -1.5514, -0.5514]])
     """
@@ -96,7 +93,6 @@ class Softmax2d(Module):
         - Output: the shape of the input; the C values of a place sum to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Softmax2d()(torch.zeros(1, 4, 2, 2))[0, 0]
         tensor([[0.2500, 0.2500],
                 [0.2500, 0.2500]])

@@ -84,7 +84,6 @@ class Embedding(_Table):
         - Output: `(*, embedding_dim)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
         torch.Size([2, 4, 3])
         >>> torch.nn.Embedding(10, 3, padding_idx=0).weight[0].detach()
@@ -157,7 +156,6 @@ class Embedding(_Table):
     ) -> Self:
         """A layer of the given rows, not trained if `freeze`.
 
-        >>> import flambeau as torch
         >>> torch.nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.3], [4.0, 5.1]]))(torch.tensor([1]))
         tensor([[4.0000, 5.1000]])
         """
@@ -208,7 +206,6 @@ class EmbeddingBag(_Table):
         ValueError: in the call, where there is no such mode, or offsets and input do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> bags = torch.nn.EmbeddingBag(10, 3, mode="sum")
         >>> bags(torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 4])).shape
         torch.Size([2, 3])

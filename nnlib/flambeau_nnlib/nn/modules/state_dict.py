@@ -58,7 +58,6 @@ class Stateful:
 
         The tensors share memory with the module's own, detached unless `keep_vars`.
 
-        >>> import flambeau as torch
         >>> list(torch.nn.Sequential(torch.nn.Linear(2, 3)).state_dict())
         ['0.weight', '0.bias']
         """
@@ -110,7 +109,6 @@ class Stateful:
         With `assign`, the tensors become the module's own instead of being copied. Returns the missing and the
         unexpected keys. Raises RuntimeError on a shape mismatch and, if `strict`, on missing or unexpected keys.
 
-        >>> import flambeau as torch
         >>> first, second = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
         >>> second.load_state_dict(first.state_dict())
         <All keys matched successfully>

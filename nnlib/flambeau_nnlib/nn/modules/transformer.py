@@ -76,7 +76,6 @@ class Transformer(Module):
         - Output: the shape of `tgt`.
 
     Example:
-        >>> import flambeau as torch
         >>> net = torch.nn.Transformer(16, nhead=4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=32)
         >>> net(torch.rand(10, 3, 16), torch.rand(20, 3, 16)).shape
         torch.Size([20, 3, 16])
@@ -160,7 +159,6 @@ class Transformer(Module):
     ) -> Tensor:
         """The mask `(sz, sz)` that keeps each place from attending to later ones: -inf there, 0 elsewhere.
 
-        >>> import flambeau as torch
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],
                 [0., 0.]])
@@ -190,7 +188,6 @@ class TransformerEncoder(Module):
         - Output: the shape of `src`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
         >>> torch.nn.TransformerEncoder(layer, num_layers=3)(torch.rand(2, 10, 16)).shape
         torch.Size([2, 10, 16])
@@ -263,7 +260,6 @@ class TransformerDecoder(Module):
         - Output: the shape of `tgt`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
         >>> torch.nn.TransformerDecoder(layer, num_layers=3)(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
         torch.Size([20, 2, 16])
@@ -331,7 +327,6 @@ class TransformerEncoderLayer(Module):
         - Output: the shape of `src`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32)
         >>> layer(torch.rand(10, 2, 16)).shape
         torch.Size([10, 2, 16])
@@ -438,7 +433,6 @@ class TransformerDecoderLayer(Module):
         - Output: the shape of `tgt`.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
         >>> layer(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
         torch.Size([20, 2, 16])

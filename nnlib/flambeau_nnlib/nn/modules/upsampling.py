@@ -31,7 +31,6 @@ class Upsample(Module):
           or `floor(size_in * scale_factor)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
         tensor([[[1., 1., 2., 2.]]])
         >>> torch.nn.Upsample(size=5, mode="linear", align_corners=True)(torch.tensor([[[1.0, 2.0]]]))
@@ -88,7 +87,6 @@ class UpsamplingNearest2d(Upsample):
         - Output: `(N, C, H_out, W_out)`, of the size given, or `floor(size_in * scale_factor)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
         tensor([[[[1., 1., 2., 2.],
                   [1., 1., 2., 2.]]]])
@@ -114,7 +112,6 @@ class UpsamplingBilinear2d(Upsample):
         - Output: `(N, C, H_out, W_out)`, of the size given, or `floor(size_in * scale_factor)`.
 
     Example:
-        >>> import flambeau as torch
         >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
         tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """

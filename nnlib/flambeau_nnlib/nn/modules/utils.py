@@ -36,7 +36,6 @@ def _reverse_repeat_tuple(values: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take a prefix off the keys of a `state_dict`, in place: `"module."` where a `DataParallel` wrapped the model.
 
-    >>> import flambeau as torch
     >>> state = torch.nn.DataParallel(torch.nn.Linear(2, 1)).state_dict()
     >>> consume_prefix_in_state_dict_if_present(state, "module."); list(state)
     ['weight', 'bias']

@@ -1,6 +1,5 @@
 """One network on several devices: each takes a part of the batch.
 
->>> import flambeau as torch
 >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2))
 >>> net(torch.ones(4, 3)).shape
 torch.Size([4, 2])

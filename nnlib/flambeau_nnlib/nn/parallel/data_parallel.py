@@ -38,7 +38,6 @@ class DataParallel(Module):
         RuntimeError: a parameter is on another device than the first.
 
     Example:
-        >>> import flambeau as torch
         >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2), device_ids=["cpu"])
         >>> net(torch.ones(4, 3)).shape
         torch.Size([4, 2])

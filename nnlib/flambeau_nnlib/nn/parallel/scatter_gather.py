@@ -18,7 +18,6 @@ __all__ = ["gather", "scatter", "scatter_kwargs"]
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
     """For each device, `inputs` with every tensor in it replaced by its part along `dim`; other objects are shared.
 
-    >>> import flambeau as torch
     >>> scatter(torch.arange(3), ["cpu", "cpu"])
     (tensor([0, 1]), tensor([2]))
     """

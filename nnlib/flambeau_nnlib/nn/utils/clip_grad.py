@@ -31,7 +31,6 @@ def get_total_norm(
         a tensor without dimensions, on the first tensor's device; 0 for no tensors.
 
     Example:
-        >>> import flambeau as torch
         >>> get_total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])])
         tensor(5.)
     """
@@ -65,7 +64,6 @@ def clip_grads_with_norm_(
         foreach: accepted for compatibility; it has no effect on the result.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.Parameter(torch.ones(2))
         >>> (weight * torch.tensor([3.0, 4.0])).sum().backward()
         >>> clip_grads_with_norm_([weight], max_norm=1.0, total_norm=torch.tensor(10.0)); weight.grad
@@ -99,7 +97,6 @@ def clip_grad_norm_(
         the norm that the gradients had before, a tensor without dimensions.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.Parameter(torch.ones(2))
         >>> (weight * torch.tensor([3.0, 4.0])).sum().backward()
         >>> clip_grad_norm_([weight], max_norm=1.0), weight.grad
@@ -128,7 +125,6 @@ def clip_grad_norm(
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> weight = torch.nn.Parameter(torch.ones(1))
         >>> weight.sum().backward()
         >>> with warnings.catch_warnings(action="ignore"):
@@ -153,7 +149,6 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
         foreach: accepted for compatibility; it has no effect on the result.
 
     Example:
-        >>> import flambeau as torch
         >>> weight = torch.nn.Parameter(torch.ones(2))
         >>> (weight * torch.tensor([3.0, -4.0])).sum().backward()
         >>> clip_grad_value_([weight], 3.5); weight.grad

@@ -20,7 +20,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
         TypeError: the parameters are on different devices.
 
     Example:
-        >>> import flambeau as torch
         >>> parameters_to_vector([torch.ones(2, 1), torch.zeros(1)])
         tensor([1., 1., 0.])
     """
@@ -40,7 +39,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         TypeError: `vec` is not a tensor, or the parameters are on different devices.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.Linear(2, 1)
         >>> vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), layer.parameters())
         >>> layer.weight.tolist(), layer.bias.tolist()

@@ -31,7 +31,6 @@ def fuse_conv_bn_eval(conv: Layer, bn: Module, transpose: bool = False) -> Layer
         AssertionError: one of the two is in training mode, or `bn` has no running statistics.
 
     Example:
-        >>> import flambeau as torch
         >>> conv, norm = torch.nn.Conv2d(1, 2, 3).eval(), torch.nn.BatchNorm2d(2).eval()
         >>> image = torch.randn(1, 1, 5, 5)
         >>> torch.allclose(fuse_conv_bn_eval(conv, norm)(image), norm(conv(image)), atol=1e-5)
@@ -68,7 +67,6 @@ def fuse_conv_bn_weights(
         the fused weight, of the shape of `conv_w`, and the fused bias, as parameters.
 
     Example:
-        >>> import flambeau as torch
         >>> one, zero = torch.ones(1), torch.zeros(1)
         >>> weight, bias = fuse_conv_bn_weights(torch.ones(1, 1, 1, 1), None, 3 * one, 4 * one, 0.0, one, zero)
         >>> weight.flatten().tolist(), bias.tolist()
@@ -93,7 +91,6 @@ def fuse_linear_bn_eval(linear: Layer, bn: Module) -> Layer:
         AssertionError: one of the two is in training mode, `bn` has no running statistics, or the features do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> linear, norm = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
         >>> x = torch.randn(4, 2)
         >>> torch.allclose(fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-5)
@@ -133,7 +130,6 @@ def fuse_linear_bn_weights(
         the fused weight, of the shape of `linear_w`, and the fused bias, as parameters.
 
     Example:
-        >>> import flambeau as torch
         >>> one, zero = torch.ones(1), torch.zeros(1)
         >>> weight, bias = fuse_linear_bn_weights(torch.ones(1, 2), None, 3 * one, 4 * one, 0.0, one, zero)
         >>> weight.tolist(), bias.tolist()

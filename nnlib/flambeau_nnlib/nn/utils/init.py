@@ -25,7 +25,6 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
         RuntimeError: the class is no module, or its constructor takes no `device`.
 
     Example:
-        >>> import flambeau as torch
         >>> skip_init(torch.nn.Linear, 5, 1)
         Linear(in_features=5, out_features=1, bias=True)
     """

@@ -22,7 +22,6 @@ def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.
         memory_format: the order of the elements in memory, `torch.channels_last` or `torch.contiguous_format`.
 
     Example:
-        >>> import flambeau as torch
         >>> conv = convert_conv2d_weight_memory_format(torch.nn.Conv2d(4, 4, 3), torch.channels_last)
         >>> conv.weight.is_contiguous(memory_format=torch.channels_last)
         True
@@ -38,7 +37,6 @@ def convert_conv3d_weight_memory_format(module: AnyModule, memory_format: torch.
         memory_format: the order of the elements in memory, `torch.channels_last_3d` or `torch.contiguous_format`.
 
     Example:
-        >>> import flambeau as torch
         >>> conv = convert_conv3d_weight_memory_format(torch.nn.Conv3d(4, 4, 3), torch.channels_last_3d)
         >>> conv.weight.is_contiguous(memory_format=torch.channels_last_3d)
         True

@@ -132,7 +132,6 @@ def orthogonal(
             it.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = orthogonal(torch.nn.Linear(20, 40))
         >>> torch.allclose(layer.weight.T @ layer.weight, torch.eye(20), atol=1e-5)
         True
@@ -180,7 +179,6 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
         ValueError: the module has no such parameter.
 
     Example:
-        >>> import flambeau as torch
         >>> weight_norm(torch.nn.Linear(20, 40)).parametrizations.weight.original0.shape
         torch.Size([40, 1])
     """
@@ -263,7 +261,6 @@ def spectral_norm(
         IndexError: the parameter has no such dimension.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = spectral_norm(torch.nn.Linear(20, 40))
         >>> abs(torch.linalg.matrix_norm(layer.weight, 2).item() - 1.0) < 0.1
         True

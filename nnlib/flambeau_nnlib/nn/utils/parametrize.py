@@ -1,6 +1,5 @@
 """Parametrizations: modules that compute a parameter of another module from the tensors that are learned.
 
->>> import flambeau as torch
 >>> class Symmetric(torch.nn.Module):
 ...     def forward(self, x):
 ...         return x.triu() + x.triu(1).mT
@@ -51,7 +50,6 @@ def cached() -> Iterator[None]:
     not seen before the context ends.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
         >>> with cached():
         ...     print(layer.weight is layer.weight)
@@ -83,7 +81,6 @@ class ParametrizationList(ModuleList):
         ValueError: there are no modules, a `right_inverse` returns no tensors, or, unless `unsafe`, shape or dtype change.
 
     Example:
-        >>> import flambeau as torch
         >>> class Double(torch.nn.Module):
         ...     def forward(self, x):
         ...         return 2 * x
@@ -209,7 +206,6 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         ValueError: the module has no such tensor, or shape or dtype would change though that is not allowed.
 
     Example:
-        >>> import flambeau as torch
         >>> class Symmetric(torch.nn.Module):
         ...     def forward(self, x):
         ...         return x.triu() + x.triu(1).mT
@@ -328,7 +324,6 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
         tensor_name: the name of the tensor to ask about; None for any.
 
     Example:
-        >>> import flambeau as torch
         >>> is_parametrized(torch.nn.Linear(1, 1))
         False
     """
@@ -351,7 +346,6 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         ValueError: the tensor is not parametrized, or there are several originals to keep.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
         >>> list(remove_parametrizations(layer, "weight").state_dict())
         ['bias', 'weight']
@@ -388,7 +382,6 @@ def type_before_parametrizations(module: Module) -> type:
         module: the module, parametrized or not.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))
         >>> type(layer).__name__, type_before_parametrizations(layer).__name__
         ('ParametrizedLinear', 'Linear')
@@ -405,7 +398,6 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
         tensor_name: the name of the tensor to transfer; None for all that are parametrized.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
         >>> other = transfer_parametrizations_and_params(layer, torch.nn.Linear(2, 2))
         >>> torch.equal(layer.weight, other.weight)

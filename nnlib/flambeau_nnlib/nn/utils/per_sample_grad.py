@@ -25,7 +25,6 @@ def call_for_per_sample_grads(
         loss_reduction: what makes one loss of the samples': `"sum"` or `"mean"`.
         batch_first: whether samples are the first dimension of tensors, else the second.
 
-    >>> import flambeau as torch
     >>> from flambeau.nn.utils.per_sample_grad import call_for_per_sample_grads
     >>> linear = torch.nn.Linear(2, 1)
     >>> call_for_per_sample_grads(linear)(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()

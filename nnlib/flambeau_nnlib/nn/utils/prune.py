@@ -46,7 +46,6 @@ class BasePruningMethod(ABC):
     forward pre-hook that applies the mask.
 
     Example:
-        >>> import flambeau as torch
         >>> class Negative(BasePruningMethod):
         ...     PRUNING_TYPE = "unstructured"
         ...     def compute_mask(self, t, default_mask):
@@ -126,7 +125,6 @@ class BasePruningMethod(ABC):
             importance_scores: the scores to choose by, of the tensor's shape; None for the values themselves.
 
         Example:
-            >>> import flambeau as torch
             >>> L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, 4.0]))
             tensor([3., -0., 0., 4.])
         """
@@ -167,7 +165,6 @@ class PruningContainer(BasePruningMethod):
         *args: the methods, in order.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=2)
         >>> layer = l1_unstructured(layer, "weight", amount=1)
         >>> [type(method).__name__ for hook in layer._forward_pre_hooks.values() for method in hook]
@@ -237,7 +234,6 @@ class Identity(BasePruningMethod):
     """Prunes nothing: the parameter gets a mask of ones.
 
     Example:
-        >>> import flambeau as torch
         >>> Identity().prune(torch.tensor([3.0, -1.0]))
         tensor([ 3., -1.])
     """
@@ -259,7 +255,6 @@ class RandomUnstructured(BasePruningMethod):
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
-        >>> import flambeau as torch
         >>> int((RandomUnstructured(amount=0.5).prune(torch.ones(6)) == 0).sum())
         3
     """
@@ -285,7 +280,6 @@ class L1Unstructured(BasePruningMethod):
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
-        >>> import flambeau as torch
         >>> L1Unstructured(amount=0.5).prune(torch.tensor([3.0, 1.0, 2.0, 4.0]))
         tensor([3., 0., 0., 4.])
     """
@@ -312,7 +306,6 @@ class RandomStructured(BasePruningMethod):
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
-        >>> import flambeau as torch
         >>> int((RandomStructured(amount=1, dim=0).prune(torch.ones(3, 2)).sum(1) == 0).sum())
         1
     """
@@ -345,7 +338,6 @@ class LnStructured(BasePruningMethod):
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
-        >>> import flambeau as torch
         >>> LnStructured(amount=1, n=2, dim=0).prune(torch.tensor([[3.0, 4.0], [1.0, 1.0]]))
         tensor([[3., 4.],
                 [0., 0.]])
@@ -376,7 +368,6 @@ class CustomFromMask(BasePruningMethod):
         mask: ones for what stays, zeros for what is pruned, of the parameter's shape.
 
     Example:
-        >>> import flambeau as torch
         >>> CustomFromMask(torch.tensor([1, 0, 1])).prune(torch.tensor([5.0, 6.0, 7.0]))
         tensor([5., 0., 7.])
     """
@@ -419,7 +410,6 @@ def identity(module: Module, name: str) -> Module:
         name: the name of the parameter.
 
     Example:
-        >>> import flambeau as torch
         >>> list(identity(torch.nn.Linear(2, 3), "bias").state_dict())
         ['weight', 'bias_orig', 'bias_mask']
     """
@@ -440,7 +430,6 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
         ValueError: `amount` is negative, a fraction above 1, or more than there are.
 
     Example:
-        >>> import flambeau as torch
         >>> int((random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2).weight == 0).sum())
         2
     """
@@ -462,7 +451,6 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
         ValueError: `amount` is negative, a fraction above 1, or more than there are.
 
     Example:
-        >>> import flambeau as torch
         >>> int((l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5).weight == 0).sum())
         3
     """
@@ -484,7 +472,6 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
         ValueError: `amount` is negative, a fraction above 1, or more than there are; or the parameter is a vector.
 
     Example:
-        >>> import flambeau as torch
         >>> columns = random_structured(torch.nn.Linear(5, 3), "weight", amount=3, dim=1).weight.abs().sum(0)
         >>> int((columns == 0).sum())
         3
@@ -509,7 +496,6 @@ def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, im
         ValueError: `amount` is negative, a fraction above 1, or more than there are; or the parameter is a vector.
 
     Example:
-        >>> import flambeau as torch
         >>> conv = ln_structured(torch.nn.Conv2d(5, 3, 2), "weight", amount=2, n=float("-inf"), dim=0)
         >>> int((conv.weight.flatten(1).abs().sum(1) == 0).sum())
         2
@@ -530,7 +516,6 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
         AssertionError: the mask has another shape.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = custom_from_mask(torch.nn.Linear(1, 3), "bias", mask=torch.tensor([0, 1, 0]))
         >>> layer.bias_mask
         tensor([0., 1., 0.])
@@ -560,7 +545,6 @@ def global_unstructured(
         TypeError: `parameters` is no iterable, `importance_scores` no dict, or the method is not unstructured.
 
     Example:
-        >>> import flambeau as torch
         >>> net = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Linear(4, 1))
         >>> global_unstructured([(net[0], "weight"), (net[1], "weight")], L1Unstructured, amount=10)
         >>> sum(int((layer.weight == 0).sum()) for layer in net)
@@ -602,7 +586,6 @@ def remove(module: Module, name: str) -> Module:
         ValueError: the parameter is not pruned.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = remove(random_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5), "weight")
         >>> list(layer.state_dict())
         ['bias', 'weight']
@@ -621,7 +604,6 @@ def is_pruned(module: Module) -> bool:
         module: the module to look into.
 
     Example:
-        >>> import flambeau as torch
         >>> is_pruned(torch.nn.Linear(2, 3))
         False
     """

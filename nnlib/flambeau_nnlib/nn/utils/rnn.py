@@ -43,7 +43,6 @@ class PackedSequence(_PackedFields):
         ValueError: `batch_sizes` is not on the CPU.
 
     Example:
-        >>> import flambeau as torch
         >>> packed = pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
         >>> packed.data, packed.batch_sizes
         (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
@@ -142,7 +141,6 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
         permutation: a vector of the integers from 0 on, each once; None gives None.
 
     Example:
-        >>> import flambeau as torch
         >>> invert_permutation(torch.tensor([2, 0, 1]))
         tensor([1, 2, 0])
     """
@@ -167,7 +165,6 @@ def pack_padded_sequence(
         RuntimeError: a length is not positive or above T, or they are not sorted though they have to be.
 
     Example:
-        >>> import flambeau as torch
         >>> padded = torch.tensor([[1, 2, 0], [4, 5, 6]])
         >>> pack_padded_sequence(padded, [2, 3], batch_first=True, enforce_sorted=False).data
         tensor([4, 1, 5, 2, 6])
@@ -232,7 +229,6 @@ def pad_packed_sequence(
         ValueError: `total_length` is less than the length of the longest sequence.
 
     Example:
-        >>> import flambeau as torch
         >>> pad_packed_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]), batch_first=True)
         (tensor([[1, 2],
                 [3, 0]]), tensor([2, 1]))
@@ -278,7 +274,6 @@ def pad_sequence(
         RuntimeError: there are no sequences, or `padding_side` is something else.
 
     Example:
-        >>> import flambeau as torch
         >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
         tensor([[1, 2],
                 [3, 0]])
@@ -310,7 +305,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
         batch_first: whether the batch is the first dimension.
 
     Example:
-        >>> import flambeau as torch
         >>> unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
         [tensor([1, 2]), tensor([3])]
     """
@@ -330,7 +324,6 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
         RuntimeError: a tensor has no steps, or the lengths are not sorted though they have to be.
 
     Example:
-        >>> import flambeau as torch
         >>> pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).sorted_indices
         tensor([1, 0])
     """
@@ -345,7 +338,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
         packed_sequences: the packed batch.
 
     Example:
-        >>> import flambeau as torch
         >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
         [tensor([1, 2]), tensor([3])]
     """

@@ -127,7 +127,6 @@ def spectral_norm(
         RuntimeError: the parameter is normalized already.
 
     Example:
-        >>> import flambeau as torch
         >>> layer = spectral_norm(torch.nn.Linear(20, 40), n_power_iterations=50)
         >>> output = layer(torch.randn(1, 20))
         >>> abs(torch.linalg.matrix_norm(layer.weight, 2).item() - 1.0) < 0.05
@@ -148,7 +147,6 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         ValueError: the parameter has no spectral normalization.
 
     Example:
-        >>> import flambeau as torch
         >>> list(remove_spectral_norm(spectral_norm(torch.nn.Linear(2, 2))).state_dict())
         ['bias', 'weight']
     """

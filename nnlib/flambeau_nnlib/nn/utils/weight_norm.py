@@ -107,7 +107,6 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyMod
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> with warnings.catch_warnings(action="ignore"):
         ...     layer = weight_norm(torch.nn.Linear(20, 40))
         >>> layer.weight_g.shape, layer.weight_v.shape
@@ -134,7 +133,6 @@ def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
 
     Example:
         >>> import warnings
-        >>> import flambeau as torch
         >>> with warnings.catch_warnings(action="ignore"):
         ...     layer = weight_norm(torch.nn.Linear(2, 2))
         >>> list(remove_weight_norm(layer).state_dict())

@@ -65,7 +65,6 @@ class SequentialLR(CombinedLR):
             optimizer.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> warm_up = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
         >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -131,7 +130,6 @@ class ChainedScheduler(CombinedLR):
         ValueError: there are no schedulers, or one of another optimizer.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> warm_up = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
         >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)

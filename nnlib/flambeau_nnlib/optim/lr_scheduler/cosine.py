@@ -21,7 +21,6 @@ class CosineAnnealingLR(LRScheduler):
         last_epoch: the epoch to continue from; -1 to begin.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=3)
         >>> for epoch in range(3):
@@ -71,7 +70,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         ValueError: an argument is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
         >>> for epoch in range(3):

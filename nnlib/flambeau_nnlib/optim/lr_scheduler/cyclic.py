@@ -66,7 +66,6 @@ class CyclicLR(MomentumCycler):
         ValueError: `mode` is unknown, or the optimizer has no momentum to move.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
         >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=1.0, max_lr=2.0, step_size_up=2)
         >>> for batch in range(4):

@@ -45,7 +45,6 @@ class StepLR(FactorLR):
         last_epoch: the epoch to continue from; -1 to begin.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
         >>> for epoch in range(4):
@@ -78,7 +77,6 @@ class MultiStepLR(FactorLR):
         last_epoch: the epoch to continue from; -1 to begin.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
         >>> for epoch in range(3):
@@ -113,7 +111,6 @@ class ConstantLR(FactorLR):
         ValueError: the factor is not between 0 and 1.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
         >>> for epoch in range(2):
@@ -152,7 +149,6 @@ class LinearLR(FactorLR):
         ValueError: a factor is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
         >>> for epoch in range(3):
@@ -201,7 +197,6 @@ class ExponentialLR(FactorLR):
         last_epoch: the epoch to continue from; -1 to begin.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
         >>> for epoch in range(2):
@@ -231,7 +226,6 @@ class PolynomialLR(FactorLR):
         last_epoch: the epoch to continue from; -1 to begin.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2)
         >>> for epoch in range(2):

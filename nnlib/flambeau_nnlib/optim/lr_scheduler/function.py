@@ -50,7 +50,6 @@ class LambdaLR(FunctionLR):
         ValueError: there are not as many functions as groups.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
         >>> for epoch in range(3):
@@ -76,7 +75,6 @@ class MultiplicativeLR(FunctionLR):
         TypeError: a function is not one.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
         >>> for epoch in range(3):

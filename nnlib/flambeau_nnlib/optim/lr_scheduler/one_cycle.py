@@ -37,7 +37,6 @@ class OneCycleLR(MomentumCycler):
             there are no batches left.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
         >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10, div_factor=2)
         >>> for batch in range(3):

@@ -31,7 +31,6 @@ class ReduceLROnPlateau(LRScheduler):
         ValueError: an argument is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
         >>> for loss in [3.0, 2.0, 2.0, 2.0]:

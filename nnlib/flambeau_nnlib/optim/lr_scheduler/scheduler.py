@@ -40,7 +40,6 @@ class LRScheduler:
         KeyError: an epoch is given to continue from, but the optimizer has not had a scheduler.
 
     Example:
-        >>> import flambeau as torch
         >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
         ...     def get_lr(self):
         ...         return [lr / 2**self.last_epoch for lr in self.base_lrs]

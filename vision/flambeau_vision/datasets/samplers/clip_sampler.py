@@ -93,7 +93,6 @@ class UniformClipSampler(Sampler):
         TypeError: `video_clips` is something else.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.datasets.samplers import UniformClipSampler
         >>> from flambeau_vision.datasets.video_utils import VideoClips
         >>> found = {"video_paths": ["a.mp4", "b.mp4"], "video_pts": [torch.arange(9), torch.arange(2)], "video_fps": [5, 5]}
@@ -131,7 +130,6 @@ class RandomClipSampler(Sampler):
         TypeError: `video_clips` is something else.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.datasets.samplers import RandomClipSampler
         >>> from flambeau_vision.datasets.video_utils import VideoClips
         >>> found = {"video_paths": ["a.mp4", "b.mp4"], "video_pts": [torch.arange(9), torch.arange(2)], "video_fps": [5, 5]}

@@ -248,7 +248,6 @@ class RAFT(nn.Module):
         ValueError: `update_block` has no `hidden_state_size`; from calls, if the sides do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.models import optical_flow
         >>> network = optical_flow.raft_small().eval()
         >>> first, second = torch.rand(2, 1, 3, 128, 128)

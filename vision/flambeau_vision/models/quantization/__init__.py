@@ -74,7 +74,6 @@ class _Fusible(nn.Module):
             AssertionError: the model is in training mode.
 
         Example:
-            >>> import flambeau as torch
             >>> from flambeau_vision.models import quantization
             >>> network = quantization.shufflenet_v2_x0_5().eval()
             >>> network.fuse_model()

@@ -265,7 +265,6 @@ class MViT(nn.Module):
         ValueError: there are no blocks.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.models import video
         >>> network = video.mvit_v2_s(num_classes=10, spatial_size=(32, 32), temporal_size=4).eval()
         >>> isinstance(network, video.MViT), network(torch.rand(1, 3, 4, 32, 32)).shape

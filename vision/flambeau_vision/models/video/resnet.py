@@ -166,7 +166,6 @@ class VideoResNet(nn.Module):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.models import video
         >>> parts = ([video.resnet.Conv2Plus1D] * 4, [1, 1, 1, 1], video.resnet.R2Plus1dStem)
         >>> model = video.VideoResNet(video.resnet.BasicBlock, *parts, num_classes=10)

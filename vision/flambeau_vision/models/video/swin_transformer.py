@@ -186,7 +186,6 @@ class SwinTransformer3d(nn.Module):
         - Output: `(N, num_classes)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.models import video
         >>> tiny = video.SwinTransformer3d([2, 4, 4], 8, [2, 2], [2, 4], window_size=[2, 4, 4], num_classes=10)
         >>> tiny(torch.rand(2, 3, 4, 32, 48)).shape

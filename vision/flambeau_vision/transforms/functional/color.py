@@ -25,7 +25,6 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
         ValueError: the factor is negative, for a tensor.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import adjust_brightness
         >>> adjust_brightness(torch.tensor([[[0.25, 0.75]]]), 2.0)
         tensor([[[0.5000, 1.0000]]])
@@ -45,7 +44,6 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
         ValueError: the factor is negative, for a tensor.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import adjust_contrast
         >>> adjust_contrast(torch.tensor([[[0.25, 0.75]]]), 0.5)
         tensor([[[0.3750, 0.6250]]])
@@ -65,7 +63,6 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
         ValueError: the factor is negative, for a tensor.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import adjust_saturation
         >>> adjust_saturation(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0.0).flatten()
         tensor([0.2989, 0.2989, 0.2989])
@@ -85,7 +82,6 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
         ValueError: `hue_factor` is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import adjust_hue
         >>> adjust_hue(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0.5).flatten()
         tensor([0., 1., 1.])
@@ -107,7 +103,6 @@ def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
         ValueError: `gamma` is negative.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import adjust_gamma
         >>> adjust_gamma(torch.tensor([[[0.5, 1.0]]]), gamma=2.0)
         tensor([[[0.2500, 1.0000]]])
@@ -129,7 +124,6 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
         ValueError: the factor is negative, for a tensor.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import adjust_sharpness
         >>> image = torch.rand(1, 5, 5)
         >>> torch.allclose(adjust_sharpness(image, 1.0), image)
@@ -149,7 +143,6 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         ValueError: `num_output_channels` is something else.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import to_grayscale
         >>> to_grayscale(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1))
         tensor([[[0.2989]]])
@@ -170,7 +163,6 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         ValueError: `num_output_channels` is something else.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import rgb_to_grayscale
         >>> rgb_to_grayscale(torch.rand(3, 4, 5), num_output_channels=3).shape
         torch.Size([3, 4, 5])
@@ -185,7 +177,6 @@ def invert(img: Any) -> Any:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import invert
         >>> invert(torch.tensor([[[0, 55, 255]]], dtype=torch.uint8))
         tensor([[[255, 200,   0]]], dtype=torch.uint8)
@@ -205,7 +196,6 @@ def posterize(img: Any, bits: int) -> Any:
         TypeError: a tensor is not uint8.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import posterize
         >>> posterize(torch.tensor([[[3, 100, 255]]], dtype=torch.uint8), bits=2)
         tensor([[[  0,  64, 192]]], dtype=torch.uint8)
@@ -226,7 +216,6 @@ def solarize(img: Any, threshold: float) -> Any:
         TypeError: a tensor cannot have a value as large as `threshold`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import solarize
         >>> solarize(torch.tensor([[[0, 100, 255]]], dtype=torch.uint8), threshold=128)
         tensor([[[  0, 100,   0]]], dtype=torch.uint8)
@@ -241,7 +230,6 @@ def autocontrast(img: Any) -> Any:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import autocontrast
         >>> autocontrast(torch.tensor([[[0.25, 0.5, 0.75]]]))
         tensor([[[0.0000, 0.5000, 1.0000]]])
@@ -259,7 +247,6 @@ def equalize(img: Any) -> Any:
         TypeError: a tensor is not uint8.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import equalize
         >>> dark = (torch.arange(1024) // 8).reshape(1, 32, 32).to(torch.uint8)
         >>> dark.max().item(), equalize(dark).max().item()
@@ -280,7 +267,6 @@ def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Seq
         ValueError: a size is even or negative, or a `sigma` is not positive.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import gaussian_blur
         >>> dot = torch.zeros(1, 5, 5)
         >>> dot[0, 2, 2] = 1.0
@@ -321,7 +307,6 @@ def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool 
         TypeError: `img` is no tensor.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import erase
         >>> erase(torch.ones(1, 2, 3), i=0, j=1, h=1, w=2, v=torch.tensor(0.0))
         tensor([[[1., 0., 0.],

@@ -90,7 +90,6 @@ def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Te
         RuntimeError: the integer dtype is too wide for the precision of the floating one, as int32 for float32.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import convert_image_dtype
         >>> convert_image_dtype(torch.tensor([0, 51, 255], dtype=torch.uint8))
         tensor([0.0000, 0.2000, 1.0000])
@@ -137,7 +136,6 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
         ValueError: there are more than four channels, or `mode` does not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import to_pil_image
         >>> image = to_pil_image(torch.ones(3, 4, 5))
         >>> image.mode, image.size, image.getpixel((0, 0))
@@ -173,7 +171,6 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
         ValueError: it has fewer than 3 dimensions, or a `std` is zero.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import normalize
         >>> normalize(torch.ones(1, 1, 2), mean=[0.5], std=[0.25])
         tensor([[[2., 2.]]])

@@ -22,7 +22,6 @@ def hflip(img: Any) -> Any:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import hflip
         >>> hflip(torch.tensor([[[1, 2, 3]]]))
         tensor([[[3, 2, 1]]])
@@ -37,7 +36,6 @@ def vflip(img: Any) -> Any:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import vflip
         >>> vflip(torch.tensor([[[1], [2]]])).flatten()
         tensor([2, 1])
@@ -54,7 +52,6 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
         height, width: size of the rectangle.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import crop
         >>> crop(torch.arange(9).reshape(1, 3, 3), top=1, left=1, height=2, width=3)
         tensor([[[4, 5, 0],
@@ -103,7 +100,6 @@ def resize(
         ValueError: `size` and `max_size` contradict each other, or tensors do not know the interpolation.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import resize
         >>> resize(torch.rand(3, 20, 30), 10).shape, resize(torch.rand(3, 20, 30), (8, 8)).shape
         (torch.Size([3, 10, 15]), torch.Size([3, 8, 8]))
@@ -151,7 +147,6 @@ def resized_crop(
         antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import resized_crop
         >>> resized_crop(torch.rand(3, 20, 30), top=5, left=5, height=10, width=10, size=[4, 4]).shape
         torch.Size([3, 4, 4])
@@ -184,7 +179,6 @@ def pad(img: Any, padding: int | Sequence[int], fill: float | Sequence[float] = 
         ValueError: `padding` has another length, or the mode is unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import pad
         >>> row = torch.tensor([[[1, 2, 3]]])
         >>> pad(row, [2, 0]), pad(row, [2, 0], padding_mode="reflect")
@@ -216,7 +210,6 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
         output_size: `(height, width)`, or an int for both.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import center_crop
         >>> center_crop(torch.arange(16).reshape(1, 4, 4), 2)
         tensor([[[ 5,  6],
@@ -246,7 +239,6 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
         ValueError: `size` is larger than the image.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import five_crop
         >>> [part.item() for part in five_crop(torch.arange(9).reshape(1, 3, 3), 1)]
         [0, 2, 6, 8, 4]
@@ -275,7 +267,6 @@ def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -
         ValueError: `size` is larger than the image.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import ten_crop
         >>> [part.item() for part in ten_crop(torch.arange(9).reshape(1, 3, 3), 1)]
         [0, 2, 6, 8, 4, 2, 0, 8, 6, 4]
@@ -323,7 +314,6 @@ def affine(
         ValueError: `scale` is not positive, or a sequence is of another length.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import affine
         >>> affine(torch.tensor([[[1.0, 2.0, 3.0]]]), angle=0, translate=[1, 0], scale=1.0, shear=0)
         tensor([[[0., 1., 2.]]])
@@ -362,7 +352,6 @@ def rotate(
         TypeError: `angle` is no number, or `center` no sequence.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import rotate
         >>> rotate(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 90)
         tensor([[[2., 4.],
@@ -395,7 +384,6 @@ def perspective(
         ValueError: there are not four corners.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import perspective
         >>> corners = [[0, 0], [3, 0], [3, 3], [0, 3]]
         >>> image = torch.arange(16.0).reshape(1, 4, 4)
@@ -425,7 +413,6 @@ def elastic_transform(
         ValueError: it is of another shape.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import elastic_transform
         >>> one_pixel = torch.tensor([2 / 3, 0.0]).expand(1, 1, 3, 2)
         >>> elastic_transform(torch.tensor([[[1.0, 2.0, 3.0]]]), one_pixel).round(decimals=3)

@@ -44,7 +44,6 @@ def get_dimensions(img: Any) -> list[int]:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import get_dimensions
         >>> get_dimensions(torch.zeros(3, 4, 5))
         [3, 4, 5]
@@ -59,7 +58,6 @@ def get_image_size(img: Any) -> list[int]:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import get_image_size
         >>> get_image_size(torch.zeros(3, 4, 5))
         [5, 4]
@@ -75,7 +73,6 @@ def get_image_num_channels(img: Any) -> int:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import get_image_num_channels
         >>> get_image_num_channels(torch.zeros(3, 4, 5))
         3

@@ -45,7 +45,6 @@ class AugMix(_Augment, autoaugment.AugMix):
         ValueError: `severity` is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> v2.AugMix(severity=3)(image).shape
@@ -69,7 +68,6 @@ class AutoAugment(_Augment, autoaugment.AutoAugment):
             or a dict from type to such a value, with `"others"` for the rest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)(image).shape
@@ -102,7 +100,6 @@ class RandAugment(_Augment, autoaugment.RandAugment):
             or a dict from type to such a value, with `"others"` for the rest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> v2.RandAugment(num_ops=2, magnitude=9)(image).shape
@@ -122,7 +119,6 @@ class TrivialAugmentWide(_Augment, autoaugment.TrivialAugmentWide):
             or a dict from type to such a value, with `"others"` for the rest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
         >>> v2.TrivialAugmentWide()(image).shape

@@ -73,7 +73,6 @@ class MixUp(_MixBatch):
         ValueError: from calls, if there is no batch of images, or `num_classes` or the labels cannot be found.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> images, labels = v2.MixUp(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
         >>> images.shape, labels.shape, labels.sum(1)
@@ -107,7 +106,6 @@ class CutMix(_MixBatch):
         ValueError: from calls, if there is no batch of images, or `num_classes` or the labels cannot be found.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> images, labels = v2.CutMix(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
         >>> images.shape, labels.shape

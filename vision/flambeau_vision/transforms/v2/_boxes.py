@@ -136,7 +136,6 @@ class RandomIoUCrop(Transform):
         TypeError: from calls, if the sample has no boxes.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[2, 1, 20, 14]], format="XYXY", canvas_size=(16, 32))
@@ -218,7 +217,6 @@ class SanitizeBoundingBoxes(Transform):
         ValueError: from calls, if there are no boxes, or the labels cannot be found.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[2, 1, 5, 3], [4, 1, 4, 3]], format="XYXY", canvas_size=(4, 10))
@@ -260,7 +258,6 @@ class SanitizeKeyPoints(Transform):
         ValueError: from calls, if there are no points, the labels cannot be found, or their number is another one.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> points = tv_tensors.KeyPoints([[2, 1], [12, 3]], canvas_size=(4, 10))

@@ -42,7 +42,6 @@ class Compose(_Container):
         ValueError: it is empty.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> transform = v2.Compose([v2.CenterCrop(8), v2.ToDtype(torch.float32, scale=True)])
         >>> image, label = transform(torch.zeros(3, 16, 16, dtype=torch.uint8), 7)
@@ -66,7 +65,6 @@ class RandomApply(_Container):
         ValueError: it is empty, or `p` is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomApply([v2.CenterCrop(8)], p=1.0)(torch.rand(3, 16, 16)).shape
         torch.Size([3, 8, 8])
@@ -95,7 +93,6 @@ class RandomChoice(_Container):
         ValueError: it is empty, or there are not as many weights.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomChoice([v2.CenterCrop(8), v2.CenterCrop(4)], p=[0.0, 1.0])(torch.rand(3, 16, 16)).shape
         torch.Size([3, 4, 4])
@@ -123,7 +120,6 @@ class RandomOrder(_Container):
         ValueError: it is empty.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomOrder([v2.Grayscale(), v2.Resize(8)])(torch.rand(3, 16, 16)).shape
         torch.Size([1, 8, 8])

@@ -40,7 +40,6 @@ class GaussianNoise(Transform):
         ValueError: from calls, if an image is neither floating nor uint8, or `sigma` is negative.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> noisy = v2.GaussianNoise(sigma=0.1)(torch.full((1, 64, 64), 0.5))
         >>> 0.09 < noisy.std().item() < 0.11
@@ -72,7 +71,6 @@ class JPEG(Transform):
         ValueError: `quality` is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.JPEG(quality=50)(torch.zeros(3, 8, 8, dtype=torch.uint8)).shape
         torch.Size([3, 8, 8])
@@ -102,7 +100,6 @@ class RGB(Transform):
     """Bring images to three channels: grey ones are repeated, an alpha channel is dropped.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RGB()(torch.rand(1, 8, 8)).shape, v2.RGB()(torch.rand(4, 8, 8)).shape
         (torch.Size([3, 8, 8]), torch.Size([3, 8, 8]))
@@ -120,7 +117,6 @@ class RandomChannelPermutation(Transform):
     """Bring the channels of images into random order.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1)
         >>> sorted(v2.RandomChannelPermutation()(image).flatten().tolist())
@@ -149,7 +145,6 @@ class RandomPhotometricDistort(Transform):
         p: the probability of each change, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomPhotometricDistort()(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -205,7 +200,6 @@ class RandomResize(Transform):
         antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> height, width = v2.RandomResize(8, 12)(torch.rand(3, 16, 32)).shape[-2:]
         >>> 8 <= height < 12, width == 2 * height
@@ -246,7 +240,6 @@ class RandomShortestSize(Transform):
         antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomShortestSize([8, 8])(torch.rand(3, 16, 32)).shape
         torch.Size([3, 8, 16])
@@ -291,7 +284,6 @@ class RandomZoomOut(SampleTransform, MaybeTransform):
         ValueError: `side_range` is out of range.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomZoomOut(side_range=(2.0, 2.0), p=1.0)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 16, 16])
@@ -331,7 +323,6 @@ class ScaleJitter(Transform):
         antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.ScaleJitter((8, 8), scale_range=(2.0, 2.0))(torch.rand(3, 16, 32)).shape
         torch.Size([3, 8, 16])

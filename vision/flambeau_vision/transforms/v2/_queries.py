@@ -129,7 +129,6 @@ def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
         ValueError: they differ.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.query_chw(["a name", torch.zeros(3, 4, 10)])
         (3, 4, 10)

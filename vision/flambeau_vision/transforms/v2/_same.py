@@ -50,7 +50,6 @@ class CenterCrop(SampleTransform, transforms.CenterCrop):
         size: `(height, width)`, or an int for both.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -76,7 +75,6 @@ class ElasticTransform(SampleTransform, transforms.ElasticTransform):
         ValueError: one has more than two numbers.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.ElasticTransform(alpha=5.0, sigma=2.0)(torch.rand(3, 24, 24)).shape
         torch.Size([3, 24, 24])
@@ -98,7 +96,6 @@ class Pad(SampleTransform, transforms.Pad):
         ValueError: `padding` has another length, or the mode is unknown.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -127,7 +124,6 @@ class RandomAffine(SampleTransform, transforms.RandomAffine):
         ValueError: a range is of another length, a share not from 0 to 1, or a factor not positive.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -155,7 +151,6 @@ class RandomCrop(SampleTransform, transforms.RandomCrop):
         ValueError: from calls, if the image is smaller than `size`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -173,7 +168,6 @@ class RandomHorizontalFlip(SampleTransform, transforms.RandomHorizontalFlip):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -195,7 +189,6 @@ class RandomPerspective(SampleTransform, transforms.RandomPerspective):
             or a dict from type to such a value, with `"others"` for the rest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomPerspective(distortion_scale=0.3, p=1.0)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -219,7 +212,6 @@ class RandomResizedCrop(SampleTransform, transforms.RandomResizedCrop):
         TypeError: `scale` or `ratio` is no sequence.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -245,7 +237,6 @@ class RandomRotation(SampleTransform, transforms.RandomRotation):
         ValueError: `degrees` is one negative number, or not two.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -263,7 +254,6 @@ class RandomVerticalFlip(SampleTransform, transforms.RandomVerticalFlip):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -290,7 +280,6 @@ class Resize(SampleTransform, transforms.Resize):
         ValueError: `size` has more than two numbers.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> image = torch.rand(3, 4, 10)
@@ -316,7 +305,6 @@ class ColorJitter(_ImagesOnly, transforms.ColorJitter):
         ValueError: a value is negative, or a range is out of bounds.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.ColorJitter(brightness=0.2, hue=0.1)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -343,7 +331,6 @@ class GaussianBlur(_ImagesOnly, transforms.GaussianBlur):
         ValueError: a size is not odd and positive, or `sigma` not positive and rising.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.GaussianBlur(kernel_size=3)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -357,7 +344,6 @@ class Grayscale(_ImagesOnly, transforms.Grayscale):
         num_output_channels: 1, or 3 for three equal channels.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.Grayscale()(torch.rand(3, 8, 8)).shape
         torch.Size([1, 8, 8])
@@ -375,7 +361,6 @@ class LinearTransformation(_ImagesOnly, transforms.LinearTransformation):
         ValueError: the matrix is not square, or the sizes do not fit.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> whiten = v2.LinearTransformation(2 * torch.eye(2), torch.tensor([1.0, 1.0]))
         >>> whiten(torch.tensor([[[1.0, 3.0]]]))
@@ -392,7 +377,6 @@ class Normalize(_ImagesOnly, transforms.Normalize):
         inplace: write into the image.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.Normalize(mean=(0.5,), std=(0.5,))(torch.tensor([[[0.0, 0.5, 1.0]]]))
         tensor([[[-1.,  0.,  1.]]])
@@ -408,7 +392,6 @@ class RandomAdjustSharpness(_ImagesOnly, transforms.RandomAdjustSharpness):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomAdjustSharpness(sharpness_factor=2, p=1.0)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
@@ -422,7 +405,6 @@ class RandomAutocontrast(_ImagesOnly, transforms.RandomAutocontrast):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.5, 0.75]]]))
         tensor([[[0.0000, 0.5000, 1.0000]]])
@@ -436,7 +418,6 @@ class RandomEqualize(_ImagesOnly, transforms.RandomEqualize):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> dark = (torch.arange(1024) // 8).reshape(1, 32, 32).to(torch.uint8)
         >>> dark.max().item(), v2.RandomEqualize(p=1.0)(dark).max().item()
@@ -461,7 +442,6 @@ class RandomErasing(_ImagesOnly, transforms.RandomErasing):
         ValueError: a probability or share is not from 0 to 1, or `value` another string.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> erased = v2.RandomErasing(p=1.0, scale=(0.1, 0.2))(torch.ones(1, 10, 10))
         >>> 8 <= int((erased == 0).sum()) <= 25
@@ -476,7 +456,6 @@ class RandomGrayscale(_ImagesOnly, transforms.RandomGrayscale):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> red, green, blue = v2.RandomGrayscale(p=1.0)(torch.rand(3, 4, 4))
         >>> torch.equal(red, green), torch.equal(green, blue)
@@ -491,7 +470,6 @@ class RandomInvert(_ImagesOnly, transforms.RandomInvert):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomInvert(p=1.0)(torch.tensor([[[0, 55, 255]]], dtype=torch.uint8))
         tensor([[[255, 200,   0]]], dtype=torch.uint8)
@@ -506,7 +484,6 @@ class RandomPosterize(_ImagesOnly, transforms.RandomPosterize):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomPosterize(bits=2, p=1.0)(torch.tensor([[[3, 100, 255]]], dtype=torch.uint8))
         tensor([[[  0,  64, 192]]], dtype=torch.uint8)
@@ -521,7 +498,6 @@ class RandomSolarize(_ImagesOnly, transforms.RandomSolarize):
         p: the probability with which it happens, from 0 to 1.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.RandomSolarize(threshold=128, p=1.0)(torch.tensor([[[0, 100, 255]]], dtype=torch.uint8))
         tensor([[[  0, 100,   0]]], dtype=torch.uint8)
@@ -538,7 +514,6 @@ class FiveCrop(WithoutBoxes, transforms.FiveCrop):
         ValueError: from calls, if the image is smaller than `size`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> [part.item() for part in v2.FiveCrop(1)(torch.arange(9).reshape(1, 3, 3))]
         [0, 2, 6, 8, 4]
@@ -556,7 +531,6 @@ class TenCrop(WithoutBoxes, transforms.TenCrop):
         ValueError: from calls, if the image is smaller than `size`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> [part.item() for part in v2.TenCrop(1)(torch.arange(9).reshape(1, 3, 3))]
         [0, 2, 6, 8, 4, 2, 0, 8, 6, 4]

@@ -136,7 +136,6 @@ class Transform(SampleTransform, _base.Transform):
     `transform(inpt, params)` is called for each image, box and mask in it. The rest of the sample is passed through.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> class RandomBrightness(v2.Transform):
         ...     def make_params(self, flat_inputs):

@@ -29,7 +29,6 @@ class Identity(Transform):
     """Everything as it is: for a place where a transform is expected.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.Identity()(torch.tensor([1.0]))
         tensor([1.])
@@ -46,7 +45,6 @@ class ConvertImageDtype(Transform):
         dtype: the dtype of images: floats go from 0 to 1, integers from 0 to their largest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.ConvertImageDtype(torch.float32)(torch.tensor([[[0, 51, 255]]], dtype=torch.uint8))
         tensor([[[0.0000, 0.2000, 1.0000]]])
@@ -76,7 +74,6 @@ class UniformTemporalSubsample(Transform):
         - Output: `(..., num_samples, C, H, W)`.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> video = torch.arange(5).reshape(5, 1, 1, 1)
         >>> v2.UniformTemporalSubsample(3)(video).flatten()
@@ -104,7 +101,6 @@ class Lambda(Transform):
         *types: the types of the parts to apply it to; none for all parts.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.Lambda(lambda part: 2 * part, torch.Tensor)(torch.tensor([1.0]), "label")
         (tensor([2.]), 'label')
@@ -145,7 +141,6 @@ class ToDtype(Transform):
         scale: scale images: floats go from 0 to 1, integers from 0 to their largest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> v2.ToDtype(torch.float32, scale=True)(torch.tensor([[[0, 51, 255]]], dtype=torch.uint8))
         tensor([[[0.0000, 0.2000, 1.0000]]])
@@ -200,7 +195,6 @@ class ToPILImage(Transform):
         mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> image = v2.ToPILImage()(torch.ones(3, 4, 5))
         >>> image.mode, image.size
@@ -224,7 +218,6 @@ class ToPureTensor(Transform):
     """Images, boxes and masks with types of their own as plain tensors, at the end of a chain of transforms.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> type(v2.ToPureTensor()(tv_tensors.Image(torch.rand(3, 4, 4)))).__name__

@@ -151,7 +151,6 @@ def perspective(
         ValueError: there are neither points nor coefficients, or both, or not eight coefficients.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.v2.functional import perspective
         >>> image = torch.tensor([[[10, 20, 30]]], dtype=torch.uint8)
         >>> perspective(image, None, None, coefficients=[-1, 0, 3, 0, 1, 0, 0, 0])
@@ -188,7 +187,6 @@ def rotate(
         fill: the value of what lies outside the image, a number or one for each channel.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.v2.functional import rotate
         >>> rotate(torch.tensor([[[1, 2, 3]]]), 90, expand=True).tolist()
         [[[3], [2], [1]]]
@@ -219,7 +217,6 @@ def resize(
         antialias: average over the pixels that shrink into one, as `LANCZOS` has to.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision.transforms.v2.functional import resize
         >>> resize(torch.tensor([[[0, 100, 200, 100]]], dtype=torch.uint8), (1, 2), "lanczos")
         tensor([[[ 68, 153]]], dtype=torch.uint8)
@@ -287,7 +284,6 @@ def register_kernel(functional: Callable | str, tv_tensor_cls: type) -> Callable
         ValueError: there is no such function, the class is another one, or it already has a kernel.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
         >>> class Heights(tv_tensors.TVTensor):

@@ -1,6 +1,5 @@
 """Neural networks in the style of Lua Torch: modules with `forward`, `backward` and `updateParameters`.
 
->>> import flambeau as torch
 >>> nn = torch.legacy.nn
 >>> _ = torch.manual_seed(0)
 >>> net = nn.Sequential().add(nn.Linear(2, 8)).add(nn.Tanh()).add(nn.Linear(8, 1))

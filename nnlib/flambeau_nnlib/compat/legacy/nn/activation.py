@@ -308,7 +308,6 @@ class SoftMin(Module):
 class LogSoftMax(Module):
     """The logarithm of `SoftMax`.
 
-    >>> import flambeau as torch
     >>> torch.legacy.nn.LogSoftMax().forward(torch.zeros(1, 2))
     tensor([[-0.6931, -0.6931]])
     """

@@ -80,7 +80,6 @@ class Container(Module):
 class Sequential(Container):
     """One module after another.
 
-    >>> import flambeau as torch
     >>> nn = torch.legacy.nn
     >>> nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())
     nn.Sequential {
@@ -117,7 +116,6 @@ class Sequential(Container):
 class ConcatTable(Container):
     """Every module on the same input; the outputs as a table.
 
-    >>> import flambeau as torch
     >>> nn = torch.legacy.nn
     >>> nn.ConcatTable().add(nn.Identity()).add(nn.Abs()).forward(torch.tensor([-1.0]))
     [tensor([-1.]), tensor([1.])]

@@ -75,7 +75,6 @@ class ClassSimplexCriterion(MSECriterion):
     Args:
         nClasses: the number of classes.
 
-    >>> import flambeau as torch
     >>> criterion = torch.legacy.nn.ClassSimplexCriterion(3)
     >>> criterion.forward(criterion.simplex, torch.tensor([0, 1, 2]))
     0.0
@@ -166,7 +165,6 @@ class BCECriterion(_Weighted):
 class ClassNLLCriterion(_Weighted):
     """Minus the log-probability of the target class, for a batch of log-probabilities `(n, classes)`.
 
-    >>> import flambeau as torch
     >>> criterion = torch.legacy.nn.ClassNLLCriterion()
     >>> criterion.forward(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
     2.0
@@ -322,7 +320,6 @@ class _Sum(Criterion):
 class MultiCriterion(_Sum):
     """A weighted sum of criterions on the same input and target.
 
-    >>> import flambeau as torch
     >>> nn = torch.legacy.nn
     >>> both = nn.MultiCriterion().add(nn.MSECriterion(), 0.5).add(nn.AbsCriterion())
     >>> both.forward(torch.tensor([2.0]), torch.tensor([0.0]))

@@ -37,7 +37,6 @@ class Linear(Module):
         outputSize: the length of output vectors.
         bias: whether to add a bias.
 
-    >>> import flambeau as torch
     >>> layer = torch.legacy.nn.Linear(2, 1)
     >>> _ = layer.weight.fill_(2.0), layer.bias.fill_(1.0)
     >>> x = torch.ones(3, 2)
@@ -238,7 +237,6 @@ class PartialLinear(Module):
         outputsize: the length of output vectors.
         bias: whether to add a bias.
 
-    >>> import flambeau as torch
     >>> layer = torch.legacy.nn.PartialLinear(4, 10)
     >>> layer.setPartition(torch.tensor([7, 2])).forward(torch.zeros(3, 4)).shape
     torch.Size([3, 2])

@@ -114,7 +114,6 @@ class SpatialConvolutionMap(_ConvolutionMap):
         kW, kH: the size of the kernels.
         dW, dH: the strides.
 
-    >>> import flambeau as torch
     >>> nn = torch.legacy.nn
     >>> layer = nn.SpatialConvolutionMap(nn.SpatialConvolutionMap.maps.oneToOne(3), 5, 5)
     >>> layer.weight.shape, layer.forward(torch.zeros(2, 3, 10, 10)).shape

@@ -51,7 +51,6 @@ class Module:
     A subclass defines a differentiable `compute(input, weight, bias, ...)`, whose parameters it registers by
     `_add_parameters`; or it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
 
-    >>> import flambeau as torch
     >>> layer = torch.legacy.nn.Square()
     >>> x = torch.tensor([1.0, 3.0])
     >>> layer.forward(x), layer.backward(x, torch.ones(2))
@@ -274,7 +273,6 @@ class Criterion:
 
     A subclass defines a differentiable `compute(input, target)`.
 
-    >>> import flambeau as torch
     >>> criterion = torch.legacy.nn.MSECriterion()
     >>> x, target = torch.tensor([1.0, 3.0]), torch.zeros(2)
     >>> criterion.forward(x, target), criterion.backward(x, target)

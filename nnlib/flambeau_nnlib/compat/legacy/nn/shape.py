@@ -63,7 +63,6 @@ class Reshape(Module):
 
     The first dimension is taken as that of a batch where the number of elements calls for it.
 
-    >>> import flambeau as torch
     >>> torch.legacy.nn.Reshape(2, 3).forward(torch.zeros(5, 6)).shape
     torch.Size([5, 2, 3])
     """

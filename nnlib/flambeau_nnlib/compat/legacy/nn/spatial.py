@@ -77,7 +77,6 @@ class SpatialConvolution(_Convolution):
         dW, dH: the strides.
         padW, padH: the zero padding on either side; `padH` is `padW` by default.
 
-    >>> import flambeau as torch
     >>> layer = torch.legacy.nn.SpatialConvolution(3, 8, 5, 3, padW=2, padH=1)
     >>> layer
     nn.SpatialConvolution(3 -> 8, 5x3, 1, 1, 2, 1)

@@ -27,7 +27,6 @@ __all__ = [
 class CAddTable(Module):
     """The sum of the tensors of a table.
 
-    >>> import flambeau as torch
     >>> torch.legacy.nn.CAddTable().forward([torch.ones(2), torch.ones(2)])
     tensor([2., 2.])
     """

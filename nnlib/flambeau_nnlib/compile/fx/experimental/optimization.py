@@ -25,7 +25,6 @@ _FUSED: dict[tuple[type, type], Callable[[Any, Any], nn.Module]] = {
 def matches_module_pattern(pattern: Any, node: Node, modules: dict[str, Any]) -> bool:
     """Whether a node calls a module of the second class on what one of the first class gives.
 
-    >>> import flambeau as torch
     >>> from flambeau.fx.experimental.optimization import matches_module_pattern
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU()))
     >>> last = list(traced.graph.nodes)[2]
@@ -45,7 +44,6 @@ def matches_module_pattern(pattern: Any, node: Node, modules: dict[str, Any]) ->
 def replace_node_module(node: Node, modules: dict[str, Any], new_module: nn.Module) -> None:
     """Put another module in the place of the one that a node calls.
 
-    >>> import flambeau as torch
     >>> from flambeau.fx.experimental.optimization import replace_node_module
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
     >>> replace_node_module(list(traced.graph.nodes)[1], dict(traced.named_modules()), torch.nn.Tanh())
@@ -66,7 +64,6 @@ def fuse(model: nn.Module, inplace: bool = False, no_trace: bool = False) -> Gra
         no_trace: the module is a `GraphModule`, which is taken as it is.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.fx.experimental.optimization import fuse
         >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2)).eval()
         >>> [str(node.target) for node in fuse(net).graph.nodes if node.op == "call_module"]
@@ -90,7 +87,6 @@ def fuse(model: nn.Module, inplace: bool = False, no_trace: bool = False) -> Gra
 def remove_dropout(model: nn.Module) -> nn.Module:
     """A graph of the module without its dropout layers.
 
-    >>> import flambeau as torch
     >>> from flambeau.fx.experimental.optimization import remove_dropout
     >>> remove_dropout(torch.nn.Sequential(torch.nn.Dropout(0.9)))(torch.ones(2))
     tensor([1., 1.])

@@ -41,7 +41,6 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
         ValueError: `tracing_mode` is none of these.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.func import functionalize
         >>> from flambeau.fx.experimental.proxy_tensor import make_fx
         >>> traced = make_fx(functionalize(lambda x: x.sin().mul_(2)))(torch.ones(2))

@@ -18,7 +18,6 @@ class FxGraphDrawer:
         graph_module: the module.
         name: accepted, as what else PyTorch takes.
 
-    >>> import flambeau as torch
     >>> from flambeau.fx.passes.graph_drawer import FxGraphDrawer
     >>> traced = torch.fx.symbolic_trace(torch.nn.ReLU())
     >>> FxGraphDrawer(traced, "relu").get_dot_graph().source.splitlines()[0]

@@ -54,7 +54,6 @@ class ShapeProp(Interpreter):
         gm: the module with the graph.
         fake_mode: not supported: shapes are found by computing.
 
-    >>> import flambeau as torch
     >>> from flambeau.fx.passes.shape_prop import ShapeProp
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(3, 2)))
     >>> _ = ShapeProp(traced).propagate(torch.ones(5, 3))

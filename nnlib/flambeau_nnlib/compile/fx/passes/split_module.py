@@ -52,7 +52,6 @@ def split_module(
         RuntimeError: parts need results of each other.
 
     Example:
-        >>> import flambeau as torch
         >>> from flambeau.fx.passes.split_module import split_module
         >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
         >>> traced = torch.fx.symbolic_trace(net)

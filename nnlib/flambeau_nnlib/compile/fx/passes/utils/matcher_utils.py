@@ -51,7 +51,6 @@ class SubgraphMatcher:
         remove_overlapping_matches: drop matches that share nodes with an earlier one.
         ignore_literals: let numbers and strings in the pattern stand for any.
 
-    >>> import flambeau as torch
     >>> pattern = torch.fx.symbolic_trace(lambda a: torch.relu(a + 1)).graph
     >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(torch.relu(x + 1) + 1)).graph
     >>> len(SubgraphMatcher(pattern).match(graph))

@@ -222,5 +222,5 @@ def test_the_command_explains_mistakes(tmp_path):
 def test_lenet_is_readable(tmp_path):
     path, _ = save_numpy(export(LeNet().eval(), (torch.randn(1, 1, 28, 28),)), tmp_path)
     lines = path.read_text()
-    assert 'convolve(x, weights["conv1.weight"], weights["conv1.bias"]' in lines and "import flambeau" not in lines
+    assert 'conv(x, weights["conv1.weight"], weights["conv1.bias"]' in lines and "import flambeau" not in lines
     assert not [line for line in lines.splitlines() if "lstm" in line]  # nothing that is not used

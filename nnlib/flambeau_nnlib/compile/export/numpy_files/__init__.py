@@ -1,7 +1,7 @@
-"""Exported programs as files that need NumPy alone."""
+"""Write exported programs as Python files that require only NumPy."""
 
 from __future__ import annotations
 
-from .writer import save_numpy, source_of
+from .writer import numpy_source, save_numpy
 
-__all__ = ["save_numpy", "source_of"]
+__all__ = ["numpy_source", "save_numpy"]

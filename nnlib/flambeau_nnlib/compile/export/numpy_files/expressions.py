@@ -1,6 +1,7 @@
-"""PyTorch's operators as expressions of NumPy.
+"""Translate calls of PyTorch operators to NumPy code.
 
-An operator is an expression of the code of its arguments, or a function of `functions.py` that takes the same arguments.
+`EXPRESSIONS` maps an operator's name to a function that returns a NumPy expression, given the code of the arguments.
+`FUNCTIONS` maps an operator's name to a function in `functions.py` that takes the same arguments.
 """
 
 from __future__ import annotations
@@ -11,34 +12,36 @@ from typing import Any
 
 import flambeau as torch
 
-__all__ = ["EXPRESSIONS", "FUNCTIONS", "Code", "numpy_dtype", "written"]
+__all__ = ["EXPRESSIONS", "FUNCTIONS", "Code", "numpy_dtype", "to_code"]
 
 FUNCTIONS = {
-    "linear": "apply_linear", "conv1d": "convolve", "conv2d": "convolve", "conv3d": "convolve",
-    "conv_transpose1d": "convolve_transposed", "conv_transpose2d": "convolve_transposed",
-    "conv_transpose3d": "convolve_transposed",
-    "max_pool1d": "max_pool", "max_pool2d": "max_pool", "max_pool3d": "max_pool", "avg_pool1d": "average_pool",
-    "avg_pool2d": "average_pool", "avg_pool3d": "average_pool", "adaptive_avg_pool1d": "adaptive_average_pool",
-    "adaptive_avg_pool2d": "adaptive_average_pool", "adaptive_avg_pool3d": "adaptive_average_pool",
-    "adaptive_max_pool1d": "adaptive_max_pool", "adaptive_max_pool2d": "adaptive_max_pool", "batch_norm": "normalize_batch",
-    "layer_norm": "normalize_layer", "rms_norm": "normalize_rms", "group_norm": "normalize_groups",
-    "instance_norm": "normalize_instances", "norm": "vector_norm", "linalg_vector_norm": "vector_norm", "sigmoid": "sigmoid",
-    "softmax": "soften_max", "log_softmax": "log_soften_max", "logsumexp": "log_sum_exp", "erf": "error_function", "gelu": "gelu",
+    "linear": "linear", "conv1d": "conv", "conv2d": "conv", "conv3d": "conv",
+    "conv_transpose1d": "conv_transpose", "conv_transpose2d": "conv_transpose",
+    "conv_transpose3d": "conv_transpose",
+    "max_pool1d": "max_pool", "max_pool2d": "max_pool", "max_pool3d": "max_pool", "avg_pool1d": "avg_pool",
+    "avg_pool2d": "avg_pool", "avg_pool3d": "avg_pool", "adaptive_avg_pool1d": "adaptive_avg_pool",
+    "adaptive_avg_pool2d": "adaptive_avg_pool", "adaptive_avg_pool3d": "adaptive_avg_pool",
+    "adaptive_max_pool1d": "adaptive_max_pool", "adaptive_max_pool2d": "adaptive_max_pool", "batch_norm": "batch_norm",
+    "layer_norm": "layer_norm", "rms_norm": "rms_norm", "group_norm": "group_norm",
+    "instance_norm": "instance_norm", "norm": "vector_norm", "linalg_vector_norm": "vector_norm", "sigmoid": "sigmoid",
+    "softmax": "softmax", "log_softmax": "log_softmax", "logsumexp": "logsumexp", "erf": "erf", "gelu": "gelu",
     "softplus": "softplus", "elu": "elu", "celu": "celu", "prelu": "prelu", "glu": "glu",
-    "scaled_dot_product_attention": "attend", "lstm": "lstm", "gru": "gru", "rnn_tanh": "rnn_tanh", "rnn_relu": "rnn_relu",
-    "split": "pieces_of", "split_with_sizes": "pieces_of_sizes", "chunk": "chunks_of", "slice": "part_of",
-    "slice_scatter": "with_part", "select_scatter": "with_place", "index": "elements_at", "index_put": "with_elements",
-    "scatter": "scattered", "scatter_add": "scattered_sum", "scatter_reduce": "scattered", "expand": "expanded",
-    "flatten": "flattened", "unflatten": "unflattened", "squeeze": "squeezed", "sort": "sorted_along", "argsort": "order_along",
-    "topk": "best_of", "one_hot": "one_hot", "pad": "with_margins", "upsample_nearest1d": "resized_nearest",
-    "upsample_nearest2d": "resized_nearest", "_upsample_nearest_exact2d": "resized_nearest_exact",
-    "upsample_linear1d": "resized_linear", "upsample_bilinear2d": "resized_linear", "upsample_trilinear3d": "resized_linear",
-    "pixel_shuffle": "pixels_of", "nms": "suppressed",
+    "scaled_dot_product_attention": "scaled_dot_product_attention", "lstm": "lstm", "gru": "gru", "rnn_tanh": "rnn_tanh",
+    "rnn_relu": "rnn_relu",
+    "split": "split", "split_with_sizes": "split_with_sizes", "chunk": "chunk", "slice": "slice_along",
+    "slice_scatter": "slice_scatter", "select_scatter": "select_scatter", "index": "fancy_index", "index_put": "index_put",
+    "scatter": "scatter", "scatter_add": "scatter_add", "scatter_reduce": "scatter", "expand": "expand",
+    "flatten": "flatten", "unflatten": "unflatten", "squeeze": "squeeze", "sort": "sort", "argsort": "argsort",
+    "topk": "topk", "one_hot": "one_hot", "pad": "pad", "upsample_nearest1d": "interpolate_nearest",
+    "upsample_nearest2d": "interpolate_nearest", "_upsample_nearest_exact2d": "interpolate_nearest_exact",
+    "upsample_linear1d": "interpolate_linear",
+    "upsample_bilinear2d": "interpolate_linear", "upsample_trilinear3d": "interpolate_linear",
+    "pixel_shuffle": "pixel_shuffle", "nms": "nms",
 }  # fmt: skip
 
 
 class Code(str):
-    """The code of an argument, and what is known of its value."""
+    """The NumPy code of an argument, with the `TensorSpec` of its value as `spec`, if known."""
 
     spec: Any = None
 
@@ -49,19 +52,19 @@ class Code(str):
 
 
 def numpy_dtype(dtype: torch.dtype) -> str:
-    """The name that NumPy has for a dtype.
+    """Return the NumPy code of a dtype, such as `"np.float32"`.
 
     Raises:
-        RuntimeError: it has none.
+        RuntimeError: the dtype is bfloat16, which NumPy does not have.
     """
     if dtype is torch.bfloat16:
-        raise RuntimeError("NumPy has no bfloat16: convert the model first, as by model.float()")
+        raise RuntimeError("NumPy has no bfloat16: convert the model before exporting it, for example with model.float()")
     name = str(dtype).removeprefix("torch.")
     return "bool" if name == "bool" else f"np.{name}"
 
 
-def written(value: Any) -> str:
-    """An argument as code."""
+def to_code(value: Any) -> str:
+    """Convert an argument to Python code."""
     if isinstance(value, Code):
         return str(value)
     if isinstance(value, torch.dtype):
@@ -69,53 +72,53 @@ def written(value: Any) -> str:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}[str(value)]
     if isinstance(value, list):
-        return f"[{', '.join(map(written, value))}]"
+        return f"[{', '.join(map(to_code, value))}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(written, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(to_code, value))}{',' * (len(value) == 1)})"
     if value == sys.maxsize and isinstance(value, int):
         return "None"
     return repr(value)
 
 
-# --- expressions: of the operator's result dtype, and its arguments ---
+# --- expressions: each function takes the dtype of the result and the operator's arguments ---
 
 EXPRESSIONS: dict[str, Callable[..., str]] = {}
 
 
 def _expression(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    def enter(function: Callable[..., str]) -> Callable[..., str]:
+    def register(function: Callable[..., str]) -> Callable[..., str]:
         EXPRESSIONS.update(dict.fromkeys(names, function))
         return function
 
-    return enter
+    return register
 
 
 def cast(value: Any, dtype: torch.dtype | None) -> str:
-    """An argument in a dtype; Python's numbers take it from the array beside them."""
+    """Return the code of an argument, converted to `dtype`; Python numbers are left to NumPy's type promotion."""
     if not isinstance(value, Code) or value.spec is None or dtype is None or value.spec.dtype is dtype:
         return _operand(value)
     return f"{_operand(value)}.astype({numpy_dtype(dtype)})"
 
 
 def _operand(value: Any) -> str:
-    text = written(value)
+    text = to_code(value)
     return f"({text})" if text.startswith("-") else text
 
 
 def _infix(symbol: str) -> Callable[..., str]:
     def arithmetic(dtype: Any, x: Any, y: Any, alpha: Any = 1) -> str:
-        right = cast(y, dtype) if alpha == 1 else f"{written(alpha)} * {cast(y, dtype)}"
+        right = cast(y, dtype) if alpha == 1 else f"{to_code(alpha)} * {cast(y, dtype)}"
         return f"{cast(x, dtype)} {symbol} {right}"
 
     return arithmetic
 
 
 def _comparison(symbol: str) -> Callable[..., str]:
-    return lambda dtype, x, y: f"{written(x)} {symbol} {written(y)}"
+    return lambda dtype, x, y: f"{to_code(x)} {symbol} {to_code(y)}"
 
 
 def _function(name: str) -> Callable[..., str]:
-    return lambda dtype, x, *args: f"np.{name}({', '.join([cast(x, dtype), *map(written, args)])})"
+    return lambda dtype, x, *args: f"np.{name}({', '.join([cast(x, dtype), *map(to_code, args)])})"
 
 
 def _pair(name: str) -> Callable[..., str]:
@@ -140,7 +143,7 @@ for _name in ("matmul", "mm", "bmm", "mv", "dot"):
 
 @_expression("rsub")
 def _rsub(dtype: Any, x: Any, y: Any, alpha: Any = 1) -> str:
-    return f"{cast(y, dtype)} - {cast(x, dtype)}" if alpha == 1 else f"{cast(y, dtype)} - {written(alpha)} * {cast(x, dtype)}"
+    return f"{cast(y, dtype)} - {cast(x, dtype)}" if alpha == 1 else f"{cast(y, dtype)} - {to_code(alpha)} * {cast(x, dtype)}"
 
 
 @_expression("div")
@@ -209,12 +212,12 @@ def _clamp(dtype: Any, x: Any, low: Any = None, high: Any = None, *, min: Any = 
 
 @_expression("clamp_min")
 def _clamp_min(dtype: Any, x: Any, low: Any) -> str:
-    return f"np.maximum({x}, {written(low)})"
+    return f"np.maximum({x}, {to_code(low)})"
 
 
 @_expression("clamp_max")
 def _clamp_max(dtype: Any, x: Any, high: Any) -> str:
-    return f"np.minimum({x}, {written(high)})"
+    return f"np.minimum({x}, {to_code(high)})"
 
 
 @_expression("relu6")
@@ -250,13 +253,13 @@ def _masked_fill(dtype: Any, x: Any, mask: Any, value: Any) -> str:
 def _axes(dims: Any) -> str:
     if dims is None or dims == []:
         return "None"
-    return written(tuple(dims)) if isinstance(dims, (list, tuple)) else written(dims)
+    return to_code(tuple(dims)) if isinstance(dims, (list, tuple)) else to_code(dims)
 
 
-def _reduction(name: str, gives_dtype: bool = False) -> Callable[..., str]:
+def _reduction(name: str, pass_dtype: bool = False) -> Callable[..., str]:
     def reduce(dtype: Any, x: Any, dims: Any = None, keepdim: bool = False, **kwargs: Any) -> str:
         options = [_axes(dims)] * (dims not in (None, []) or keepdim) + ["keepdims=True"] * keepdim
-        options += [f"dtype={numpy_dtype(dtype)}"] * gives_dtype
+        options += [f"dtype={numpy_dtype(dtype)}"] * pass_dtype
         return f"{x}.{name}({', '.join(options)})"
 
     return reduce
@@ -265,7 +268,7 @@ def _reduction(name: str, gives_dtype: bool = False) -> Callable[..., str]:
 for _name, _numpy in {"amax": "max", "amin": "min", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}.items():
     EXPRESSIONS[_name] = _reduction(_numpy)
 for _name in ("sum", "mean", "prod"):
-    EXPRESSIONS[_name] = _reduction(_name, gives_dtype=True)
+    EXPRESSIONS[_name] = _reduction(_name, pass_dtype=True)
 
 
 def _deviation(name: str) -> Callable[..., str]:
@@ -294,7 +297,7 @@ def _extreme(name: str, along: str) -> Callable[..., str]:
     return extreme
 
 
-EXPRESSIONS |= {"max": _extreme("max", "largest_along"), "min": _extreme("min", "smallest_along")}
+EXPRESSIONS |= {"max": _extreme("max", "max_along"), "min": _extreme("min", "min_along")}
 
 
 @_expression("cumsum")
@@ -302,14 +305,14 @@ def _cumsum(dtype: Any, x: Any, dim: int, **kwargs: Any) -> str:
     return f"np.cumsum({x}, {dim}, dtype={numpy_dtype(dtype)})"
 
 
-# --- shapes and parts ---
+# --- shapes and indexing ---
 
 
 @_expression("view", "reshape", "_unsafe_view")
 def _view(dtype: Any, x: Any, shape: Any) -> str:
     if isinstance(shape, torch.dtype):
         return f"{x}.view({numpy_dtype(shape)})"
-    return f"{x}.reshape({', '.join(map(written, shape))})" if shape else f"{x}.reshape(())"
+    return f"{x}.reshape({', '.join(map(to_code, shape))})" if shape else f"{x}.reshape(())"
 
 
 @_expression("view_as", "reshape_as")
@@ -339,7 +342,7 @@ def _t(dtype: Any, x: Any) -> str:
 
 @_expression("movedim", "moveaxis")
 def _movedim(dtype: Any, x: Any, source: Any, destination: Any) -> str:
-    return f"np.moveaxis({x}, {written(source)}, {written(destination)})"
+    return f"np.moveaxis({x}, {to_code(source)}, {to_code(destination)})"
 
 
 @_expression("unsqueeze")
@@ -349,17 +352,17 @@ def _unsqueeze(dtype: Any, x: Any, dim: int) -> str:
 
 @_expression("repeat", "tile")
 def _repeat(dtype: Any, x: Any, repeats: Any) -> str:
-    return f"np.tile({x}, {written(list(repeats))})"
+    return f"np.tile({x}, {to_code(list(repeats))})"
 
 
 @_expression("flip")
 def _flip(dtype: Any, x: Any, dims: Any) -> str:
-    return f"np.flip({x}, {written(tuple(dims))})"
+    return f"np.flip({x}, {to_code(tuple(dims))})"
 
 
 @_expression("roll")
 def _roll(dtype: Any, x: Any, shifts: Any, dims: Any = None) -> str:
-    return f"np.roll({x}, {written(tuple(shifts))}, {written(tuple(dims)) if dims else None})"
+    return f"np.roll({x}, {to_code(tuple(shifts))}, {to_code(tuple(dims)) if dims else None})"
 
 
 @_expression("cat", "concat", "concatenate")
@@ -385,13 +388,13 @@ def _meshgrid(dtype: Any, tensors: Any, indexing: str = "ij") -> str:
 @_expression("select")
 def _select(dtype: Any, x: Any, dim: int, index: Any) -> str:
     if dim < 0:
-        return f"{x}[..., {written(index)}{', :' * (-1 - dim)}]"
-    return f"{x}[{':, ' * dim}{written(index)}]"
+        return f"{x}[..., {to_code(index)}{', :' * (-1 - dim)}]"
+    return f"{x}[{':, ' * dim}{to_code(index)}]"
 
 
 @_expression("narrow")
 def _narrow(dtype: Any, x: Any, dim: int, start: Any, length: Any) -> str:
-    return f"part_of({x}, {dim}, {written(start)}, {written(start)} + {written(length)})"
+    return f"slice_along({x}, {dim}, {to_code(start)}, {to_code(start)} + {to_code(length)})"
 
 
 @_expression("embedding")
@@ -426,19 +429,19 @@ def _einsum(dtype: Any, equation: str, operands: Any) -> str:
 
 @_expression("addmm", "baddbmm", "addmv")
 def _addmm(dtype: Any, x: Any, left: Any, right: Any, *, beta: Any = 1, alpha: Any = 1) -> str:
-    product = f"{left} @ {right}" if alpha == 1 else f"{written(alpha)} * ({left} @ {right})"
-    return f"{x} + {product}" if beta == 1 else f"{written(beta)} * {x} + {product}"
+    product = f"{left} @ {right}" if alpha == 1 else f"{to_code(alpha)} * ({left} @ {right})"
+    return f"{x} + {product}" if beta == 1 else f"{to_code(beta)} * {x} + {product}"
 
 
-# --- creation, casts ---
+# --- array creation and dtype conversion ---
 
 
 def _filled(value: Any) -> Callable[..., str]:
     def fill(dtype: Any, size: Any, given: Any = None, **kwargs: Any) -> str:
         name = {0: "zeros", 1: "ones"}.get(value)
-        shape = written(tuple(size))
+        shape = to_code(tuple(size))
         return (
-            f"np.{name}({shape}, {numpy_dtype(dtype)})" if name else f"np.full({shape}, {written(given)}, {numpy_dtype(dtype)})"
+            f"np.{name}({shape}, {numpy_dtype(dtype)})" if name else f"np.full({shape}, {to_code(given)}, {numpy_dtype(dtype)})"
         )
 
     return fill
@@ -446,8 +449,8 @@ def _filled(value: Any) -> Callable[..., str]:
 
 def _filled_like(value: Any, of_size: bool = False) -> Callable[..., str]:
     def fill(dtype: Any, x: Any, *args: Any, **kwargs: Any) -> str:
-        shape = written(tuple(args[0])) if of_size else f"{x}.shape"
-        return f"np.full({shape}, {written(args[-1] if value is None else value)}, {numpy_dtype(dtype)})"
+        shape = to_code(tuple(args[0])) if of_size else f"{x}.shape"
+        return f"np.full({shape}, {to_code(args[-1] if value is None else value)}, {numpy_dtype(dtype)})"
 
     return fill
 
@@ -460,22 +463,22 @@ EXPRESSIONS |= {"new_ones": _filled_like(1, True), "new_full": _filled_like(None
 
 @_expression("arange")
 def _arange(dtype: Any, *limits: Any, **kwargs: Any) -> str:
-    return f"np.arange({', '.join(map(written, limits))}, dtype={numpy_dtype(dtype)})"
+    return f"np.arange({', '.join(map(to_code, limits))}, dtype={numpy_dtype(dtype)})"
 
 
 @_expression("linspace")
 def _linspace(dtype: Any, start: Any, end: Any, steps: Any, **kwargs: Any) -> str:
-    return f"np.linspace({written(start)}, {written(end)}, {written(steps)}, dtype={numpy_dtype(dtype)})"
+    return f"np.linspace({to_code(start)}, {to_code(end)}, {to_code(steps)}, dtype={numpy_dtype(dtype)})"
 
 
 @_expression("eye")
 def _eye(dtype: Any, *sizes: Any, **kwargs: Any) -> str:
-    return f"np.eye({', '.join(map(written, sizes))}, dtype={numpy_dtype(dtype)})"
+    return f"np.eye({', '.join(map(to_code, sizes))}, dtype={numpy_dtype(dtype)})"
 
 
 @_expression("scalar_tensor")
 def _scalar_tensor(dtype: Any, value: Any, **kwargs: Any) -> str:
-    return f"np.array({written(value)}, {numpy_dtype(dtype)})"
+    return f"np.array({to_code(value)}, {numpy_dtype(dtype)})"
 
 
 @_expression("to", "_to_copy", "type_as")
@@ -496,7 +499,7 @@ def _same(dtype: Any, x: Any, *args: Any, **kwargs: Any) -> str:
 @_expression("dropout", "feature_dropout", "alpha_dropout")
 def _dropout(dtype: Any, x: Any, p: float, train: bool) -> str:
     if train and p:
-        raise RuntimeError("a model without a framework draws no random numbers: call model.eval() before it is exported")
+        raise RuntimeError("an exported NumPy model cannot apply dropout in training mode: call model.eval() before exporting it")
     return str(x)
 
 

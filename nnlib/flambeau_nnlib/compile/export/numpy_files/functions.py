@@ -1,56 +1,56 @@
-"""What written models are made of: layers in NumPy alone.
+"""NumPy implementations of PyTorch operators, copied into exported NumPy models.
 
-The writer copies those functions of this file that a model uses, with what they call, as they stand here.  They take and give
-arrays as PyTorch's operators take and give tensors.
+The writer copies the source of each function that a model uses, and of the functions that it calls.  The functions take
+and return arrays where PyTorch's operators take and return tensors.
 """
 
 import math
 
 import numpy as np
 
-# --- linear maps, convolutions and windows ---
+# --- linear layers, convolutions and pooling ---
 
 
-def apply_linear(x, weight, bias=None):
-    """`x @ weight.T + bias`."""
+def linear(x, weight, bias=None):
+    """Return `x @ weight.T + bias`."""
     result = x @ weight.T
     return result if bias is None else result + bias
 
 
-def for_each(value, dims):
-    """One number for each dimension."""
+def as_list(value, dims):
+    """Return `value` as a list of length `dims`; a single number is repeated."""
     values = list(value) if isinstance(value, (list, tuple)) else [value]
     return values * dims if len(values) == 1 else values
 
 
-def windows_of(x, size, stride, dilation):
-    """All windows of the last dimensions: `(*x.shape, *size)`."""
+def sliding_windows(x, size, stride, dilation):
+    """Return a view of all windows over the last `len(size)` dimensions; the shape ends in `size`."""
     dims = len(size)
     span = [rate * (width - 1) + 1 for rate, width in zip(dilation, size, strict=False)]
-    found = np.lib.stride_tricks.sliding_window_view(x, span, axis=tuple(range(x.ndim - dims, x.ndim)))
+    windows = np.lib.stride_tricks.sliding_window_view(x, span, axis=tuple(range(x.ndim - dims, x.ndim)))
     steps = [slice(None, None, step) for step in (*stride, *dilation)]
-    return found[(..., *steps)]
+    return windows[(..., *steps)]
 
 
-def padded(x, padding, value=0):
-    """The last dimensions with margins on both sides."""
+def pad_both_sides(x, padding, value=0):
+    """Pad each of the last `len(padding)` dimensions by the same width on both sides."""
     if not any(padding):
         return x
     return np.pad(x, [(0, 0)] * (x.ndim - len(padding)) + [(width, width) for width in padding], constant_values=value)
 
 
-def convolve(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """A convolution of `(N, C, *)` with `(O, C / groups, *)`."""
+def conv(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolve an input `(N, C, *)` with kernels `(O, C / groups, *)`."""
     dims = weight.ndim - 2
     if x.ndim == weight.ndim - 1:
-        return convolve(x[None], weight, bias, stride, padding, dilation, groups)[0]
-    stride, dilation = for_each(stride, dims), for_each(dilation, dims)
+        return conv(x[None], weight, bias, stride, padding, dilation, groups)[0]
+    stride, dilation = as_list(stride, dims), as_list(dilation, dims)
     if padding == "same":
         total = [rate * (width - 1) for rate, width in zip(dilation, weight.shape[2:], strict=False)]
         x = np.pad(x, [(0, 0), (0, 0)] + [(width // 2, width - width // 2) for width in total])
     elif padding != "valid":
-        x = padded(x, for_each(padding, dims))
-    windows = windows_of(x, weight.shape[2:], stride, dilation)
+        x = pad_both_sides(x, as_list(padding, dims))
+    windows = sliding_windows(x, weight.shape[2:], stride, dilation)
     kernel_axes = list(range(windows.ndim - dims, windows.ndim))
     channels, results = weight.shape[1], []
     for group, kernel in enumerate(np.split(weight, groups)):
@@ -60,78 +60,77 @@ def convolve(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return result if bias is None else result + bias.reshape(-1, *[1] * dims)
 
 
-def convolve_transposed(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """A transposed convolution: a convolution of the input with zeros between its elements."""
+def conv_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution: convolve the input, with `stride - 1` zeros between its elements, with the flipped kernels."""
     dims = weight.ndim - 2
-    stride, padding = for_each(stride, dims), for_each(padding, dims)
-    output_padding, dilation = for_each(output_padding, dims), for_each(dilation, dims)
+    stride, padding = as_list(stride, dims), as_list(padding, dims)
+    output_padding, dilation = as_list(output_padding, dims), as_list(dilation, dims)
     spread = [(size - 1) * step + 1 + extra for size, step, extra in zip(x.shape[2:], stride, output_padding, strict=False)]
-    wide = np.zeros((*x.shape[:2], *spread), x.dtype)
-    wide[(..., *(slice(0, (size - 1) * step + 1, step) for size, step in zip(x.shape[2:], stride, strict=False)))] = x
-    margins = [rate * (size - 1) - width for rate, size, width in zip(dilation, weight.shape[2:], padding, strict=False)]
-    before = [max(margin, 0) for margin in margins]
-    wide = padded(wide, before)[(..., *(slice(max(-m, 0), None if m >= 0 else m) for m in margins))]
+    dilated = np.zeros((*x.shape[:2], *spread), x.dtype)
+    dilated[(..., *(slice(0, (size - 1) * step + 1, step) for size, step in zip(x.shape[2:], stride, strict=False)))] = x
+    paddings = [rate * (size - 1) - width for rate, size, width in zip(dilation, weight.shape[2:], padding, strict=False)]
+    before = [max(width, 0) for width in paddings]
+    dilated = pad_both_sides(dilated, before)[(..., *(slice(max(-m, 0), None if m >= 0 else m) for m in paddings))]
     flipped = np.flip(weight, tuple(range(2, weight.ndim)))
     kernels = [np.swapaxes(part, 0, 1) for part in np.split(flipped, groups)]
-    return convolve(wide, np.concatenate(kernels), bias, 1, 0, dilation, groups)
+    return conv(dilated, np.concatenate(kernels), bias, 1, 0, dilation, groups)
 
 
-def pool_windows(x, size, stride, padding, dilation, ceil_mode, value):
-    """The windows that pooling goes over."""
+def pooling_windows(x, size, stride, padding, dilation, ceil_mode, value):
+    """Return the pooling windows; the padding has the value `value`."""
     dims = len(size)
-    stride = for_each(stride or size, dims)
-    padding, dilation = for_each(padding, dims), for_each(dilation, dims)
-    margins = [(0, 0)] * (x.ndim - dims)
-    for length, width, step, pad, rate in zip(x.shape[x.ndim - dims :], size, stride, padding, dilation, strict=False):
-        over = length + 2 * pad - rate * (width - 1) - 1
+    stride = as_list(stride or size, dims)
+    padding, dilation = as_list(padding, dims), as_list(dilation, dims)
+    paddings = [(0, 0)] * (x.ndim - dims)
+    for length, width, step, before, rate in zip(x.shape[x.ndim - dims :], size, stride, padding, dilation, strict=False):
+        over = length + 2 * before - rate * (width - 1) - 1
         count = over // step + 1
-        if ceil_mode and over % step and count * step < length + pad:
+        if ceil_mode and over % step and count * step < length + before:
             count += 1
-        margins.append((pad, max(pad, (count - 1) * step + rate * (width - 1) + 1 - length - pad)))
-    return windows_of(np.pad(x, margins, constant_values=value), size, stride, dilation)
+        paddings.append((before, max(before, (count - 1) * step + rate * (width - 1) + 1 - length - before)))
+    return sliding_windows(np.pad(x, paddings, constant_values=value), size, stride, dilation)
 
 
 def max_pool(x, size, stride=(), padding=0, dilation=1, ceil_mode=False):
-    """The largest element of each window."""
-    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    windows = pool_windows(x, size, stride, padding, dilation, ceil_mode, least)
+    """Return the maximum of each window."""
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    windows = pooling_windows(x, size, stride, padding, dilation, ceil_mode, lowest)
     return windows.max(tuple(range(windows.ndim - len(size), windows.ndim)))
 
 
-def average_pool(x, size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    """The mean of each window."""
+def avg_pool(x, size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """Return the mean of each window."""
     dims = len(size)
     last = tuple(range(x.ndim, x.ndim + dims))
-    total = pool_windows(x, size, stride, padding, 1, ceil_mode, 0).sum(last, dtype=x.dtype)
+    total = pooling_windows(x, size, stride, padding, 1, ceil_mode, 0).sum(last, dtype=x.dtype)
     if divisor_override is not None:
         return total / x.dtype.type(divisor_override)
     ones = np.ones(x.shape[x.ndim - dims :], x.dtype)
     if count_include_pad:
-        ones, stride, padding = padded(ones, for_each(padding, dims), 1), stride or size, 0
-    counts = pool_windows(ones, size, stride, padding, 1, ceil_mode, 0)
+        ones, stride, padding = pad_both_sides(ones, as_list(padding, dims), 1), stride or size, 0
+    counts = pooling_windows(ones, size, stride, padding, 1, ceil_mode, 0)
     return total / counts.sum(tuple(range(dims, 2 * dims)), dtype=x.dtype)
 
 
 def adaptive_pool(x, size, reduce):
-    """A reduction of windows that share the last dimensions evenly."""
-    for place, count in enumerate(size):
-        axis = x.ndim - len(size) + place
+    """Reduce the last dimensions to `size`; window `i` of `n` covers `[floor(i * L / n), ceil((i + 1) * L / n))`."""
+    for axis, count in enumerate(size, x.ndim - len(size)):
         length = x.shape[axis]
         if count is None or count == length:
             continue
-        limits = [(window * length // count, -(-(window + 1) * length // count)) for window in range(count)]
-        parts = [reduce(np.take(x, range(first, last), axis), axis, keepdims=True) for first, last in limits]
+        bounds = [(window * length // count, -(-(window + 1) * length // count)) for window in range(count)]
+        parts = [reduce(np.take(x, range(first, last), axis), axis, keepdims=True) for first, last in bounds]
         x = np.concatenate(parts, axis)
     return x
 
 
-def adaptive_average_pool(x, size):
-    """The mean of windows that share the last dimensions evenly."""
+def adaptive_avg_pool(x, size):
+    """Average pooling with a given output size."""
     return adaptive_pool(x, size, np.mean)
 
 
 def adaptive_max_pool(x, size):
-    """The largest element of windows that share the last dimensions evenly."""
+    """Max pooling with a given output size."""
     return adaptive_pool(x, size, np.max)
 
 
@@ -139,12 +138,12 @@ def adaptive_max_pool(x, size):
 
 
 def per_channel(values, x):
-    """Values of channels in a shape that broadcasts to `x`."""
+    """Reshape `(C,)` to `(C, 1, ...)`, which broadcasts to `x` of shape `(N, C, *)`."""
     return values.reshape(-1, *[1] * (x.ndim - 2))
 
 
-def normalize_batch(x, weight, bias, mean, var, training, momentum, eps, *flags):
-    """Normalization of channels, by running statistics or those of the batch."""
+def batch_norm(x, weight, bias, mean, var, training, momentum, eps, *flags):
+    """Batch normalization with the running statistics, or with the statistics of the batch if `training`."""
     if training or mean is None:
         axes = (0, *range(2, x.ndim))
         mean, var = x.mean(axes), x.var(axes)
@@ -155,8 +154,8 @@ def normalize_batch(x, weight, bias, mean, var, training, momentum, eps, *flags)
     return x * per_channel(scale, x) + per_channel(shift, x)
 
 
-def normalize_layer(x, shape, weight=None, bias=None, eps=1e-5, *flags):
-    """Normalization of the last dimensions."""
+def layer_norm(x, shape, weight=None, bias=None, eps=1e-5, *flags):
+    """Layer normalization over the last `len(shape)` dimensions."""
     axes = tuple(range(x.ndim - len(shape), x.ndim))
     centered = x - x.mean(axes, keepdims=True)
     result = centered / np.sqrt((centered * centered).mean(axes, keepdims=True) + x.dtype.type(eps))
@@ -164,16 +163,16 @@ def normalize_layer(x, shape, weight=None, bias=None, eps=1e-5, *flags):
     return result if bias is None else result + bias
 
 
-def normalize_rms(x, shape, weight=None, eps=None):
-    """Division by the root of the mean square of the last dimensions."""
+def rms_norm(x, shape, weight=None, eps=None):
+    """Divide by the root mean square over the last `len(shape)` dimensions."""
     axes = tuple(range(x.ndim - len(shape), x.ndim))
     eps = np.finfo(x.dtype).eps if eps is None else x.dtype.type(eps)
     result = x / np.sqrt((x * x).mean(axes, keepdims=True) + eps)
     return result if weight is None else result * weight
 
 
-def normalize_groups(x, groups, weight=None, bias=None, eps=1e-5, *flags):
-    """Normalization of groups of channels."""
+def group_norm(x, groups, weight=None, bias=None, eps=1e-5, *flags):
+    """Group normalization of `x` of shape `(N, C, *)`."""
     grouped = x.reshape(x.shape[0], groups, -1)
     centered = grouped - grouped.mean(-1, keepdims=True)
     result = (centered / np.sqrt((centered * centered).mean(-1, keepdims=True) + x.dtype.type(eps))).reshape(x.shape)
@@ -181,16 +180,16 @@ def normalize_groups(x, groups, weight=None, bias=None, eps=1e-5, *flags):
     return result if bias is None else result + per_channel(bias, x)
 
 
-def normalize_instances(x, weight, bias, mean, var, use_input_stats, momentum, eps, *flags):
-    """Normalization of each channel of each sample."""
+def instance_norm(x, weight, bias, mean, var, use_input_stats, momentum, eps, *flags):
+    """Instance normalization: normalize each channel of each sample separately."""
     if not use_input_stats:
-        return normalize_batch(x, weight, bias, mean, var, False, momentum, eps)
-    return normalize_groups(x, x.shape[1], weight, bias, eps)
+        return batch_norm(x, weight, bias, mean, var, False, momentum, eps)
+    return group_norm(x, x.shape[1], weight, bias, eps)
 
 
 def vector_norm(x, p=2, dim=None, keepdim=False):
-    """A norm of vectors."""
-    axes = tuple(range(x.ndim)) if dim is None else tuple(for_each(dim, 1))
+    """Return the p-norm over the dimensions `dim`, or over all of them."""
+    axes = tuple(range(x.ndim)) if dim is None else tuple(as_list(dim, 1))
     magnitude, p = np.abs(x), 2 if p in (None, "fro") else p
     if p in (math.inf, -math.inf):
         return (magnitude.max if p > 0 else magnitude.min)(axes, keepdims=keepdim)
@@ -201,66 +200,66 @@ def vector_norm(x, p=2, dim=None, keepdim=False):
 
 
 def sigmoid(x):
-    """`1 / (1 + exp(-x))`, without overflow."""
+    """Return `1 / (1 + exp(-x))`, without overflow."""
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
-def soften_max(x, dim):
-    """Exponentials, divided by their sum."""
+def softmax(x, dim):
+    """Return `exp(x) / sum(exp(x))` along `dim`, without overflow."""
     powers = np.exp(x - x.max(dim, keepdims=True))
     return powers / powers.sum(dim, keepdims=True)
 
 
-def log_soften_max(x, dim):
-    """The logarithm of `soften_max`."""
+def log_softmax(x, dim):
+    """Return `log(softmax(x))` along `dim`, without overflow."""
     shifted = x - x.max(dim, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(dim, keepdims=True))
 
 
-def log_sum_exp(x, dim, keepdim=False):
-    """The logarithm of a sum of exponentials."""
-    axes = tuple(for_each(dim, 1))
+def logsumexp(x, dim, keepdim=False):
+    """Return `log(sum(exp(x)))` over `dim`, without overflow."""
+    axes = tuple(as_list(dim, 1))
     largest = x.max(axes, keepdims=True)
     result = np.log(np.exp(x - largest).sum(axes, keepdims=True)) + largest
     return result if keepdim else result.squeeze(axes)
 
 
-def error_function(x):
-    """The error function; NumPy has none, so that of the standard library computes each element."""
+def erf(x):
+    """Error function; NumPy has none, so `math.erf` is applied to each element."""
     return np.frompyfunc(math.erf, 1, 1)(x).astype(x.dtype)
 
 
 def gelu(x, approximate="none"):
-    """`x` times the normal distribution's function of it."""
+    """Return `x * Phi(x)`, where `Phi` is the cumulative distribution function of the standard normal distribution."""
     if approximate == "tanh":
         return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
-    return 0.5 * x * (1 + error_function(x * math.sqrt(0.5)))
+    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
 
 
 def softplus(x, beta=1.0, threshold=20.0):
-    """`log(1 + exp(beta * x)) / beta`; `x` itself above the threshold."""
+    """Return `log(1 + exp(beta * x)) / beta`, or `x` where `beta * x > threshold`."""
     return np.where(beta * x > threshold, x, np.logaddexp(0, beta * x).astype(x.dtype) / x.dtype.type(beta))
 
 
 def elu(x, alpha=1.0, scale=1.0):
-    """`x`, or `alpha * (exp(x) - 1)` where it is negative."""
+    """Return `x` where it is positive, else `alpha * (exp(x) - 1)`, times `scale`."""
     return scale * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
 
 
 def celu(x, alpha=1.0):
-    """`elu` that is smooth for any `alpha`."""
+    """Return `x` where it is positive, else `alpha * (exp(x / alpha) - 1)`."""
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha))
 
 
 def prelu(x, weight):
-    """`x`, times a learned slope where it is negative."""
+    """Return `x` where it is positive, else `weight * x`."""
     slope = weight if weight.size == 1 or x.ndim < 2 else per_channel(weight, x)
     return np.where(x > 0, x, slope * x)
 
 
 def glu(x, dim=-1):
-    """One half times the sigmoid of the other."""
+    """Split `x` into halves `a` and `b` along `dim` and return `a * sigmoid(b)`."""
     first, second = np.split(x, 2, dim)
     return first * sigmoid(second)
 
@@ -268,8 +267,8 @@ def glu(x, dim=-1):
 # --- attention ---
 
 
-def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-    """Means of values, weighted by how well keys match queries."""
+def scaled_dot_product_attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """Return `softmax(query @ key.T * scale + mask) @ value`."""
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key, value = np.repeat(key, groups, -3), np.repeat(value, groups, -3)
@@ -282,16 +281,16 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     elif mask is not None:
         scores = scores + mask
     largest = scores.max(-1, keepdims=True)
-    nothing = largest == -np.inf  # queries that may attend to nothing give zeros
-    powers = np.exp(scores - np.where(nothing, 0, largest))
-    return np.where(nothing, 0, powers / np.where(nothing, 1, powers.sum(-1, keepdims=True))).astype(query.dtype) @ value
+    all_masked = largest == -np.inf  # queries with every key masked return zeros
+    powers = np.exp(scores - np.where(all_masked, 0, largest))
+    return np.where(all_masked, 0, powers / np.where(all_masked, 1, powers.sum(-1, keepdims=True))).astype(query.dtype) @ value
 
 
 # --- recurrent layers ---
 
 
-def run_layers(step, x, states, weights, has_biases, layers, bidirectional, batch_first):
-    """Stacked layers in one or two directions; `step` goes from gates and states to states."""
+def run_recurrent_layers(step, x, states, weights, has_biases, layers, bidirectional, batch_first):
+    """Run stacked recurrent layers; `step(gates, state, weight_hh, bias_hh)` returns the next state, hidden state first."""
     if batch_first:
         x = np.swapaxes(x, 0, 1)
     count, directions, finals = 4 if has_biases else 2, 2 if bidirectional else 1, []
@@ -299,11 +298,11 @@ def run_layers(step, x, states, weights, has_biases, layers, bidirectional, batc
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            own = [*weights[index * count : (index + 1) * count], *([0, 0] if not has_biases else [])]
+            params = [*weights[index * count : (index + 1) * count], *([0, 0] if not has_biases else [])]
             state, results = [part[index] for part in states], []
-            inputs = x @ own[0].T + own[2]
+            inputs = x @ params[0].T + params[2]
             for gates in inputs[::-1] if direction else inputs:
-                state = step(gates, state, own[1], own[3])
+                state = step(gates, state, params[1], params[3])
                 results.append(state[0])
             outputs.append(np.stack(results[::-1] if direction else results))
             finals.append(state)
@@ -313,18 +312,18 @@ def run_layers(step, x, states, weights, has_biases, layers, bidirectional, batc
 
 
 def lstm(x, states, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
-    """Long short-term memory."""
+    """Long short-term memory (LSTM)."""
 
     def step(gates, state, weight, bias):
         i, f, g, o = np.split(gates + state[0] @ weight.T + bias, 4, -1)
         cell = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
         return [sigmoid(o) * np.tanh(cell), cell]
 
-    return run_layers(step, x, states, weights, has_biases, layers, bidirectional, batch_first)
+    return run_recurrent_layers(step, x, states, weights, has_biases, layers, bidirectional, batch_first)
 
 
 def gru(x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
-    """Gated recurrent units."""
+    """Gated recurrent unit (GRU)."""
 
     def step(gates, state, weight, bias):
         reset_in, update_in, new_in = np.split(gates, 3, -1)
@@ -332,161 +331,161 @@ def gru(x, state, weights, has_biases, layers, dropout, train, bidirectional, ba
         new = np.tanh(new_in + sigmoid(reset_in + reset_at) * new_at)
         return [new + sigmoid(update_in + update_at) * (state[0] - new)]
 
-    return run_layers(step, x, [state], weights, has_biases, layers, bidirectional, batch_first)
+    return run_recurrent_layers(step, x, [state], weights, has_biases, layers, bidirectional, batch_first)
 
 
 def rnn_tanh(x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
-    """An Elman network with tanh."""
+    """Elman RNN with a tanh nonlinearity."""
 
     def step(gates, state, weight, bias):
         return [np.tanh(gates + state[0] @ weight.T + bias)]
 
-    return run_layers(step, x, [state], weights, has_biases, layers, bidirectional, batch_first)
+    return run_recurrent_layers(step, x, [state], weights, has_biases, layers, bidirectional, batch_first)
 
 
 def rnn_relu(x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
-    """An Elman network with relu."""
+    """Elman RNN with a ReLU nonlinearity."""
 
     def step(gates, state, weight, bias):
         return [np.maximum(gates + state[0] @ weight.T + bias, 0)]
 
-    return run_layers(step, x, [state], weights, has_biases, layers, bidirectional, batch_first)
+    return run_recurrent_layers(step, x, [state], weights, has_biases, layers, bidirectional, batch_first)
 
 
-# --- parts, order, places ---
+# --- indexing, sorting, shapes ---
 
 
-def pieces_of(x, size, dim=0):
-    """Pieces of one size along a dimension; the last one may be smaller."""
+def split(x, size, dim=0):
+    """Split `x` along `dim` into chunks of length `size`; the last one may be shorter."""
     return np.split(x, range(size, x.shape[dim], size), dim)
 
 
-def pieces_of_sizes(x, sizes, dim=0):
-    """Pieces of these sizes along a dimension."""
+def split_with_sizes(x, sizes, dim=0):
+    """Split `x` along `dim` into chunks of the given lengths."""
     return np.split(x, np.cumsum(sizes)[:-1], dim)
 
 
-def chunks_of(x, count, dim=0):
-    """At most so many pieces along a dimension."""
-    return pieces_of(x, -(-x.shape[dim] // count), dim)
+def chunk(x, count, dim=0):
+    """Split `x` along `dim` into at most `count` chunks of equal length."""
+    return split(x, -(-x.shape[dim] // count), dim)
 
 
-def part_of(x, dim=0, start=0, end=None, step=1):
-    """A part of one dimension."""
+def slice_along(x, dim=0, start=0, end=None, step=1):
+    """Return `x[start:end:step]` along dimension `dim`."""
     return x[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)]
 
 
-def with_part(x, source, dim=0, start=0, end=None, step=1):
-    """A copy with another part of one dimension."""
+def slice_scatter(x, source, dim=0, start=0, end=None, step=1):
+    """Return a copy of `x` in which `[start:end:step]` along dimension `dim` is `source`."""
     result = x.copy()
     result[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)] = source
     return result
 
 
-def with_place(x, source, dim, index):
-    """A copy with another value at one place of a dimension."""
+def select_scatter(x, source, dim, index):
+    """Return a copy of `x` in which position `index` of dimension `dim` is `source`."""
     result = x.copy()
     result[(slice(None),) * (dim % x.ndim) + (index,)] = source
     return result
 
 
-def elements_at(x, indices):
-    """The elements at indices of dimensions; None for all of one."""
+def fancy_index(x, indices):
+    """Return `x[indices]`, where None stands for `:`."""
     return x[tuple(slice(None) if index is None else index for index in indices)]
 
 
-def with_elements(x, indices, values, accumulate=False):
-    """A copy, written to at indices."""
-    result, place = x.copy(), tuple(slice(None) if index is None else index for index in indices)
+def index_put(x, indices, values, accumulate=False):
+    """Return a copy of `x` with `values` written, or added, at `indices`; None stands for `:`."""
+    result, key = x.copy(), tuple(slice(None) if index is None else index for index in indices)
     if accumulate:
-        np.add.at(result, place, values)
+        np.add.at(result, key, values)
     else:
-        result[place] = values
+        result[key] = values
     return result
 
 
-def scattered(x, dim, index, source, reduce=None, include_self=True):
-    """A copy with elements of `source` written at indices along a dimension."""
+def scatter(x, dim, index, source, reduce=None, include_self=True):
+    """Return a copy of `x` with `source` written, or reduced into it, at positions `index` along `dim`."""
     result = x.copy()
-    place = list(np.ogrid[tuple(slice(size) for size in index.shape)])
-    place[dim] = index
+    position = list(np.ogrid[tuple(slice(size) for size in index.shape)])
+    position[dim] = index
     values = source if np.isscalar(source) else source[tuple(slice(size) for size in index.shape)]
     write = {"add": np.add, "sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}.get(reduce)
     if write is None:
-        result[tuple(place)] = values
+        result[tuple(position)] = values
     else:
-        write.at(result, tuple(place), values)
+        write.at(result, tuple(position), values)
     return result
 
 
-def scattered_sum(x, dim, index, source):
-    """A copy with elements of `source` added at indices along a dimension."""
-    return scattered(x, dim, index, source, "add")
+def scatter_add(x, dim, index, source):
+    """Return a copy of `x` with `source` added at positions `index` along `dim`."""
+    return scatter(x, dim, index, source, "add")
 
 
-def expanded(x, sizes, implicit=False):
-    """Dimensions of size 1 repeated; -1 for a size that stays."""
+def expand(x, sizes, implicit=False):
+    """Broadcast `x` to `sizes`; -1 keeps the size of a dimension."""
     known = (1,) * (len(sizes) - x.ndim) + x.shape
     return np.broadcast_to(x, [old if new == -1 else new for old, new in zip(known, sizes, strict=False)])
 
 
-def flattened(x, start_dim=0, end_dim=-1):
-    """Several dimensions as one."""
+def flatten(x, start_dim=0, end_dim=-1):
+    """Merge the dimensions `start_dim` to `end_dim` into one."""
     if x.ndim == 0:
         return x.reshape(1)
     first, last = start_dim % x.ndim, end_dim % x.ndim
     return x.reshape(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
 
 
-def unflattened(x, dim, sizes):
-    """One dimension as several."""
+def unflatten(x, dim, sizes):
+    """Split the dimension `dim` into dimensions of the given sizes."""
     dim %= x.ndim
     return x.reshape(*x.shape[:dim], *sizes, *x.shape[dim + 1 :])
 
 
-def squeezed(x, dim=None):
-    """Without dimensions of size 1."""
-    dims = range(x.ndim) if dim is None else for_each(dim, 1)
+def squeeze(x, dim=None):
+    """Remove dimensions of size 1, either all or only those in `dim`."""
+    dims = range(x.ndim) if dim is None else as_list(dim, 1)
     return x.squeeze(tuple(each for each in dims if x.ndim and x.shape[each] == 1))
 
 
-def largest_along(x, dim, keepdim=False):
-    """The largest elements along a dimension, and their places."""
+def max_along(x, dim, keepdim=False):
+    """Return the maxima along `dim` and their indices."""
     return x.max(dim, keepdims=keepdim), x.argmax(dim, keepdims=keepdim)
 
 
-def smallest_along(x, dim, keepdim=False):
-    """The smallest elements along a dimension, and their places."""
+def min_along(x, dim, keepdim=False):
+    """Return the minima along `dim` and their indices."""
     return x.min(dim, keepdims=keepdim), x.argmin(dim, keepdims=keepdim)
 
 
-def sorted_along(x, dim=-1, descending=False, stable=True):
-    """Elements in order along a dimension, and their places."""
+def sort(x, dim=-1, descending=False, stable=True):
+    """Return the values sorted along `dim` and their original indices."""
     order = np.argsort(np.flip(x, dim) if descending else x, dim, kind="stable")
     if descending:
         order = np.flip(x.shape[dim] - 1 - order, dim)
     return np.take_along_axis(x, order, dim), order
 
 
-def order_along(x, dim=-1, descending=False, stable=True):
-    """The places of elements in order along a dimension."""
-    return sorted_along(x, dim, descending)[1]
+def argsort(x, dim=-1, descending=False, stable=True):
+    """Return the indices that sort `x` along `dim`."""
+    return sort(x, dim, descending)[1]
 
 
-def best_of(x, k, dim=-1, largest=True, in_order=True):
-    """The largest elements along a dimension in order, and their places."""
-    values, places = sorted_along(x, dim, largest)
-    return part_of(values, dim, 0, k), part_of(places, dim, 0, k)
+def topk(x, k, dim=-1, largest=True, sorted=True):
+    """Return the `k` largest (or smallest) values along `dim`, sorted, and their indices."""
+    values, indices = sort(x, dim, largest)
+    return slice_along(values, dim, 0, k), slice_along(indices, dim, 0, k)
 
 
 def one_hot(x, classes=-1):
-    """1 at the place of each number."""
+    """Return an array of shape `(*x.shape, classes)` that is 1 at the class of each element and 0 elsewhere."""
     count = int(x.max()) + 1 if classes == -1 else classes
     return (x[..., None] == np.arange(count)).astype(np.int64)
 
 
-def with_margins(x, pads, mode="constant", value=None):
-    """Margins of the last dimensions."""
+def pad(x, pads, mode="constant", value=None):
+    """Pad, or crop where the width is negative; `pads` starts with the last dimension: `(left, right, top, bottom, ...)`."""
     if not isinstance(mode, str):
         mode, value = "constant", mode
     widths = [(0, 0)] * (x.ndim - len(pads) // 2) + [(pads[i], pads[i + 1]) for i in range(len(pads) - 2, -1, -2)]
@@ -497,49 +496,49 @@ def with_margins(x, pads, mode="constant", value=None):
     return np.pad(x, widths, mode={"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])
 
 
-# --- resampling ---
+# --- interpolation ---
 
 
-def resized_nearest(x, size, factors=None):
-    """The nearest elements, rounded down."""
-    return resized_by(x, size, factors, lambda place, scale: np.floor(place * scale))
+def interpolate_nearest(x, size, factors=None):
+    """Resize by nearest-neighbor interpolation; the source index is `floor(i * scale)`."""
+    return resample(x, size, factors, lambda i, scale: np.floor(i * scale))
 
 
-def resized_nearest_exact(x, size, factors=None):
-    """The nearest elements."""
-    return resized_by(x, size, factors, lambda place, scale: np.floor((place + 0.5) * scale))
+def interpolate_nearest_exact(x, size, factors=None):
+    """Resize by nearest-neighbor interpolation; the source index is `floor((i + 0.5) * scale)`."""
+    return resample(x, size, factors, lambda i, scale: np.floor((i + 0.5) * scale))
 
 
-def resized_by(x, size, factors, source):
-    """Elements at the places that `source` says, along each dimension."""
-    for place in range(x.ndim - 2):
-        length = x.shape[place + 2]
-        count = math.floor(length * factors[place]) if size is None else size[place]
-        scale = length / count if size is not None else 1 / factors[place]
+def resample(x, size, factors, source):
+    """Resize each spatial dimension; `source(i, scale)` gives the input index of each output index `i`."""
+    for axis in range(2, x.ndim):
+        length = x.shape[axis]
+        count = math.floor(length * factors[axis - 2]) if size is None else size[axis - 2]
+        scale = length / count if size is not None else 1 / factors[axis - 2]
         index = source(np.arange(count, dtype=np.float64), scale).astype(np.int64)
-        x = np.take(x, np.minimum(index, length - 1), place + 2)
+        x = np.take(x, np.minimum(index, length - 1), axis)
     return x
 
 
-def resized_linear(x, size, align_corners, factors=None):
-    """Means of the elements around, along each dimension."""
-    for place in range(x.ndim - 2):
-        length = x.shape[place + 2]
-        count = math.floor(length * factors[place]) if size is None else size[place]
-        scale = length / count if size is not None else 1 / factors[place]
+def interpolate_linear(x, size, align_corners, factors=None):
+    """Resize by linear, bilinear or trilinear interpolation, one spatial dimension after the other."""
+    for axis in range(2, x.ndim):
+        length = x.shape[axis]
+        count = math.floor(length * factors[axis - 2]) if size is None else size[axis - 2]
+        scale = length / count if size is not None else 1 / factors[axis - 2]
         if align_corners:
-            at = np.arange(count) * ((length - 1) / max(count - 1, 1))
+            position = np.arange(count) * ((length - 1) / max(count - 1, 1))
         else:
-            at = np.maximum((np.arange(count) + 0.5) * scale - 0.5, 0)
-        low = np.minimum(at.astype(np.int64), length - 1)
+            position = np.maximum((np.arange(count) + 0.5) * scale - 0.5, 0)
+        low = np.minimum(position.astype(np.int64), length - 1)
         high = np.minimum(low + 1, length - 1)
-        share = (at - low).astype(x.dtype).reshape(-1, *[1] * (x.ndim - place - 3))
-        x = np.take(x, low, place + 2) * (1 - share) + np.take(x, high, place + 2) * share
+        fraction = (position - low).astype(x.dtype).reshape(-1, *[1] * (x.ndim - axis - 1))
+        x = np.take(x, low, axis) * (1 - fraction) + np.take(x, high, axis) * fraction
     return x
 
 
-def pixels_of(x, factor):
-    """Channels as pixels."""
+def pixel_shuffle(x, factor):
+    """Rearrange `(N, C * factor**2, H, W)` to `(N, C, H * factor, W * factor)`."""
     n, channels, height, width = x.shape
     parts = x.reshape(n, channels // factor**2, factor, factor, height, width)
     return parts.transpose(0, 1, 4, 2, 5, 3).reshape(n, channels // factor**2, height * factor, width * factor)
@@ -548,14 +547,14 @@ def pixels_of(x, factor):
 # --- detection ---
 
 
-def suppressed(boxes, scores, threshold):
-    """The indices of boxes that overlap no better one by more than a threshold, best first."""
+def nms(boxes, scores, threshold):
+    """Non-maximum suppression: return the indices of the kept boxes, in order of decreasing score."""
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     order, kept = np.argsort(-scores, kind="stable"), []
     while order.size:
         best, rest = order[0], order[1:]
         kept.append(best)
         low, high = np.maximum(boxes[best, :2], boxes[rest, :2]), np.minimum(boxes[best, 2:], boxes[rest, 2:])
-        common = np.maximum(high - low, 0).prod(-1)
-        order = rest[common <= threshold * (areas[best] + areas[rest] - common)]
+        intersection = np.maximum(high - low, 0).prod(-1)
+        order = rest[intersection <= threshold * (areas[best] + areas[rest] - intersection)]
     return np.array(kept, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Writing an exported program as one file of Python, which needs NumPy alone, and one of weights."""
+"""Write an exported program as a NumPy module: a Python file that imports only NumPy, and an `.npz` file of weights."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from .._tracing import TensorSpec
 from ..exported_program import ExportedProgram
 from ..graph_signature import InputKind, OutputKind
 from . import functions
-from .expressions import EXPRESSIONS, FUNCTIONS, Code, numpy_dtype, written
+from .expressions import EXPRESSIONS, FUNCTIONS, Code, numpy_dtype, to_code
 
-__all__ = ["save_numpy", "source_of"]
+__all__ = ["numpy_source", "save_numpy"]
 
 _INFIX = ARITHMETIC | COMPARISONS | {operator.and_: "and", operator.or_: "or"}
 
 
 def save_numpy(program: ExportedProgram, folder: str | os.PathLike[str], name: str = "model") -> tuple[Path, Path]:
-    """Write a program as `NAME.py` and `NAME.npz`, which need NumPy alone.
+    """Write an exported program as `NAME.py` and `NAME.npz`, which require only NumPy.
 
-    The class `Model` in the file takes arrays as the module takes tensors. What the file computes for the example inputs is
-    compared with what the program computes, before anything is written.
+    The class `Model` in `NAME.py` takes arrays where the module takes tensors. The written code first runs on the example
+    inputs; the files are kept only if its outputs agree with those of the program.
 
     Args:
-        program: what `torch.export.export` gave back; the module in evaluation mode.
-        folder: is made if it is not there. Files of these names are replaced, each as a whole.
-        name: a Python identifier.
+        program: the program, as returned by `torch.export.export` for a module in evaluation mode.
+        folder: the folder of both files; it is created if missing. Existing files of the same names are replaced atomically.
+        name: the name of both files without suffix, a Python identifier.
 
     Returns:
         The paths of both files.
 
     Raises:
-        RuntimeError: an operator has no expression in NumPy, the program draws random numbers, or the results differ.
+        RuntimeError: an operator has no NumPy implementation, the program draws random numbers, or the outputs differ.
 
-    As in ::
+    Example::
 
         program = torch.export.export(model.eval(), (torch.randn(1, 3, 224, 224),))
         save_numpy(program, "out")
     """
-    source, weights = source_of(program, name)
+    source, weights = numpy_source(program, name)
     for tensor in weights.values():
         numpy_dtype(tensor.dtype)
     folder = Path(folder)
@@ -70,7 +70,7 @@ def save_numpy(program: ExportedProgram, folder: str | os.PathLike[str], name: s
 
 
 def _compare(program: ExportedProgram, path: Path) -> None:
-    """Run the written file on the example inputs."""
+    """Run the written file on the example inputs and raise a RuntimeError if its outputs differ from the program's."""
     if program.example_inputs is None:
         return
     names: dict[str, Any] = {"__file__": str(path), "__name__": path.stem}
@@ -86,19 +86,20 @@ def _compare(program: ExportedProgram, path: Path) -> None:
         found = torch.as_tensor(numpy.array(result))
         if found.dtype is not wanted.dtype or found.shape != wanted.shape:
             raise RuntimeError(
-                f"the written file gives {found.dtype} {tuple(found.shape)} for output {place}, where the model gives "
-                f"{wanted.dtype} {tuple(wanted.shape)}"
+                f"output {place} of the NumPy file has dtype {found.dtype} and shape {tuple(found.shape)}, but the model returns "
+                f"{wanted.dtype} and {tuple(wanted.shape)}"
             )
         if not torch.allclose(found, wanted.cpu(), rtol=1e-3, atol=1e-4, equal_nan=True):
-            raise RuntimeError(f"output {place} of the written file differs by {(found - wanted.cpu()).abs().max().item():.3g}")
+            error = (found - wanted.cpu()).abs().max().item()
+            raise RuntimeError(f"output {place} of the NumPy file differs from the model's by up to {error:.3g}")
 
 
-def source_of(program: ExportedProgram, name: str = "model") -> tuple[str, dict[str, torch.Tensor]]:
-    """The code of a program in NumPy, and the weights that it looks up by name.
+def numpy_source(program: ExportedProgram, name: str = "model") -> tuple[str, dict[str, torch.Tensor]]:
+    """Return the NumPy code of a program, and the weights that the code uses, by name.
 
     Args:
         program: the program.
-        name: that of the files.
+        name: the name of the files without suffix, for the example in the docstring of the code.
     """
     return _Writer(without_writes(program)).write(name)
 
@@ -124,7 +125,7 @@ class _Writer:
 
     def _heading(self, name: str) -> str:
         inputs = self._inputs()
-        described = ", ".join(f"{node.name}: {_described(node.meta.get('val'))}" for node in inputs)
+        described = ", ".join(f"{node.name}: {_describe(node.meta.get('val'))}" for node in inputs)
         return _HEADING.format(
             title=self._title(), name=name, inputs=", ".join(node.name for node in inputs), described=described
         )
@@ -134,10 +135,10 @@ class _Writer:
             for _, (path, cls) in (node.meta.get("nn_module_stack") or {}).items():
                 if not path:
                     return str(cls.rpartition(".")[2])
-        return "a program"
+        return "an exported program"
 
     def _helpers(self) -> list[str]:
-        """The functions that are used, with those that they call, in the order in which they stand in their file."""
+        """Return the source of the used functions and the functions that they call, in the order of `functions.py`."""
         wanted, waiting = set(), set(self.functions)
         while waiting:
             name = waiting.pop()
@@ -174,15 +175,15 @@ class _Writer:
                 known = node.meta.get("val")
                 names[node] = Code(self._variable(node), known) if isinstance(known, TensorSpec) else known
             if child.type is not None:
-                unpacked.append(f"        {_pattern(child, [self._variable(node) for node in own])} = {parameter}")
+                unpacked.append(f"        {_unpacking_target(child, [self._variable(node) for node in own])} = {parameter}")
         by_name = ["*"] * (len(parameters) > count) + [f"{each}=None" for each in parameters[count:]]
         head = f"    def __call__({', '.join(['self', *parameters[:count], *by_name])}):\n        weights = self.weights\n"
         lines, results = self._body(self.program.graph, names)
         outputs = [
             value for spec, value in zip(signature.output_specs, results, strict=True) if spec.kind is OutputKind.USER_OUTPUT
         ]
-        structure = pytree.tree_unflatten([_Raw(written(value)) for value in outputs], call.out_spec)
-        body = "\n".join([*unpacked, *lines, f"        return {_nested(structure)}"])
+        structure = pytree.tree_unflatten([_Raw(to_code(value)) for value in outputs], call.out_spec)
+        body = "\n".join([*unpacked, *lines, f"        return {_output_code(structure)}"])
         for match in re.finditer(r'weights\["([^"]+)"\]', body + "".join(self.methods)):
             self.weights[match.group(1)] = self.program.tensor_named(match.group(1))
         return head + body + "\n"
@@ -194,7 +195,7 @@ class _Writer:
         return f"{name}_" if name in self.reserved else name
 
     def _body(self, graph: Any, names: dict[Node, Any]) -> tuple[list[str], list[Any]]:
-        """The lines of a graph, and the code of its results."""
+        """Return the lines of code of a graph, and the code of each of its results."""
         lines: list[str] = []
         origin = ""
         for node in graph.nodes:
@@ -209,7 +210,7 @@ class _Writer:
             if not node.users:
                 continue
             known = node.meta.get("val")
-            if re.fullmatch(r"[\w.]+|weights\[\"[^\"]+\"\]", expression):  # only another name for the same
+            if re.fullmatch(r"[\w.]+|weights\[\"[^\"]+\"\]", expression):  # no assignment needed
                 names[node] = Code(expression, known if isinstance(known, TensorSpec) else None)
                 continue
             where = _origin(node)
@@ -227,30 +228,30 @@ class _Writer:
         if target is operator.getitem:
             return f"{args[0]}[{args[1]}]"
         if target in _INFIX:
-            return f" {_INFIX[target]} ".join(written(arg) for arg in args)
+            return f" {_INFIX[target]} ".join(to_code(arg) for arg in args)
         if target is operator.neg:
-            return f"-{written(args[0])}"
+            return f"-{to_code(args[0])}"
         if target is operator.not_:
-            return f"not {written(args[0])}"
+            return f"not {to_code(args[0])}"
         if name == "cond":
-            operands = ", ".join(written(each) for each in args[3])
+            operands = ", ".join(to_code(each) for each in args[3])
             return f"{args[1]}({operands}) if {args[0]} else {args[2]}({operands})"
         if name == "while_loop":
-            return f"self.repeat({args[0]}, {args[1]}, {written(tuple(args[2]))}, {written(tuple(args[3]))})"
+            return f"self.while_loop({args[0]}, {args[1]}, {to_code(tuple(args[2]))}, {to_code(tuple(args[3]))})"
         known = node.meta.get("val")
         dtype = known.dtype if isinstance(known, TensorSpec) else None
         if name in EXPRESSIONS:
             text = EXPRESSIONS[name](dtype, *args, **_without_devices(kwargs))
         elif name in FUNCTIONS:
-            given = [*map(written, args), *(f"{key}={written(value)}" for key, value in _without_devices(kwargs).items())]
+            given = [*map(to_code, args), *(f"{key}={to_code(value)}" for key, value in _without_devices(kwargs).items())]
             text = f"{FUNCTIONS[name]}({', '.join(given)})"
         else:
-            raise RuntimeError(f"{target} has no expression in NumPy; it comes from here:\n{node.stack_trace}")
-        self.functions |= {called for called in re.findall(r"\b(\w+)\(", text) if called in _HELPERS}
+            raise RuntimeError(f"{target} has no expression in NumPy; the model calls it here:\n{node.stack_trace}")
+        self.functions |= {called for called in re.findall(r"(?<![\w.])(\w+)\(", text) if called in _HELPERS}
         return text
 
     def _method(self, target: str) -> str:
-        """A graph inside the graph, as a method."""
+        """Write the subgraph named `target` as a method, and return the code that refers to it."""
         module = getattr(self.modules[-1], target)
         self.modules.append(module)
         names: dict[Node, Any] = {
@@ -260,21 +261,21 @@ class _Writer:
         lines, results = self._body(module.graph, names)
         self.modules.pop()
         self.methods.append(
-            "\n".join([f"    def {target}({parameters}):", *lines, f"        return {written(tuple(results))}", ""])
+            "\n".join([f"    def {target}({parameters}):", *lines, f"        return {to_code(tuple(results))}", ""])
         )
-        if "while_loop" in target and not any("def repeat" in method for method in self.methods):
-            self.methods.append(_REPEAT)
+        if "while_loop" in target and not any("def while_loop(" in method for method in self.methods):
+            self.methods.append(_WHILE_LOOP)
         return f"self.{target}"
 
 
-_HEADING = '''"""A model of {title}, in NumPy alone; {name}.npz holds its weights.
+_HEADING = '''"""NumPy implementation of {title}; the weights are in {name}.npz.
 
     from {name} import Model
     model = Model()
     result = model({inputs})
 
-It takes {described}. Sizes with a name may differ from call to call.
-Comments say which line of the model the code below them comes from.
+Inputs: {described}. Named sizes may differ from call to call.
+A comment gives the line of the original model that the code below it comes from.
 """
 
 import math
@@ -282,20 +283,20 @@ from pathlib import Path
 
 import numpy as np'''
 _CLASS = '''class Model:
-    """The model; call it with arrays.
+    """The model: call it with NumPy arrays.
 
     Args:
-        path: the file of weights.
+        path: the `.npz` file of weights.
     """
 
     def __init__(self, path=Path(__file__).with_suffix(".npz")):
         with np.load(path) as file:
             self.weights = {name: file[name] for name in file.files}
 '''
-_REPEAT = '''    def repeat(self, condition, body, carried, additional):
-        """Call `body` on its own results for as long as the condition holds."""
-        while condition(*carried, *additional)[0]:
-            carried = body(*carried, *additional)
+_WHILE_LOOP = '''    def while_loop(self, condition, body, carried, constants):
+        """Call `body` on its own results while `condition` returns True."""
+        while condition(*carried, *constants)[0]:
+            carried = body(*carried, *constants)
         return carried
 '''
 
@@ -308,26 +309,26 @@ class _Raw:
         return self.text
 
 
-def _nested(value: Any) -> str:
-    """What is returned, as code: containers of Python's own, and others as tuples of what is in them."""
+def _output_code(value: Any) -> str:
+    """Return the code of the outputs; containers other than dict, list and tuple become tuples of their leaves."""
     if isinstance(value, _Raw):
         return value.text
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key!r}: {_nested(item)}' for key, item in value.items())}}}"
+        return f"{{{', '.join(f'{key!r}: {_output_code(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_nested, value))}]"
+        return f"[{', '.join(map(_output_code, value))}]"
     items = list(value) if isinstance(value, tuple) else pytree.tree_leaves(value)
-    return f"({', '.join(map(_nested, items))}{',' * (len(items) == 1)})"
+    return f"({', '.join(map(_output_code, items))}{',' * (len(items) == 1)})"
 
 
-def _pattern(spec: Any, names: list[str]) -> str:
-    """The names of a nested argument's parts, as they stand on the left of an assignment."""
+def _unpacking_target(spec: Any, names: list[str]) -> str:
+    """Return the left side of the assignment that unpacks a nested tuple or list argument into `names`."""
     if spec.type is dict:
-        raise RuntimeError("a model without a framework takes no dictionaries: give each array as an argument of its own")
+        raise RuntimeError("NumPy files do not support dictionary arguments: pass each array as a separate argument")
     parts = []
     for child in spec.children_specs:
         own, names = names[: child.num_leaves], names[child.num_leaves :]
-        parts.append(own[0] if child.type is None else _pattern(child, own))
+        parts.append(own[0] if child.type is None else _unpacking_target(child, own))
     return f"({', '.join(parts)},)"
 
 
@@ -337,14 +338,14 @@ def _without_devices(kwargs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _described(known: Any) -> str:
+def _describe(known: Any) -> str:
     if not isinstance(known, TensorSpec):
         return repr(known)
     return f"{str(known.dtype).removeprefix('torch.')}[{', '.join(map(str, known.shape))}]"
 
 
 def _origin(node: Node) -> str:
-    """The innermost line of the program that a node comes from, which is not in a layer, and the layer that it calls."""
+    """Return the source line in the user's code that a node comes from, and the path of the submodule called there."""
     frames = re.findall(r'File "([^"]+)", line (\d+), in (\S+)\n(?:    (.*)\n)?', node.stack_trace or "")
     own = [frame for frame in frames if "flambeau_nnlib" not in frame[0]] or frames
     if not own:

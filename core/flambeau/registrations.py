@@ -1,4 +1,4 @@
-"""What upper layers tell lower ones: the hooks that the engine calls, and methods of Tensor from above the operations.
+"""Set the hooks of the engine, and the Tensor methods that layers above the operations define.
 
 A lower layer imports nothing from above. It declares a hook, with or without a default, and the function of an upper layer is
 set here. `engine.calls.transform_hooks` describes the hooks of calls.

@@ -34,6 +34,8 @@ def names(tmp_path, monkeypatch):
         f"{body}/sub/leaf.py": "from . import Thing\nvalue = []\n",
         f"{body}/sub/tool.py": "import sys\nresult = (__name__, __package__, __spec__.name, sys.argv[1:])\n",
         f"{body}/broken.py": "import no_such_module\n",
+        f"{body}/scan/__init__.py": "from .cumulate import cumulate\n",
+        f"{body}/scan/cumulate.py": "def cumulate(): return 1\n",
         f"{body}/app/__init__.py": "",
         f"{body}/app/__main__.py": "result = 'ran'\n",
         f"{limb}/__init__.py": "",
@@ -54,6 +56,15 @@ def names(tmp_path, monkeypatch):
 
 def load(name):
     return importlib.import_module(name)
+
+
+def test_a_submodule_does_not_replace_the_function_of_its_name(names):
+    ghost, body, _, _ = names
+    alias(ghost, body)
+    module = load(f"{ghost}.scan.cumulate")
+    assert module is load(f"{body}.scan.cumulate")
+    assert load(f"{ghost}.scan").cumulate is module.cumulate
+    assert load(f"{body}.scan").cumulate() == 1
 
 
 def test_every_way_to_import_gives_the_same_module(names):

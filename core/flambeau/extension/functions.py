@@ -37,7 +37,7 @@ from ..operations.activation import (
     threshold_,
 )
 from ..operations.attention import (
-    attends_at_once,
+    can_use_attention,
     attention,
     fused_attention,
     has_fused_attention,
@@ -110,7 +110,7 @@ from ..operations.views.views import (
 __all__ = [
     "adaptive_avg_pool",
     "adaptive_max_pool",
-    "attends_at_once",
+    "can_use_attention",
     "attention",
     "avg_pool2d",
     "avg_pool3d",

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import flambeau as torch
 
@@ -39,6 +39,22 @@ _ELSEWHERE = frozenset({"out", "generator", "names", "inplace", "legacy", "requi
 
 # --- operators by name ----------------------------------------------------------------------------------------------
 
+F = TypeVar("F", bound=Callable[[str], Any])
+
+
+def _cached(look_up: F) -> F:
+    """Cache the results of a lookup by name, except "not found": the operation may be defined later."""
+    found: dict[str, Any] = {}
+
+    @functools.wraps(look_up)
+    def cached(name: str) -> Any:
+        result = found.get(name)
+        if not result:
+            result = found[name] = look_up(name)
+        return result
+
+    return cast(F, cached)
+
 
 @functools.cache
 def _pytorch_operators() -> frozenset[str]:
@@ -59,7 +75,7 @@ def namespace_of(name: str) -> str:
     return "aten" if name in _pytorch_operators() else "flambeau"
 
 
-@functools.cache
+@_cached
 def function_of(name: str) -> Any:
     """The function or method that computes an operator, or None.
 
@@ -97,7 +113,7 @@ def operator_name(name: str) -> str:
     return _OPERATOR_NAMES.get(name, name)
 
 
-@functools.cache
+@_cached
 def schemas(name: str) -> tuple[FunctionSchema, ...]:
     """Return the schemas of an operator, one for each overload, in the order in which a call tries them.
 

@@ -20,7 +20,7 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .creation.from_shape import full
 
-__all__ = ["attends_at_once", "attention", "fused_attention", "has_fused_attention"]
+__all__ = ["can_use_attention", "attention", "fused_attention", "has_fused_attention"]
 
 
 def _forward(
@@ -153,17 +153,17 @@ _attention_in_blocks = op(
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:
-    """`softmax(query @ key.T * scale + mask) @ value`, where `attends_at_once`; zeros for a query that may attend to nothing."""
+    """`softmax(query @ key.T * scale + mask) @ value`, where `can_use_attention` allows it; rows of zeros for queries whose mask is all False."""
     recorded = grad_flag.get() and (query._requires_grad or key._requires_grad or value._requires_grad)
     return _attention_in_blocks(query, key, value, mask, causal, scale, {} if recorded else None)
 
 
-def attends_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, one_node: bool) -> bool:
-    """Whether `attention` may compute this: in blocks where the backend has kernels, and where no subclass wants to see the
-    single operations.
+def can_use_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, one_node: bool) -> bool:
+    """Whether `attention` may compute this call as one operation.
 
-    Where there is a gradient to come, it has to be `one_node` of the graph in PyTorch too; without a kernel nothing is gained
-    unless there is neither a gradient nor a mask.
+    Not for tensor subclasses, which must see the separate operations, nor for shapes that broadcast. If gradients are recorded,
+    PyTorch must record `one_node` as well, and the backend needs a kernel for the gradients. Without that kernel, one operation
+    is faster only without gradients and mask.
     """
     tensors = (query, key, value) if mask is None else (query, key, value, mask)
     plain = all(type(tensor._key) is DispatchKey for tensor in tensors) and query._key.dtype.category == dtypes.FLOATING
@@ -177,7 +177,7 @@ def attends_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
 
 
 def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int], mask: Tensor | None) -> bool:
-    """Whether these shapes can be multiplied without broadcasting, but of the mask."""
+    """Whether these shapes can be multiplied without broadcasting; only the mask may broadcast."""
     fit = query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
     if not fit or mask is None:
         return fit

@@ -9,7 +9,7 @@ from ..engine.calls.arguments import Dims
 from ..engine.calls.dispatch import result_dtype, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Narrow, Order, declare
 from ..engine.calls.node_names import merge_nodes, with_grad_fn
-from ..engine.calls.op import at_once, composite, op
+from ..engine.calls.op import composite, op, sequence_fast_path
 from ..engine.calls.record import Out
 from ..engine.calls.transform_hooks import one_by_one
 from ..engine.tensors.memory_format import contiguous_format
@@ -43,7 +43,7 @@ _stack = op(
     tensors=lambda F, g, dim, tensors_shape: [
         F.getitem_select(g, (*((slice(None),) * dim), index)) for index in range(len(tensors_shape))],
 )  # fmt: skip
-_cat_at_once, _stack_at_once = at_once("cat"), at_once("stack")
+_cat_fast_path, _stack_fast_path = sequence_fast_path("cat"), sequence_fast_path("stack")
 
 
 def _sequence(name: str, tensors: Any, empty: Exception) -> list[Any]:
@@ -87,7 +87,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             [1., 1.]])
     """
     try:
-        return _cat_at_once(tensors, wrap_dim(dim, tensors[0]._array.ndim))
+        return _cat_fast_path(tensors, wrap_dim(dim, tensors[0]._array.ndim))
     except Exception:  # of whatever type the library raises
         pass  # accepted below as PyTorch does, or refused with PyTorch's message
     inputs = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
@@ -112,7 +112,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             [0., 1.]])
     """
     try:
-        return _stack_at_once(tensors, wrap_dim(dim, tensors[0]._array.ndim + 1))
+        return _stack_fast_path(tensors, wrap_dim(dim, tensors[0]._array.ndim + 1))
     except Exception:
         pass  # as above
     inputs = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))

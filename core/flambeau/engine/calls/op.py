@@ -37,7 +37,7 @@ from .sources import function_source, record_source, sequence_fast_path_source, 
 from .tables import FORMULAS, OPS, PUBLIC
 from .wrappers import add_out_argument, as_method
 
-__all__ = ["at_once", "composite", "formula", "no_slope", "op", "source"]
+__all__ = ["composite", "formula", "no_slope", "op", "sequence_fast_path", "source"]
 
 
 @overload
@@ -86,13 +86,13 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
     return function
 
 
-def at_once(name: str) -> Callable[..., Tensor]:
+def sequence_fast_path(name: str) -> Callable[..., Tensor]:
     """Return the fast path of an operation on a sequence of tensors.
 
     The fast path raises an exception of any type if the tensors are not plain tensors of one dispatch key, if the kernel fails,
     or if the kernel has not been looked up yet. The caller then calls the operation itself.
     """
-    return lazy_function(f"{name}_at_once", lambda: sequence_fast_path_source(OPS[name]))
+    return lazy_function(f"{name}_fast_path", lambda: sequence_fast_path_source(OPS[name]))
 
 
 C = TypeVar("C", bound=Callable[..., Any])

@@ -123,7 +123,7 @@ def {function}({parameters}):
 """
 
 SEQUENCE_FAST_PATH = """\
-def {name}_at_once({parameters}):
+def {name}_fast_path({parameters}):
     if type(tensors) is not list and type(tensors) is not tuple:
         raise TypeError('not a sequence')
     key, arrays, tracked = None, [], False

@@ -164,7 +164,7 @@ class _Finder:
         real_spec = importlib.util.find_spec(real)
         if real_spec is None:
             return None
-        spec, loader = copy(real_spec), _Loader(real_spec)
+        spec, loader = copy(real_spec), _Loader(name, real_spec)
         spec.name, spec.loader = name, cast(Any, loader)
         return spec
 
@@ -172,8 +172,8 @@ class _Finder:
 class _Loader:
     """Loads an alias by importing the real module; `python -m` gets the code of the real module."""
 
-    def __init__(self, real: ModuleSpec) -> None:
-        self._real = real
+    def __init__(self, name: str, real: ModuleSpec) -> None:
+        self._name, self._real = name, real
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self._real.name)
@@ -182,6 +182,13 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._real  # the import system has just replaced it by the spec of the alias
+        # A package may have a function named like the submodule that defines it.  An import of that submodule under the alias
+        # would bind the submodule in the package, in place of the function, unless `sys.modules` has it.
+        prefix = f"{self._real.name}."
+        for name, value in vars(module).items():
+            submodule = sys.modules.get(prefix + name)
+            if submodule is not None and value is not submodule and resolve(f"{self._name}.{name}") == prefix + name:
+                sys.modules.setdefault(f"{self._name}.{name}", submodule)
 
     def get_code(self, name: str) -> CodeType | None:
         loader: Any = self._real.loader

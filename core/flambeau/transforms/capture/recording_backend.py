@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from types import ModuleType
 from typing import Any, Final
 
@@ -209,9 +210,14 @@ class RecordingInterceptor(Interceptor):
         return super().resolve(name, key)
 
     def __enter__(self) -> RecordingInterceptor:
-        super().__enter__()
-        self._batched.__enter__()
-        self._renew_lazy_keys()
+        with ExitStack() as undo:
+            undo.callback(self._renew_lazy_keys)
+            super().__enter__()
+            undo.callback(super().__exit__, None, None, None)
+            self._batched.__enter__()
+            undo.callback(self._batched.__exit__, None, None, None)
+            self._renew_lazy_keys()
+            undo.pop_all()
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -7,7 +7,7 @@ import math
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import Autocast, Kind, as_float, declare, merge_nodes, require_flags, warn
-from flambeau.extension.functions import attends_at_once, attention, fused_attention, has_fused_attention, linear
+from flambeau.extension.functions import can_use_attention, attention, fused_attention, has_fused_attention, linear
 
 from .activation import softmax
 from .dropout import dropout
@@ -84,12 +84,12 @@ def scaled_dot_product_attention(
         _check_groups(query, key, value)
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    at_once = not dropout_p and attends_at_once(query, key, value, attn_mask, one_operation)
-    if at_once:
+    is_direct = not dropout_p and can_use_attention(query, key, value, attn_mask, one_operation)
+    if is_direct:
         output = attention(query, key, value, attn_mask, is_causal, scale)
     else:
         output = _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
-    if not one_operation or (at_once and output.dtype is dtype):
+    if not one_operation or (is_direct and output.dtype is dtype):
         return output.to(dtype)
     return merge_nodes(output.to(dtype), "ScaledDotProductFlashAttentionForCpuBackward0", inputs)
 

@@ -106,9 +106,8 @@ def overridable(function: Callable[..., Any], native_in: str = "") -> Callable[.
     """
     body = getattr(function, "__without_out__", function)
     has_out = body is not function
-    compute = function if has_out or not types_of(body) else checked(body)
     public: list[Callable[..., Any]] = []  # the function that `__torch_function__` receives
-    wrapper = _generated(body, compute, has_out=has_out, public=public, native=bool(native_in))
+    wrapper = _generated(body, function, has_out=has_out, public=public, native=bool(native_in))
     functools.update_wrapper(wrapper, function)
     wrapper.__dict__["__body__"] = body
     public.append(_bound_to(native_in, wrapper, function) if native_in else wrapper)
@@ -120,14 +119,14 @@ def overridable(function: Callable[..., Any], native_in: str = "") -> Callable[.
 
 def _generated(
     body: Callable[..., Any],
-    compute: Callable[..., Any],
+    function: Callable[..., Any],
     *,
     has_out: bool = False,
     out_rules: Out | None = None,
     public: list[Callable[..., Any]] | None = None,
     native: bool = False,
 ) -> FunctionType:
-    """A wrapper of `body`.  If it is `public`, calls off the fast path are offered to overrides, else left to `compute`."""
+    """A wrapper of `body`.  If it is `public`, calls off the fast path are offered to overrides, then to `function`."""
     key = str(next(_numbers))
     NAMESPACE[f"body_{key}"] = body
     NAMESPACE[f"out_{key}"] = out_rules
@@ -138,6 +137,7 @@ def _generated(
             NAMESPACE[f"function_{key}"] = wrapper
             return _method_source(wrapper.__name__, body, key, has_out_argument)
         NAMESPACE[f"function_{key}"] = public[0]
+        compute = function if has_out or not types_of(body) else checked(body)
         NAMESPACE[f"offer_{key}"] = functools.partial(offer_function, public[0], body, compute)
         return _overridable_source(wrapper.__name__, body, key, has_out_argument, native)
 

@@ -28,8 +28,9 @@ from .engine.tensors import memory_format as _memory_format
 from .engine.tensors.memory_format import *
 from .engine.tensors.storage import StorageBase as StorageBase
 from .engine.tensors.tensor import Tensor
+from .engine.values import constants as _constants
 from .engine.values import dtypes
-from .engine.values import qschemes as _qschemes
+from .engine.values.constants import *
 from .engine.values.dtypes import (
     bfloat16,
     can_cast,
@@ -70,7 +71,6 @@ from .engine.values.dtypes import (
     uint32,
     uint64,
 )
-from .engine.values.qschemes import *
 from .engine.values.sizes import Size
 from .engine.values.symbols import SymBool, SymFloat, SymInt
 from .layouts.subclasses.parameter import Parameter as _Parameter
@@ -97,7 +97,7 @@ __all__ = [
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
-__all__ += [*settings.__all__, *_memory_format.__all__, *_qschemes.__all__, *_symbolic.__all__, "is_storage"]
+__all__ += [*settings.__all__, *_memory_format.__all__, *_constants.__all__, *_symbolic.__all__, "is_storage"]
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 

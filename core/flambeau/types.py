@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import IO, TypeAlias
 
 from .engine.devices.devices import device as _device
-from .engine.tensors.memory_format import layout as _layout  # noqa: F401
 from .engine.tensors.tensor import Tensor
+from .engine.values.constants import layout as _layout  # noqa: F401
 from .engine.values.dtypes import dtype as _dtype  # noqa: F401 (a name of this module, as the others)
 from .engine.values.sizes import Size
 from .storage import TypedStorage, UntypedStorage

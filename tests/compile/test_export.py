@@ -544,3 +544,16 @@ def test_functionalized_graphs_write_to_nothing(function, remove):
     plain = make_fx(function)(example)
     assert any(node.op == "call_function" and node.target.overloadpacket.__name__.endswith("_") for node in plain.graph.nodes)
     assert_equal(plain(torch.full((2, 2), 3.0)), function(torch.full((2, 2), 3.0)))
+
+
+def test_repeats_as_a_number_keep_the_size_symbolic():
+    class Repeat(nn.Module):
+        def forward(self, x, repeats):
+            return x.repeat_interleave(2), x.repeat_interleave(repeats)
+
+    program = export(Repeat(), (torch.ones(3), torch.tensor([1, 0, 4])), dynamic_shapes=({0: Dim("n")}, {0: Dim("n")}))
+    by_number, by_tensor = (
+        node.meta["val"].shape[0] for node in program.graph.nodes if "repeat" in node.name and node.op != "placeholder"
+    )
+    assert str(by_number) == "2*s0"
+    assert str(by_tensor).startswith("u")

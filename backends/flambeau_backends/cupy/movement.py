@@ -10,7 +10,7 @@ import cupyx
 import numpy as np
 
 from flambeau.engine.calls.op import OPS
-from flambeau.engine.tensors.memory_format import preserve_format
+from flambeau.engine.values.constants import preserve_format
 
 from .kernels import KERNELS, dense, kernel
 from .namespace import xp

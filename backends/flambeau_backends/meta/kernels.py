@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from flambeau.backend import memory_order
-from flambeau.engine.tensors.memory_format import preserve_format
+from flambeau.engine.values.constants import preserve_format
 from flambeau.extension import Order, forward_of, names
 
 from ..numpy.kernels_fourier import transform_order

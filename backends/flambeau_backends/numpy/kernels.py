@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import memory_order
-from flambeau.engine.tensors.memory_format import preserve_format
+from flambeau.engine.values.constants import preserve_format
 from flambeau.operations.arithmetic import integer_pow, pow_scalar_forward
 from flambeau.operations.sorting import search_forward, search_rows
 

@@ -37,8 +37,8 @@ from ..operations.activation import (
     threshold_,
 )
 from ..operations.attention import (
-    can_use_attention,
     attention,
+    can_use_attention,
     fused_attention,
     has_fused_attention,
 )
@@ -110,12 +110,12 @@ from ..operations.views.views import (
 __all__ = [
     "adaptive_avg_pool",
     "adaptive_max_pool",
-    "can_use_attention",
     "attention",
     "avg_pool2d",
     "avg_pool3d",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "can_use_attention",
     "celu",
     "celu_",
     "check_offsets",

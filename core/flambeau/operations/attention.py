@@ -20,7 +20,7 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .creation.from_shape import full
 
-__all__ = ["can_use_attention", "attention", "fused_attention", "has_fused_attention"]
+__all__ = ["attention", "can_use_attention", "fused_attention", "has_fused_attention"]
 
 
 def _forward(
@@ -153,7 +153,7 @@ _attention_in_blocks = op(
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:
-    """`softmax(query @ key.T * scale + mask) @ value`, where `can_use_attention` allows it; rows of zeros for queries whose mask is all False."""
+    """`softmax(query @ key.T * scale + mask) @ value`, as one operation; fully masked queries give zeros."""
     recorded = grad_flag.get() and (query._requires_grad or key._requires_grad or value._requires_grad)
     return _attention_in_blocks(query, key, value, mask, causal, scale, {} if recorded else None)
 

@@ -20,9 +20,9 @@ from ..engine.devices.state import state
 from ..engine.devices.warning import warn_once
 from ..engine.tape.fast_path import FAST
 from ..engine.tape.node import rename_node
-from ..engine.tensors.memory_format import channels_last, channels_last_3d, memory_format, preserve_format
 from ..engine.tensors.tensor import Tensor, attach, wrap
 from ..engine.values import dtypes
+from ..engine.values.constants import channels_last, channels_last_3d, memory_format, preserve_format
 
 _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target),

@@ -12,9 +12,9 @@ from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import composite, op, sequence_fast_path
 from ..engine.calls.record import Out
 from ..engine.calls.transform_hooks import one_by_one
-from ..engine.tensors.memory_format import contiguous_format
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
+from ..engine.values.constants import contiguous_format
 from .views.views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 
@@ -213,8 +213,8 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
     dynamic_shape=True,
     schema=(
         "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
-        "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
         "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+        "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     ),
 )
 def repeat_interleave(

@@ -14,10 +14,10 @@ from ..engine.calls.op import composite, op
 from ..engine.calls.wrappers import as_method
 from ..engine.devices.devices import DispatchKey, Kernels, device
 from ..engine.tape.tensor_class import RECORDED
-from ..engine.tensors.memory_format import memory_format
 from ..engine.tensors.storage import memory_root
 from ..engine.tensors.tensor import Tensor, attach, wrap
 from ..engine.values import dtypes
+from ..engine.values.constants import memory_format
 from ..storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, forget, remembered, storage_of
 from .views.views import as_shape
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..engine.calls.facts import Kind
 from ..engine.calls.op import composite
-from ..engine.tensors.memory_format import contiguous_format
 from ..engine.tensors.tensor import Tensor
+from ..engine.values.constants import contiguous_format
 from .conversion import in_format_of
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]

@@ -1,51 +1,14 @@
-"""Memory formats, layouts, and the names of tensor types."""
+"""The memory format of tensors, and the names of tensor types."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from ... import backend as backends
+from ..values.constants import memory_format, preserve_format, strided
 from .tensor import Tensor
 
-__all__ = [
-    "channels_last", "channels_last_3d", "contiguous_format", "is_tensor", "jagged", "layout", "legacy_contiguous_format",
-    "memory_format", "preserve_format", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided",
-    "typename",
-]  # fmt: skip
-
-
-class memory_format:
-    """An order of dimensions in memory, such as `torch.channels_last`."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.is_channels_last: bool = name.startswith("channels_last")
-
-    def order(self, ndim: int) -> tuple[int, ...]:
-        """The dimensions of a tensor, from the slowest in memory to the fastest.
-
-        Raises:
-            RuntimeError: channels_last of other than 4 dimensions, channels_last_3d of other than 5.
-        """
-        if not self.is_channels_last:
-            return tuple(range(ndim))
-        rank = 5 if self._name.endswith("3d") else 4
-        if ndim != rank:
-            raise RuntimeError(f"required rank {rank} tensor to use {self._name} format")
-        return (0, *range(2, ndim), 1)
-
-    def __repr__(self) -> str:
-        return f"torch.{self._name}"
-
-    def __reduce__(self) -> str:
-        return self._name
-
-
-contiguous_format: Final = memory_format("contiguous_format")
-legacy_contiguous_format: Final = contiguous_format
-preserve_format: Final = memory_format("preserve_format")
-channels_last: Final = memory_format("channels_last")
-channels_last_3d: Final = memory_format("channels_last_3d")
+__all__ = ["is_tensor", "typename"]
 
 
 def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[int, ...]:
@@ -58,27 +21,6 @@ def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[i
     return backends.memory_order(tensor._array.shape, tensor.stride())
 
 
-class layout:
-    """How elements are stored: all of them (`torch.strided`), those that are not zero (`torch.sparse_coo`), or of rows of several
-    lengths (`torch.jagged`)."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self._name}"
-
-    def __reduce__(self) -> str:
-        return self._name
-
-
-strided: Final = layout("strided")
-jagged: Final = layout("jagged")
-sparse_coo: Final = layout("sparse_coo")
-sparse_csr: Final = layout("sparse_csr")
-sparse_csc: Final = layout("sparse_csc")
-sparse_bsr: Final = layout("sparse_bsr")
-sparse_bsc: Final = layout("sparse_bsc")
 Tensor.layout = strided
 
 

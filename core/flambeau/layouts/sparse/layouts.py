@@ -247,20 +247,7 @@ _in_layout = with_grad_fn("ToSparseBackward1")(convert)
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
 ) -> Any:
-    """Convert the tensor to a sparse layout, by default COO.
-
-    Args:
-        sparse_dim: the number of sparse dimensions (all); the others are dense dimensions of the values.
-        layout: the layout of the result.
-        blocksize: height and width of the blocks of BSR and BSC.
-        dense_dim: the number of trailing dense dimensions of a compressed result.
-
-    >>> torch.tensor([[0, 2.0], [0, 0]]).to_sparse()
-    tensor(indices=tensor([[0],
-                           [1]]),
-           values=tensor([2.]),
-           size=(2, 2), nnz=1, layout=torch.sparse_coo)
-    """
+    """Implement `Tensor.to_sparse`, which documents the arguments."""
     if sparse_dim is not None:
         if isinstance(self, SparseTensor):
             if sparse_dim != sparse_dims(self):

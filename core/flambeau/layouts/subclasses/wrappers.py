@@ -20,10 +20,10 @@ from ...engine.devices.devices import DispatchKey, canonical, device, dispatch_k
 from ...engine.devices.state import state
 from ...engine.tape.grad_mode import grad_flag, is_inference_mode_enabled, no_grad
 from ...engine.tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
-from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.storage import Storage
 from ...engine.tensors.tensor import Tensor, new
 from ...engine.values import dtypes
+from ...engine.values.constants import contiguous_format
 from ...operations.creation.from_data import as_tensor
 
 __all__ = ["WrapperKey"]

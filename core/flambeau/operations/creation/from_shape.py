@@ -20,9 +20,10 @@ from ...engine.calls.wrappers import as_method
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.mapping import map_file
 from ...engine.tape.fast_path import FAST
-from ...engine.tensors.memory_format import memory_order, strided
+from ...engine.tensors.memory_format import memory_order
 from ...engine.tensors.tensor import Tensor, attach, wrap
 from ...engine.values import dtypes
+from ...engine.values.constants import strided
 from ...engine.values.dtypes import dtype as Dtype
 from ...engine.values.scalars import converted, is_library_scalar
 from ..conversion import write_over

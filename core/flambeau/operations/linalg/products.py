@@ -14,9 +14,9 @@ from ...engine.calls.op import op
 from ...engine.calls.record import Out
 from ...engine.calls.tables import PUBLIC
 from ...engine.calls.wrappers import with_out
-from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
+from ...engine.values.constants import contiguous_format
 from ..indexing.standard import highest
 from ..views import views
 from .checks import check_floating, check_square

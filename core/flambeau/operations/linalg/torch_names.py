@@ -17,9 +17,9 @@ from ...engine.calls.op import composite
 from ...engine.calls.record import Out
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.warning import warn_once
-from ...engine.tensors.memory_format import contiguous_format
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
+from ...engine.values.constants import contiguous_format
 from ..matrix import unchecked_mm
 from ..reductions import unchecked_vector_norm
 from ..views.views import wrap_dim

@@ -18,7 +18,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import SymBool, SymFloat, SymInt, Tensor, nn
-from flambeau.extension import Kind, facts_of
+from flambeau.extension import Kind, facts_of, names
 from flambeau.overrides import TorchFunctionMode
 from flambeau.utils import pytree
 
@@ -72,10 +72,7 @@ _LOOK = frozenset(
     ["__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__", "is_nonzero", "equal", "allclose"]
 )
 _CONVERT = frozenset("numpy __array__ __dlpack__ __array_wrap__ __reduce_ex__".split())  # noqa: SIM905
-# The sizes of whose results depend on values.
-_DATA_DEPENDENT = frozenset(
-    ["nonzero", "masked_select", "unique", "unique_consecutive", "unique2", "argwhere", "bincount", "nms", "nonzero_numpy"]
-)
+_DATA_DEPENDENT = names(dynamic_shape=True) | {"nms", "nonzero_numpy"}  # shapes of results depend on values
 
 
 class Recording(TorchFunctionMode):
@@ -380,7 +377,8 @@ class Recording(TorchFunctionMode):
     def _spec_after(self, call: Call, used: list[Tensor], tensor: Tensor, other: tuple[int, ...] | None) -> TensorSpec:
         name = getattr(call.target, "overloadpacket", call.target).__name__
         masks = [each for each in pytree.tree_leaves(call.args[1:]) if isinstance(each, Tensor) and each.dtype is torch.bool]
-        depends = name in _DATA_DEPENDENT or (name == "index" and bool(masks)) or (name == "where" and len(call.args) == 1)
+        depends = name in _DATA_DEPENDENT and str(call.target) != "aten.repeat_interleave.self_int"
+        depends = depends or (name == "index" and bool(masks)) or (name == "where" and len(call.args) == 1)
         inputs = [self._sizes(each) for each in used]
         return self.sized(tensor, sizes_after(self.sizes, inputs, tuple(tensor.shape), other, depends, str(call.target)))
 

@@ -7,7 +7,7 @@ import math
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import Autocast, Kind, as_float, declare, merge_nodes, require_flags, warn
-from flambeau.extension.functions import can_use_attention, attention, fused_attention, has_fused_attention, linear
+from flambeau.extension.functions import attention, can_use_attention, fused_attention, has_fused_attention, linear
 
 from .activation import softmax
 from .dropout import dropout

@@ -83,3 +83,10 @@ def test_every_operation_declares_facts():
 def test_modules_in_which_pytorch_defines_functions():
     assert declared("home")["einsum"] == "torch.functional"
     assert F.conv2d.__name__ in F.NATIVE and "relu" not in F.NATIVE and "relu_" in F.NATIVE
+
+
+def test_random_operations() -> None:
+    """Functions that draw numbers, in place or not, are `random`; functions of the drawn numbers are not."""
+    random = names(random=True)
+    assert {"rand", "randn_like", "randperm", "bernoulli", "bernoulli_", "uniform_", "dropout", "rrelu", "multinomial"} <= random
+    assert not {"add", "zeros", "softmax", "gamma_sample"} & random

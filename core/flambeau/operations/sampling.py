@@ -303,6 +303,7 @@ def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
 @composite(
     out=True,
     kind=Kind.POINTWISE,
+    random=True,
     schema=(
         "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
         "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
@@ -327,7 +328,7 @@ def _check_probability(p: Tensor) -> None:
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
 
-@composite(out=Out.OWN_DTYPE, kind=Kind.OTHER)
+@composite(out=Out.OWN_DTYPE, kind=Kind.OTHER, random=True)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`; without replacement unless asked for.
 
@@ -348,7 +349,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _sampled(raw.multinomial(_for_sampler(input), num_samples, replacement), key)
 
 
-@composite(kind=Kind.POINTWISE)
+@composite(kind=Kind.POINTWISE, random=True)
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
     if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
@@ -356,20 +357,20 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _drawn(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
 
 
-@composite(method=False, kind=Kind.POINTWISE)
+@composite(method=False, kind=Kind.POINTWISE, random=True)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Binomial numbers: successes in `count` trials of probability `prob`."""
     return _drawn_like(count, "binomial", generator, _for_sampler(prob))
 
 
-@composite(method=False, kind=Kind.POINTWISE)
+@composite(method=False, kind=Kind.POINTWISE, random=True)
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape `input` and rate 1."""
     sample = _drawn_like(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
 
-@composite(method=False, kind=Kind.OTHER)
+@composite(method=False, kind=Kind.OTHER, random=True)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet numbers of concentration `input`."""
     sample = _drawn_like(input.detach(), "dirichlet", generator)
@@ -384,7 +385,7 @@ _gamma_sample = op(
 )  # fmt: skip
 _dirichlet_sample = op(
     "dirichlet_sample", lambda xp, input, /, sample: sample,
-    kind=Kind.RANDOM, public=False, method=False, out=False,
+    kind=Kind.OTHER, public=False, method=False, out=False,
     grad_fn="DirichletBackward0",
     input=lambda F, g, input, out: F.dirichlet_grad(g, input, out),
 )  # fmt: skip
@@ -427,7 +428,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
-    register(name, {"kind": Kind.POINTWISE})
+    register(name, {"kind": Kind.POINTWISE, "random": True})
     signature = _filling_signature(method, sample)
     method.__signature__ = signature  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)

@@ -59,7 +59,8 @@ class Kind(Enum):
     LIKE = auto()
     """A new tensor of the shape of the first argument, whose elements do not matter: `zeros_like`."""
     RANDOM = auto()
-    """A new tensor of drawn numbers: `rand`, `randn_like`.  Functions that draw for each element are `POINTWISE`."""
+    """A new tensor of random numbers from parameters or a shape: `rand`, `randn_like`.  Operations that draw for each element of
+    a tensor are `POINTWISE`, with the fact `random`."""
     SORTING = auto()
     """Results that depend on the order of elements: `sort`, `topk`, `unique`, `searchsorted`."""
     DECOMPOSITION = auto()
@@ -149,6 +150,8 @@ class Facts:
     """Whether half precision is computed in float32 and rounded once, at the end."""
     order: Order = Order.AS_INPUT
     """How the result lies in memory."""
+    random: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
+    """Whether the result depends on random numbers; by default, if `kind` is `RANDOM`."""
     dynamic_shape: bool = False
     """Whether the shape of the result depends on the elements of the arguments: `nonzero`, `unique`."""
     autocast: Autocast | Mapping[str, Autocast] | None = None
@@ -165,6 +168,8 @@ class Facts:
             object.__setattr__(self, "moves", self.kind in _MOVING)
         if self.narrow is None:
             object.__setattr__(self, "narrow", Narrow.ALL if self.moves else Narrow.NONE)
+        if self.random is None:
+            object.__setattr__(self, "random", self.kind is Kind.RANDOM)
 
     def autocast_on(self, device_type: str) -> Autocast | None:
         """The precision under autocast on a type of device.  Accelerators have that of CUDA."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
+from flambeau.extension import names
 
 from ._names import qualified_name as _get_qualified_name
 from ._names import torch_path
@@ -29,11 +30,6 @@ base_types = BaseArgumentTypes.__args__
 _legal_ops = dict.fromkeys(["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"])
 
 _side_effectful_functions: set[Callable[..., Any]] = {torch._assert, operator.setitem}
-_RANDOM = frozenset({
-    "alpha_dropout", "bernoulli", "binomial", "dropout", "feature_alpha_dropout", "feature_dropout", "gumbel_softmax",
-    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
-    "rrelu",
-})  # fmt: skip
 
 
 def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -353,7 +349,7 @@ class Node:
             name, ours = getattr(self.target, "__name__", ""), torch_path(self.target) is not None
             if ours and (_writes(name) or self.kwargs.get("inplace") is True or self.kwargs.get("out") is not None):
                 return True
-            return self.target in _side_effectful_functions or (impure_random and ours and name in _RANDOM)
+            return self.target in _side_effectful_functions or (impure_random and ours and name in names(random=True))
         return False
 
     def normalized_arguments(

@@ -361,7 +361,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return _call_along(torch.log_softmax, input, dim, "log_softmax", dtype)
 
 
-@declare(kind=Kind.NORMALIZATION)
+@declare(kind=Kind.NORMALIZATION, random=True)
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A random choice of one class in each row, relaxed so that it can be differentiated: softmax with Gumbel noise.
 

@@ -67,7 +67,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return (torch.feature_alpha_dropout_ if inplace else torch.feature_alpha_dropout)(input, p, training)
 
 
-@declare(kind=Kind.OTHER)
+@declare(kind=Kind.OTHER, random=True)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeros whole channels of sequences with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout1d`.
 
@@ -95,7 +95,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return result.squeeze_(0) if inplace else result.squeeze(0)
 
 
-@declare(kind=Kind.OTHER)
+@declare(kind=Kind.OTHER, random=True)
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeros whole channels of images with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout2d`.
 
@@ -131,7 +131,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _drop_channels(input, p, training, inplace)
 
 
-@declare(kind=Kind.OTHER)
+@declare(kind=Kind.OTHER, random=True)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeros whole channels of volumes with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout3d`.
 

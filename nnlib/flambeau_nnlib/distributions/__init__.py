@@ -1,8 +1,7 @@
-"""Probability distributions, the transforms and constraints of their variables, and divergences between them.
+"""Probability distributions, transforms and constraints of random variables, and Kullback-Leibler divergences.
 
-A distribution is made from parameters, whose shape is its batch shape. It draws samples (`sample`, or
-`rsample` where gradients are to flow back to the parameters) and gives the log-density of values
-(`log_prob`).
+The shape of a distribution's parameters is its batch shape. `sample` draws samples; `rsample` draws samples through
+which gradients flow back to the parameters. `log_prob` computes the log-density of values.
 
 >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
 >>> policy = torch.distributions.Categorical(probs)
@@ -11,7 +10,7 @@ A distribution is made from parameters, whose shape is its batch shape. It draws
 >>> probs.grad
 tensor([ 1.0000, -0.3333])
 
-Each distribution has a file of its own name; `distribution.py` is their base class.
+Each distribution has a module named after it. Their base class `Distribution` is in `distribution.py`.
 """
 
 from __future__ import annotations

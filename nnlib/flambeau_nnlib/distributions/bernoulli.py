@@ -18,16 +18,16 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(ProbsLogits, ExponentialFamily):
-    """A coin: 1 with probability `probs`, else 0.
+    """The Bernoulli distribution: 1 with probability `probs`, else 0.
 
     Args:
         probs: the probability of a 1, from 0 to 1, of any shape.
-        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        logits: the log-odds `log(probs / (1 - probs))`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of the parameter.
+        - Batch: the shape of `probs` or `logits`.
         - Event: `()`, 0 or 1.
 
     Example:

@@ -16,19 +16,19 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution on [0, 1], of density proportional to `x**(a - 1) * (1 - x)**(b - 1)`.
+    """The beta distribution on [0, 1], with density proportional to `x**(a - 1) * (1 - x)**(b - 1)`.
 
     Its mean is `a / (a + b)`; it is uniform for `a = b = 1`.
 
     Args:
         concentration1: the parameter a, positive.
         concentration0: the parameter b, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a number from 0 to 1.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, a number in [0, 1].
 
     Example:
         >>> torch.distributions.Beta(1., 3.).mean

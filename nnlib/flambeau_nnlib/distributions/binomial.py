@@ -14,18 +14,18 @@ __all__ = ["Binomial"]
 
 
 class Binomial(CountedProbsLogits):
-    """The number of successes in `total_count` independent trials.
+    """The binomial distribution: the number of successes in `total_count` independent trials.
 
     Args:
-        total_count: the number of trials, a whole number, not negative.
+        total_count: the number of trials, a nonnegative integer.
         probs: the probability of a success in each trial, from 0 to 1.
-        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        logits: the log-odds `log(probs / (1 - probs))`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a whole number from 0 to `total_count`.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, an integer from 0 to `total_count`.
 
     Example:
         >>> heads = torch.distributions.Binomial(2, torch.tensor(0.5))
@@ -73,7 +73,7 @@ class Binomial(CountedProbsLogits):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         n, logits = self.total_count, self.logits
-        # log(1 + exp(logits)) without overflow; the two clamps share the gradient at 0 evenly.
+        # softplus(logits) without overflow. Splitting it into two clamps halves the gradient at 0 evenly.
         positive_part = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2
         log_normalizer = n * (positive_part + torch.log1p(torch.exp(-logits.abs())))
         log_choices = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)

@@ -16,17 +16,17 @@ __all__ = ["Categorical"]
 
 
 class Categorical(ProbsLogits):
-    """An index from 0 to K - 1, drawn with the probabilities along the last dimension of `probs`.
+    """The categorical distribution over the indices 0 to K - 1. The last dimension of `probs` holds their probabilities.
 
     Args:
-        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
-        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        probs: nonnegative weights of shape `(..., K)`, normalized to sum to 1.
+        logits: unnormalized log-probabilities of shape `(..., K)`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of the parameter without its last dimension.
-        - Event: `()`, a whole number from 0 to K - 1.
+        - Batch: the shape of `probs` or `logits` without its last dimension.
+        - Event: `()`, an integer from 0 to K - 1.
 
     Example:
         >>> d = torch.distributions.Categorical(probs=torch.tensor([1., 1., 2.]))
@@ -87,7 +87,7 @@ class Categorical(ProbsLogits):
 
 
 class OverCategorical(Distribution):
-    """A distribution over vectors of length K whose parameters are those of a categorical distribution."""
+    """A distribution over vectors of length K, parametrized like `Categorical` by `probs` or `logits` of shape `(..., K)`."""
 
     def __init__(self, categorical: Categorical, validate_args: bool | None) -> None:
         self._categorical = categorical

@@ -15,18 +15,18 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """The Cauchy (Lorentz) distribution, that of a ratio of two centred normal variables; it has no mean.
+    """The Cauchy (Lorentz) distribution: the ratio of two independent centred normal variables. It has no mean.
 
     Its density is `1 / (pi * scale * (1 + ((x - loc) / scale)**2))`.
 
     Args:
         loc: the median.
-        scale: half the distance between the quartiles, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        scale: half the interquartile range, positive.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a real number.
 
     Example:

@@ -11,18 +11,18 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The chi-squared distribution, that of the sum of the squares of `df` standard normal variables.
+    """The chi-squared distribution: the sum of the squares of `df` independent standard normal variables.
 
     It is `Gamma(df / 2, 1 / 2)`.
 
     Args:
-        df: the degrees of freedom, positive; need not be a whole number.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        df: the degrees of freedom, positive; not necessarily an integer.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `df`.
-        - Event: `()`, a number from 0 on.
+        - Batch: the shape of `df`.
+        - Event: `()`, a nonnegative number.
 
     Example:
         >>> torch.distributions.Chi2(3.).variance

@@ -1,8 +1,8 @@
 """Transforms from unconstrained reals to constrained values.
 
-`biject_to(constraint)` is a bijective transform onto the constraint's region, for densities: its
-log-determinant exists. `transform_to(constraint)` need not be bijective and may use more coordinates than the
-region has, which suits optimisation.
+`biject_to(constraint)` returns a bijective transform onto the values that satisfy the constraint. Its log-determinant
+exists, so it suits densities. `transform_to(constraint)` returns a transform that need not be bijective and may take
+more inputs than the constrained value has degrees of freedom, which suits optimisation.
 
 >>> positive = torch.distributions.constraints.positive
 >>> torch.distributions.transform_to(positive)(torch.tensor(0.))
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Factory)
 
 
 class ConstraintRegistry:
-    """Maps the type of a constraint to a factory of transforms onto its region."""
+    """Maps the type of a constraint to a factory of transforms onto the values that satisfy it."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Factory] = {}
@@ -38,7 +38,7 @@ class ConstraintRegistry:
     def register(self, constraint: Constraint | type, factory: F) -> F: ...
 
     def register(self, constraint: Constraint | type, factory: Factory | None = None) -> Any:
-        """Register `factory(constraint) -> Transform` for constraints of one type; also a decorator.
+        """Register `factory(constraint) -> Transform` for a type of constraint. Without `factory`, return a decorator.
 
         Raises:
             TypeError: `constraint` is neither a subclass nor an instance of `Constraint`.
@@ -52,10 +52,10 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Constraint) -> Transform:
-        """The transform for `constraint`.
+        """Return the transform for `constraint`.
 
         Raises:
-            NotImplementedError: none is registered.
+            NotImplementedError: no factory is registered for the type of `constraint`.
         """
         if type(constraint) not in self._registry:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
@@ -129,7 +129,7 @@ def _to_positive_definite(constraint: Any) -> Transform:
 
 
 def _register_composites(to: ConstraintRegistry) -> None:
-    """Register constraints made of others: their transforms are made of those that `to` has for the parts."""
+    """Register `independent`, `cat` and `stack`, whose transforms are built from `to(...)` of their component constraints."""
 
     @to.register(constraints.independent)
     def _to_independent(constraint: Any) -> Transform:

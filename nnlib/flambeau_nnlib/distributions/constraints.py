@@ -1,7 +1,7 @@
-"""The regions that parameters and samples live in.
+"""Constraints on the values of parameters and samples.
 
-A constraint says whether values lie in its region: `constraint.check(value)` is a bool tensor with one entry
-per event. Those without parameters are ready-made instances (`positive`), the others are classes to call
+`constraint.check(value)` returns a bool tensor with one entry per event: whether the value satisfies the constraint.
+Constraints without parameters are instances (`positive`); the others are classes to instantiate
 (`interval(0, 1)`).
 
 >>> torch.distributions.constraints.positive.check(torch.tensor([-1., 2.]))
@@ -55,18 +55,18 @@ __all__ = [
 
 
 class Constraint:
-    """A region of values.
+    """A set of permitted values. Base class of all constraints.
 
     Attributes:
-        is_discrete: whether the region is countable.
-        event_dim: how many trailing dimensions make one value; `check` consumes them.
+        is_discrete: whether the set is countable.
+        event_dim: the number of trailing dimensions that form one value. `check` reduces over them.
     """
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """For each event in `value`, whether it satisfies this constraint."""
+        """Return, for each event in `value`, whether it satisfies this constraint."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A region that depends on other values: known on an instance of a distribution, not on its class."""
+    """A constraint that depends on other parameters, so it is available on an instance of a distribution, not on the class."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete = is_discrete
@@ -108,9 +108,9 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint; on the class it stands for a dependent constraint.
+    """A property whose value is a constraint. Read on the class, it is itself a dependent constraint.
 
-    Used as `@dependent_property` or, to say what is known beforehand, `@dependent_property(event_dim=0)`.
+    Use it as `@dependent_property`, or as `@dependent_property(event_dim=0)` if attributes are known on the class.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class _DependentProperty(property, _Dependent):
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether `constraint` stands for one that only an instance of a distribution knows."""
+    """Whether `constraint` is a dependent constraint, which only an instance of a distribution can check."""
     return isinstance(constraint, _Dependent)
 
 
@@ -155,7 +155,7 @@ class _Wrapping(Constraint):
 
 
 class _IndependentConstraint(_Wrapping):
-    """`base_constraint` on every one of the last `reinterpreted_batch_ndims` batch dimensions together."""
+    """`base_constraint` on events that include the last `reinterpreted_batch_ndims` batch dimensions."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
@@ -180,7 +180,7 @@ class _IndependentConstraint(_Wrapping):
 
 
 class MixtureSameFamilyConstraint(_Wrapping):
-    """What the samples of a mixture satisfy: `base_constraint`, for every component at once."""
+    """Constraint on samples of a mixture: `base_constraint` must hold for every component."""
 
     @property
     def event_dim(self) -> int:  # type: ignore[override]
@@ -197,7 +197,7 @@ class MixtureSameFamilyConstraint(_Wrapping):
 
 
 class _Sequence(Constraint):
-    """One constraint for each piece of a tensor cut along `dim`."""
+    """A sequence of constraints, one for each slice of a tensor along `dim`."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
         if not all(isinstance(c, Constraint) for c in cseq):
@@ -220,7 +220,7 @@ class _Sequence(Constraint):
 
 
 class _Cat(_Sequence):
-    """A concatenation along `dim` of pieces with `lengths`, each with a constraint of its own."""
+    """Constraints on consecutive slices of sizes `lengths` along `dim`, as `torch.cat` joins them."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -233,7 +233,7 @@ class _Cat(_Sequence):
 
 
 class _Stack(_Sequence):
-    """A stack along `dim` of values, each with a constraint of its own."""
+    """Constraints on the entries along `dim`, as `torch.stack` joins them."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)
@@ -251,7 +251,7 @@ class _Stack(_Sequence):
 
 
 class _Bounded(Constraint):
-    """A constraint given by its bounds, which its repr shows."""
+    """A constraint given by bounds. The repr shows the bounds."""
 
     def __repr__(self) -> str:
         bounds = ", ".join(f"{name}={value}" for name, value in vars(self).items())
@@ -275,49 +275,49 @@ class _Between(_Bounded):
 
 
 class _Real(Constraint):
-    """Any number; nan is not one."""
+    """All real numbers, without nan."""
 
     def check(self, value: Tensor) -> Tensor:
         return value == value
 
 
 class _GreaterThan(_Above):
-    """The open half-line above `lower_bound`."""
+    """Numbers greater than `lower_bound`."""
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
-    """The closed half-line from `lower_bound`."""
+    """Numbers greater than or equal to `lower_bound`."""
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(_Below):
-    """The open half-line below `upper_bound`."""
+    """Numbers less than `upper_bound`."""
 
     def check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
 
 class _Interval(_Between):
-    """The closed interval from `lower_bound` to `upper_bound`."""
+    """Numbers in the closed interval `[lower_bound, upper_bound]`."""
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
-    """The interval from `lower_bound` to `upper_bound`, without the latter."""
+    """Numbers in the half-open interval `[lower_bound, upper_bound)`."""
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _Boolean(Constraint):
-    """0 and 1."""
+    """The values 0 and 1."""
 
     is_discrete = True
 
@@ -326,7 +326,7 @@ class _Boolean(Constraint):
 
 
 class _IntegerInterval(_Between):
-    """The integers from `lower_bound` to `upper_bound`, both included."""
+    """Integers from `lower_bound` to `upper_bound`, inclusive."""
 
     is_discrete = True
 
@@ -335,7 +335,7 @@ class _IntegerInterval(_Between):
 
 
 class _IntegerGreaterThan(_Above):
-    """The integers from `lower_bound` on."""
+    """Integers greater than or equal to `lower_bound`."""
 
     is_discrete = True
 
@@ -356,7 +356,7 @@ class _Simplex(Constraint):
 
 
 class _OneHot(Constraint):
-    """Vectors with a single 1, and 0 elsewhere."""
+    """One-hot vectors: a single 1 and zeros."""
 
     is_discrete = True
     event_dim = 1
@@ -431,7 +431,7 @@ class _Symmetric(_Square):
 
 
 class _PositiveSemidefinite(_Symmetric):
-    """Symmetric matrices with no negative eigenvalue."""
+    """Symmetric matrices without negative eigenvalues."""
 
     def check(self, value: Tensor) -> Tensor:
         is_symmetric = super().check(value)
@@ -439,7 +439,7 @@ class _PositiveSemidefinite(_Symmetric):
 
 
 class _PositiveDefinite(_Symmetric):
-    """Symmetric matrices whose eigenvalues are positive."""
+    """Symmetric matrices with positive eigenvalues."""
 
     def check(self, value: Tensor) -> Tensor:
         is_symmetric = super().check(value)

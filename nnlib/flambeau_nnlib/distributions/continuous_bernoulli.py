@@ -18,21 +18,23 @@ __all__ = ["ContinuousBernoulli"]
 
 
 class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
-    """A density on [0, 1] proportional to `probs**x * (1 - probs)**(1 - x)`, for pixels of autoencoders, say.
+    """The continuous Bernoulli distribution on [0, 1], with density proportional to `probs**x * (1 - probs)**(1 - x)`.
+
+    It models pixel intensities in autoencoders, for example.
 
     Loaiza-Ganem and Cunningham, [The continuous Bernoulli: fixing a pervasive error in variational
     autoencoders](https://arxiv.org/abs/1907.06845), 2019.
 
     Args:
-        probs: the parameter, between 0 and 1; it is not the mean.
-        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
-        lims: the values of `probs` around 0.5 between which Taylor series replace formulas that are unstable there.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        probs: the parameter, in (0, 1). It is not the mean.
+        logits: the log-odds `log(probs / (1 - probs))`. Give exactly one of `probs` and `logits`.
+        lims: an interval of `probs` around 0.5, where the formulas are unstable and Taylor series replace them.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of the parameter.
-        - Event: `()`, a number from 0 to 1.
+        - Batch: the shape of `probs` or `logits`.
+        - Event: `()`, a number in [0, 1].
 
     Example:
         >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
@@ -65,7 +67,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _by_region(self, formula: Tensor, taylor: Tensor) -> Tensor:
-        """`formula`, computed from `_stable_probs`, where that is stable; else a Taylor series around 0.5."""
+        """Return `formula`, computed from `_stable_probs`, where it is numerically stable, else the Taylor series around 0.5."""
         result: Tensor = torch.where(self._is_stable, formula, taylor)
         return result
 
@@ -75,7 +77,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
 
     @property
     def _stable_probs(self) -> Tensor:
-        """`probs`, moved out of the unstable region so that no nan reaches values or gradients from there."""
+        """`probs`, with values in the unstable interval replaced by its lower limit to keep nan out of values and gradients."""
         probs: Tensor = torch.where(self._is_stable, self.probs, self._lims[0])
         return probs
 

@@ -1,4 +1,4 @@
-"""The Dirichlet distribution, and the gradient of its draws."""
+"""The Dirichlet distribution and the gradient of its samples."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """A distribution over probability vectors of length K, of density proportional to `prod(x**(a - 1))`.
+    """The Dirichlet distribution over probability vectors of length K, with density proportional to `prod(x**(a - 1))`.
 
-    Its mean is `a / sum(a)`. `rsample` differentiates implicitly through the marginal distribution functions, as in
+    Its mean is `a / sum(a)`. `rsample` differentiates implicitly through the marginal cumulative distribution functions, as in
     Figurnov, Mohamed and Mnih, [Implicit Reparameterization Gradients](https://arxiv.org/abs/1805.08498), 2018.
 
     Args:
         concentration: the parameters a, positive, of shape `(..., K)`.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `concentration` without its last dimension.
-        - Event: `(K,)`, numbers that are not negative and sum to 1.
+        - Batch: the shape of `concentration` without its last dimension.
+        - Event: `(K,)`, nonnegative numbers that sum to 1.
 
     Example:
         >>> torch.distributions.Dirichlet(torch.tensor([1., 1., 2.])).mean
@@ -54,7 +54,7 @@ class Dirichlet(ExponentialFamily):
     def mode(self) -> Tensor:
         excess = (self.concentration - 1).clamp(min=0)
         mode = excess / excess.sum(-1, keepdim=True)
-        # With all concentrations below 1 the density is unbounded at every corner.
+        # If all concentrations are below 1, the density is unbounded at every corner; the mode is the largest one's corner.
         corner = F.one_hot(mode.argmax(-1), mode.shape[-1]).to(mode)
         result: Tensor = torch.where((self.concentration < 1).all(-1, keepdim=True), corner, mode)
         return result
@@ -90,7 +90,7 @@ class Dirichlet(ExponentialFamily):
 
 
 class _Dirichlet(Function):
-    """Draws from a Dirichlet distribution, differentiable in its concentration."""
+    """Draw from a Dirichlet distribution, differentiably with respect to the concentration."""
 
     @staticmethod
     def forward(ctx: Any, concentration: Tensor) -> Tensor:
@@ -105,7 +105,10 @@ class _Dirichlet(Function):
 
 
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
-    """The gradient of draws x: raising a concentration moves its entry and scales the others."""
+    """Return the gradient with respect to the concentration.
+
+    Raising one concentration moves the corresponding entry of x and rescales the others.
+    """
     concentration = concentration.double()
     remaining = concentration.sum(-1, keepdim=True) - concentration
     slope = _beta_slope(x.double(), concentration, remaining).to(x.dtype)
@@ -113,13 +116,13 @@ def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -
 
 
 def _beta_slope(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """How a draw x from Beta(a, b) moves with a, relative to 1 - x.
+    """Return dx/da for a draw x from Beta(a, b), divided by 1 - x.
 
-    That is -(dF/da) / (dF/dx) / (1 - x) for the distribution function F.
+    This is `-(dF/da) / (dF/dx) / (1 - x)` for the cumulative distribution function F.
 
-    dF/da is the integral of (log t - E[log t]) * density over t from 0 to x, or minus that from x to 1; the
-    side away from the mean is taken, where the density only falls. With t = x exp(-s), or 1 - t = (1 - x)
-    exp(-s), the integrand decays exponentially in s.
+    dF/da is the integral of `(log t - E[log t]) * density(t)` over [0, x], or minus the integral over [x, 1]. The
+    interval that does not contain the mean is used, where the density is monotone. With `t = x * exp(-s)`, or
+    `1 - t = (1 - x) * exp(-s)`, the integrand decays exponentially in s.
     """
     is_low = x * (a + b) < a
     u = torch.where(is_low, x, 1 - x).clamp(min=torch.finfo(x.dtype).tiny).unsqueeze(-1)
@@ -138,7 +141,7 @@ def _beta_slope(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _double_exponential_rule(scale: Tensor) -> tuple[Tensor, Tensor]:
-    """Nodes and weights, along a new last dim, to integrate over (0, ∞) what decays like `exp(-x / scale)`.
+    """Return nodes and weights, along a new last dimension, to integrate functions that decay like `exp(-x / scale)` over (0, ∞).
 
     Takahasi and Mori, "Double exponential formulas for numerical integration", 1974.
     """

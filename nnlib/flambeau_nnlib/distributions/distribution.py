@@ -16,24 +16,24 @@ __all__ = ["Distribution"]
 
 
 class Distribution:
-    """A probability distribution, or a batch of them; the base of all.
+    """A probability distribution or a batch of distributions. Base class of all distributions.
 
-    Samples have shape `sample_shape + batch_shape + event_shape`: `event_shape` is that of one draw, `batch_shape` that of
-    the parameters (distributions that differ and are independent), `sample_shape` what the caller asks for (draws that
-    are identically distributed).
+    Samples have shape `sample_shape + batch_shape + event_shape`. `event_shape` is the shape of one draw. `batch_shape` is
+    the shape of the parameters: its entries are independent distributions with different parameters. `sample_shape` is
+    the caller's argument: its entries are independent, identically distributed draws.
 
-    A subclass defines `arg_constraints` and `support`, and the methods that it can compute. `expand` comes for free: it
-    expands every attribute that is a distribution or a tensor beginning with the batch shape, except those that
-    `_unexpanded` names.
+    A subclass defines `arg_constraints`, `support` and the methods that it can compute. The inherited `expand` expands
+    every attribute that is a distribution or a tensor whose shape begins with the batch shape, except the attributes
+    named in `_unexpanded`.
 
     Args:
         batch_shape: the shape of the batch.
         event_shape: the shape of one draw.
-        validate_args: whether to check parameters and the values given to `log_prob` and `cdf`; None takes the default
-            (see `set_default_validate_args`).
+        validate_args: whether to check the parameters, and the values passed to `log_prob` and `cdf`. None uses the
+            default set by `set_default_validate_args`.
 
     Raises:
-        ValueError: arguments are validated, and a parameter is out of its range.
+        ValueError: validation is on and a parameter violates its constraint.
 
     Example:
         >>> d = torch.distributions.Normal(torch.zeros(3), 1.0)
@@ -52,10 +52,10 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Validate by default, or not. The default is Python's `__debug__`: on, except under `python -O`.
+        """Set whether distributions validate their arguments by default. The initial default is `__debug__`.
 
         Args:
-            value: whether distributions that are made from now on without `validate_args` validate.
+            value: the default for distributions created later without `validate_args`.
 
         Raises:
             ValueError: `value` is not a bool.
@@ -79,7 +79,7 @@ class Distribution:
         super().__init__()  # for multiple inheritance
 
     def _keep_params(self, **params: Tensor | float) -> torch.Size:
-        """Set the parameters, broadcast against each other, as attributes, and return their common shape: the batch shape."""
+        """Broadcast the parameters against each other, set them as attributes, and return their shape, the batch shape."""
         tensors = broadcast_all(*params.values())
         vars(self).update(zip(params, tensors, strict=True))
         return tensors[0].shape
@@ -88,33 +88,33 @@ class Distribution:
 
     @property
     def batch_shape(self) -> torch.Size:
-        """The shape over which parameters are batched."""
+        """The batch shape: the broadcast shape of the parameters."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> torch.Size:
-        """The shape of a single draw."""
+        """The event shape: the shape of a single draw."""
         return self._event_shape
 
     @property
     def arg_constraints(self) -> dict[str, Constraint]:
-        """What each parameter must satisfy, by name."""
+        """The constraint that each parameter must satisfy, keyed by parameter name."""
         raise NotImplementedError
 
     @property
     def support(self) -> Constraint:
-        """What every draw satisfies."""
+        """The constraint that every draw satisfies."""
         raise NotImplementedError
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Distribution:
-        """The same distribution with its batch dimensions expanded to `batch_shape`, sharing memory.
+        """Return the same distribution with its batch dimensions expanded to `batch_shape`, sharing memory.
 
         Args:
-            batch_shape: the new shape, to which the present one must broadcast.
-            _instance: an instance to fill in, from a subclass that overrides this method.
+            batch_shape: the new shape; the current batch shape must broadcast to it.
+            _instance: an uninitialized instance to fill in, passed by a subclass that overrides `expand`.
 
         Raises:
-            NotImplementedError: a subclass with an `__init__` of its own must override this method.
+            NotImplementedError: the class has a custom `__init__` but does not override `expand`.
         """
         batch_shape = torch.Size(batch_shape)
         library_class = next(c for c in type(self).__mro__ if c.__module__.startswith(Distribution.__module__.rpartition(".")[0]))
@@ -134,7 +134,7 @@ class Distribution:
         return value
 
     def _get_checked_instance(self, cls: type[Distribution], _instance: Any = None) -> Any:
-        """An uninitialized instance for `cls.expand` to fill in; a subclass with its own `__init__` must pass one."""
+        """Return an uninitialized instance for `cls.expand` to fill in. A subclass with a custom `__init__` must pass one."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method "
@@ -175,10 +175,10 @@ class Distribution:
     # --- samples ---
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, without gradient.
+        """Draw samples without gradients.
 
         Args:
-            sample_shape: how many draws, as a shape; `()` for one.
+            sample_shape: the shape of the samples to draw; `()` for one draw.
 
         Returns:
             a tensor of shape `sample_shape + batch_shape + event_shape`.
@@ -187,12 +187,12 @@ class Distribution:
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Reparametrised draws: a differentiable function of the parameters and of parameter-free noise.
+        """Draw reparametrised samples: differentiable functions of the parameters and of parameter-free noise.
 
-        Only where `has_rsample` is true.
+        Available if `has_rsample` is True.
 
         Args:
-            sample_shape: how many draws, as a shape; `()` for one.
+            sample_shape: the shape of the samples to draw; `()` for one draw.
 
         Returns:
             a tensor of shape `sample_shape + batch_shape + event_shape`.
@@ -200,18 +200,18 @@ class Distribution:
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
-        """`n` draws; write `sample((n,))` instead."""
+        """Draw `n` samples. Deprecated: use `sample((n,))`."""
         message = "`sample_n(n)` will be deprecated. Use `sample((n,))` instead."
         warnings.warn(message, FutureWarning, stacklevel=2)
         return self.sample(torch.Size((n,)))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values of a discrete distribution along a new first dimension.
+        """Return all values of a discrete distribution along a new first dimension.
 
-        Only where `has_enumerate_support` is true.
+        Available if `has_enumerate_support` is True.
 
         Args:
-            expand: whether to repeat the values over the batch; otherwise the batch dimensions are of size 1.
+            expand: whether to expand the values over the batch dimensions. Otherwise these have size 1.
 
         Returns:
             a tensor of shape `(cardinality,) + batch_shape + event_shape`.
@@ -221,7 +221,7 @@ class Distribution:
     # --- probabilities ---
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The log-density (or log-probability) of a value.
+        """Compute the log-density of a value, or its log-probability if the distribution is discrete.
 
         Args:
             value: a tensor of shape `sample_shape + batch_shape + event_shape`, or one that broadcasts to it.
@@ -230,24 +230,24 @@ class Distribution:
             a tensor of shape `sample_shape + batch_shape`.
 
         Raises:
-            ValueError: arguments are validated and `value` has a wrong shape or lies outside the support.
+            ValueError: validation is on and `value` has a wrong shape or is outside the support.
         """
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw less than or equal to `value`."""
+        """Compute the probability that a draw is less than or equal to `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The quantile of probability `value`: the inverse of `cdf`."""
+        """Compute the quantile for the probability `value`: the inverse of `cdf`."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The entropy in nats, of shape `batch_shape`."""
+        """Compute the entropy in nats, of shape `batch_shape`."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy, of shape `batch_shape`."""
+        """Compute the exponential of the entropy, of shape `batch_shape`."""
         return torch.exp(self.entropy())
 
     # --- validation ---

@@ -16,15 +16,15 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """A distribution with density `exp(<t(x), θ> - F(θ) + k(x))`, for natural parameters θ.
 
-    A subclass gives θ (`_natural_params`), the log normaliser F (`_log_normalizer`) and the mean of k
-    (`_mean_carrier_measure`); entropy and KL divergence then follow by Bregman divergences: Nielsen and Nock, "Entropies
-    and cross-entropies of exponential families", 2010.
+    A subclass defines the natural parameters θ (`_natural_params`), the log normaliser F (`_log_normalizer`) and the mean
+    of k (`_mean_carrier_measure`). Entropy and KL divergence are then computed as Bregman divergences: Nielsen and Nock,
+    "Entropies and cross-entropies of exponential families", 2010.
 
     Args:
         batch_shape: the shape of the batch.
         event_shape: the shape of one draw.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Example:
         >>> d = torch.distributions.Exponential(torch.tensor(2.0))
@@ -51,7 +51,7 @@ class ExponentialFamily(Distribution):
         return entropy + log_normalizer
 
     def _natural_moments(self) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """F(θ), and each natural parameter with the mean of its statistic, which is the derivative of F."""
+        """Return F(θ), and pairs of each natural parameter with the mean of its statistic (the derivative of F)."""
         params = [p.detach().requires_grad_() for p in self._natural_params]
         log_normalizer = self._log_normalizer(*params)
         moments = torch.autograd.grad(log_normalizer.sum(), params, create_graph=True)

@@ -14,16 +14,16 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution, of density `rate * exp(-rate * x)`: the waiting time for an event that occurs at random.
+    """The exponential distribution, with density `rate * exp(-rate * x)`: the waiting time until an event in a Poisson process.
 
     Args:
-        rate: the mean number of events in a unit of time, positive; the inverse of the mean.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        rate: the mean number of events per unit of time, positive. The mean of the distribution is `1 / rate`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `rate`.
-        - Event: `()`, a number from 0 on.
+        - Batch: the shape of `rate`.
+        - Event: `()`, a nonnegative number.
 
     Example:
         >>> torch.distributions.Exponential(2.).mean

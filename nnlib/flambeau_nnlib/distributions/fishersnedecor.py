@@ -16,16 +16,16 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The F distribution: a ratio of two chi-squared variables, each divided by its degrees of freedom.
+    """The F distribution: the ratio of two chi-squared variables, each divided by its degrees of freedom.
 
     Args:
         df1: the degrees of freedom of the numerator, positive.
-        df2: the degrees of freedom of the denominator, positive. There is a mean above 2, a variance above 4.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        df2: the degrees of freedom of the denominator, positive. The mean exists for values above 2, the variance above 4.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a positive number.
 
     Example:

@@ -14,20 +14,20 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """The gamma distribution, of density proportional to `x**(concentration - 1) * exp(-rate * x)`.
+    """The gamma distribution, with density proportional to `x**(concentration - 1) * exp(-rate * x)`.
 
-    Its mean is `concentration / rate`. `rsample` differentiates implicitly through the distribution function, as in
+    Its mean is `concentration / rate`. `rsample` differentiates implicitly through the cumulative distribution function, as in
     Figurnov, Mohamed and Mnih, [Implicit Reparameterization Gradients](https://arxiv.org/abs/1805.08498), 2018.
 
     Args:
         concentration: the shape parameter, often called alpha, positive.
         rate: the inverse of the scale, often called beta, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a number from 0 on.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, a nonnegative number.
 
     Example:
         >>> torch.distributions.Gamma(3., 2.).mean
@@ -60,7 +60,7 @@ class Gamma(ExponentialFamily):
         shape = self._extended_shape(sample_shape)
         standard_gamma: Tensor = torch._standard_gamma(self.concentration.expand(shape))
         value = standard_gamma / self.rate.expand(shape)
-        # Draws that underflow to 0 are outside the support; the gradient does not see this.
+        # Samples that underflow to 0 are outside the support. Clamp them in place without affecting the gradient.
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
         return value
 

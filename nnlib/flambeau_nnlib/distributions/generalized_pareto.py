@@ -15,21 +15,21 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """The distribution of what exceeds a high threshold.
+    """The generalised Pareto distribution of excesses over a high threshold.
 
     Pickands, [Statistical Inference Using Extreme Order Statistics](https://doi.org/10.1214/aos/1176343003), 1975.
 
     Args:
-        loc: the threshold, the lower end of the support.
+        loc: the threshold, the lower limit of the support.
         scale: the scale, positive.
-        concentration: the tail index: heavy tails above 0, an exponential tail at 0, below 0 an upper end at
+        concentration: the tail index: above 0 the tail is heavy, at 0 exponential, and below 0 the support ends at
             `loc - scale / concentration`.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a number from `loc` on.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, a number of at least `loc`.
 
     Example:
         >>> torch.distributions.GeneralizedPareto(0., 1., 0.).cdf(torch.tensor(1.))
@@ -87,12 +87,12 @@ class GeneralizedPareto(Distribution):
         self._check_sample(value)
         is_zero, concentration = self._nonzero_concentration()
         z = (value - self.loc) / self.scale
-        decay = torch.special.xlog1py(1 + 1 / concentration, concentration * z)  # 0 at concentration -1: uniform
+        decay = torch.special.xlog1py(1 + 1 / concentration, concentration * z)  # 0 at concentration -1, the uniform distribution
         log_prob: Tensor = -self.scale.log() - torch.where(is_zero, z, decay)
         return log_prob
 
     def log_survival_function(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of a draw greater than `value`."""
+        """Compute the logarithm of the probability of a draw greater than `value`."""
         self._check_sample(value)
         is_zero, concentration = self._nonzero_concentration()
         z = (value - self.loc) / self.scale
@@ -100,7 +100,7 @@ class GeneralizedPareto(Distribution):
         return log_survival
 
     def log_cdf(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of a draw less than or equal to `value`."""
+        """Compute the logarithm of the probability of a draw less than or equal to `value`."""
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
     def cdf(self, value: Tensor) -> Tensor:
@@ -117,6 +117,6 @@ class GeneralizedPareto(Distribution):
         return torch.log(self.scale) + self.concentration + 1
 
     def _nonzero_concentration(self) -> tuple[Tensor, Tensor]:
-        """Where the concentration is zero, which calls for an exponential, and the same with 1 for zeros."""
+        """Return a mask of zero concentrations (the exponential case), and the concentrations with these replaced by 1."""
         is_zero = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
         return is_zero, torch.where(is_zero, 1.0, self.concentration)

@@ -16,17 +16,17 @@ __all__ = ["Geometric"]
 
 
 class Geometric(ProbsLogits):
-    """The number of failures before the first success, in independent trials.
+    """The geometric distribution: the number of failures before the first success in independent trials.
 
     Args:
-        probs: the probability of a success in each trial, above 0 and up to 1.
-        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        probs: the probability of a success in each trial, in (0, 1].
+        logits: the log-odds `log(probs / (1 - probs))`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of the parameter.
-        - Event: `()`, a whole number from 0 on.
+        - Batch: the shape of `probs` or `logits`.
+        - Event: `()`, a nonnegative integer.
 
     Example:
         >>> torch.distributions.Geometric(torch.tensor(0.25)).mean

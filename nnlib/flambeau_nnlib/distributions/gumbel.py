@@ -17,16 +17,16 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The Gumbel distribution of extreme values: that of `loc - scale * log(-log(u))` for uniform u.
+    """The Gumbel distribution of extreme values: the distribution of `loc - scale * log(-log(u))` for uniform u.
 
     Args:
         loc: the mode; the mean is `loc + 0.5772 * scale`.
         scale: the scale, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a real number.
 
     Example:

@@ -14,16 +14,16 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(Folded):
-    """The distribution of |x| for x from `Cauchy(0, scale)`; its mean is infinite.
+    """The half-Cauchy distribution: the distribution of |x| for x from `Cauchy(0, scale)`. Its mean is infinite.
 
     Args:
-        scale: the scale of x, positive, which is the median of |x|.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        scale: the scale of x and the median of |x|, positive.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `scale`.
-        - Event: `()`, a number from 0 on.
+        - Batch: the shape of `scale`.
+        - Event: `()`, a nonnegative number.
 
     Example:
         >>> torch.distributions.HalfCauchy(1.).cdf(torch.tensor(1.))

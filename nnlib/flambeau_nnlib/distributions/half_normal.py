@@ -1,4 +1,4 @@
-"""The half-normal distribution, and folding in general."""
+"""The half-normal distribution, and the base class of folded distributions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["HalfNormal"]
 
 
 class Folded(TransformedDistribution):
-    """The distribution of |x| for x from a distribution symmetric about 0 with a `scale`."""
+    """The distribution of |x| for x from a distribution with parameter `scale` that is symmetric about 0."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -53,16 +53,16 @@ class Folded(TransformedDistribution):
 
 
 class HalfNormal(Folded):
-    """The distribution of |x| for x from `Normal(0, scale)`.
+    """The half-normal distribution: the distribution of |x| for x from `Normal(0, scale)`.
 
     Args:
-        scale: the standard deviation of x, positive; that of |x| is 0.6028 times as much.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        scale: the standard deviation of x, positive. The standard deviation of |x| is `0.6028 * scale`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `scale`.
-        - Event: `()`, a number from 0 on.
+        - Batch: the shape of `scale`.
+        - Event: `()`, a nonnegative number.
 
     Example:
         >>> torch.distributions.HalfNormal(1.).mean

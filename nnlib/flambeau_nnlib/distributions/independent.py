@@ -1,4 +1,4 @@
-"""Batch dimensions taken as event dimensions."""
+"""Reinterpret batch dimensions of a distribution as event dimensions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ D = TypeVar("D", bound=Distribution)
 
 
 class Independent(Distribution, Generic[D]):
-    """A distribution with batch dimensions taken as part of the event, so that `log_prob` sums over them.
+    """Reinterpret batch dimensions of a distribution as event dimensions, so that `log_prob` sums over them.
 
-    It makes a vector of independent variables out of a batch of them.
+    This turns a batch of independent variables into one random vector.
 
     Args:
-        base_distribution: the distribution.
-        reinterpreted_batch_ndims: how many of its last batch dimensions become event dimensions.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        base_distribution: the distribution to wrap.
+        reinterpreted_batch_ndims: the number of trailing batch dimensions that become event dimensions.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `base_distribution` without these dimensions.
-        - Event: these dimensions, and then the event shape of `base_distribution`.
+        - Batch: the batch shape of `base_distribution` without the reinterpreted dimensions.
+        - Event: the reinterpreted dimensions followed by the event shape of `base_distribution`.
 
     Raises:
-        ValueError: `base_distribution` has fewer batch dimensions.
+        ValueError: `base_distribution` has fewer than `reinterpreted_batch_ndims` batch dimensions.
 
     Example:
         >>> D = torch.distributions

@@ -16,16 +16,17 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """The distribution of 1 / x for x from `Gamma(concentration, rate)`.
+    """The inverse gamma distribution: the distribution of 1 / x for x from `Gamma(concentration, rate)`.
 
     Args:
-        concentration: the shape parameter, often called alpha, positive. There is a mean above 1, a variance above 2.
-        rate: the scale of 1 / x, often called beta, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        concentration: the shape parameter, often called alpha, positive. The mean exists for values above 1, the variance
+            above 2.
+        rate: the scale parameter of 1 / x, often called beta, positive.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a positive number.
 
     Example:

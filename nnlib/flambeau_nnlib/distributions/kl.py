@@ -1,4 +1,4 @@
-"""The Kullback-Leibler divergence between distributions, by the pair of their types.
+"""The Kullback-Leibler divergence between two distributions. The formula is chosen by the pair of their types.
 
 >>> D = torch.distributions
 >>> D.kl_divergence(D.Normal(0., 1.), D.Normal(1., 1.))
@@ -54,17 +54,17 @@ _KL_MEMOIZE: dict[tuple[type, type], KL | None] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[KLFunction], KLFunction]:
-    """A decorator that registers a function of `(p, q)` for `kl_divergence`.
+    """Return a decorator that registers a function of `(p, q)` for `kl_divergence`.
 
-    It serves these types and their subclasses. The most specific pair wins; where two are equally specific,
-    `kl_divergence` warns.
+    The function also serves subclasses of both types. `kl_divergence` uses the function of the most specific pair, and
+    warns if two pairs are equally specific.
 
     Args:
         type_p: the class of the first distribution.
         type_q: the class of the second distribution.
 
     Raises:
-        TypeError: not given types; they need not be subclasses of `Distribution`.
+        TypeError: an argument is not a class. Subclasses of `Distribution` are not required.
 
     Example:
         >>> class Certain(torch.distributions.Normal): ...
@@ -87,17 +87,17 @@ def register_kl(type_p: type, type_q: type) -> Callable[[KLFunction], KLFunction
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence `KL(p || q)`, the mean of `log p(x) - log q(x)` for x from p, in nats.
+    """Compute the Kullback-Leibler divergence `KL(p || q)`: the mean of `log p(x) - log q(x)` for x drawn from p, in nats.
 
     Args:
-        p: the distribution that x is drawn from.
-        q: the distribution that it is compared with, of the same event shape.
+        p: the distribution from which x is drawn.
+        q: the distribution to compare with, of the same event shape.
 
     Returns:
-        a tensor of the batch shape that those of p and q broadcast to.
+        a tensor whose shape is the broadcast shape of the batch shapes of p and q.
 
     Raises:
-        NotImplementedError: nothing is registered for the types of p and q; see `register_kl`.
+        NotImplementedError: no function is registered for the types of p and q; see `register_kl`.
 
     Example:
         >>> D = torch.distributions
@@ -114,7 +114,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 
 def _resolve(type_p: type, type_q: type) -> KL | None:
-    """The function registered for the most specific pair of types, if there is any."""
+    """Return the function registered for the most specific pair of base classes, or None."""
     pairs = [(p, q) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
     if not pairs:
         return None
@@ -145,7 +145,7 @@ def _register_each(types_p: tuple[type, ...], type_q: type) -> Callable[[KLFunct
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
-    """The Bregman divergence of the log normaliser."""
+    """Compute the KL divergence as the Bregman divergence of the log normaliser."""
     if type(p) is not type(q):
         raise NotImplementedError(
             "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
@@ -338,7 +338,7 @@ def _check_event_shapes(p: Distribution, q: Distribution) -> None:
 
 
 def _covariance_factors(p: AnyMultivariateNormal) -> tuple[Tensor, ...]:
-    """Matrices A whose `A @ A.mT` add up to the covariance."""
+    """Return matrices A such that the sum of `A @ A.mT` is the covariance of p."""
     if isinstance(p, MultivariateNormal):
         return (p._unbroadcasted_scale_tril,)
     return p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag.sqrt().diag_embed()
@@ -348,17 +348,17 @@ def _half_log_det(p: AnyMultivariateNormal) -> Tensor:
     return p._half_log_det() if isinstance(p, MultivariateNormal) else 0.5 * p._log_det()
 
 
-# --- between families: KL(p || q) = -H(p) - E[log q(x)] for x from p ---
+# --- between different families: KL(p || q) = -H(p) - E[log q(x)] for x from p ---
 
 
 def _where_supported(inside: Tensor, divergence: Tensor) -> Tensor:
-    """`divergence`, but infinite where p has mass outside the support of q."""
+    """Return `divergence`, or infinity where p has mass outside the support of q."""
     result: Tensor = torch.where(inside, divergence, math.inf)
     return result
 
 
 def _mean_log(p: Beta | Exponential | Pareto | Uniform) -> Tensor:
-    """E[log x] for positive x from p."""
+    """Return E[log x] for positive x from p."""
     if isinstance(p, Beta):
         return p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
     if isinstance(p, Exponential):
@@ -373,7 +373,7 @@ def _mean_log_uniform(low: Tensor, high: Tensor) -> Tensor:
 
 
 def _log_moment(p: Exponential | Gamma | Normal | Uniform, scale: Tensor) -> Tensor:
-    """log E[exp(-x / scale)] for x from p."""
+    """Return log E[exp(-x / scale)] for x from p."""
     if isinstance(p, Exponential):
         return -torch.log1p(1 / (p.rate * scale))
     if isinstance(p, Gamma):
@@ -464,7 +464,7 @@ def _kl_bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)
 
 
-# --- supports that never fit ---
+# --- pairs where the support of p is never inside the support of q ---
 
 
 def _kl_infinite(p: Distribution, q: Distribution) -> Tensor:

@@ -17,19 +17,19 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """A distribution on [0, 1] much like the beta, with the closed distribution function `1 - (1 - x**a)**b`.
+    """The Kumaraswamy distribution on [0, 1]. It resembles the beta distribution; its CDF is `1 - (1 - x**a)**b`.
 
     Kumaraswamy, "A generalized probability density function for double-bounded random processes", 1980.
 
     Args:
         concentration1: the exponent a, positive.
         concentration0: the exponent b, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a number from 0 to 1.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, a number in [0, 1].
 
     Example:
         >>> torch.distributions.Kumaraswamy(1., 3.).mean
@@ -82,6 +82,6 @@ class Kumaraswamy(TransformedDistribution):
         return 1 - b.reciprocal() + (1 - a.reciprocal()) * harmonic - torch.log(a) - torch.log(b)
 
     def _moment(self, n: int) -> Tensor:
-        """The mean of x**n, which is b times the beta function at (1 + n / a, b)."""
+        """Compute the mean of `x**n`, which is `b * B(1 + n / a, b)` for the beta function B."""
         a, b = 1 + n / self.concentration1, self.concentration0
         return b * torch.exp(torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b))

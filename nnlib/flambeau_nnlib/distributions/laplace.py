@@ -15,16 +15,16 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """The Laplace distribution, of density `exp(-|x - loc| / scale) / (2 * scale)`.
+    """The Laplace distribution, with density `exp(-|x - loc| / scale) / (2 * scale)`.
 
     Args:
         loc: the mean.
-        scale: the mean distance from it, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        scale: the mean absolute deviation from `loc`, positive.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a real number.
 
     Example:
@@ -56,7 +56,7 @@ class Laplace(Distribution):
         return 2 * self.scale.pow(2)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        # Both ends are left out, where the logarithm is infinite.
+        # Exclude -1 and 1, where the logarithm below is infinite.
         low = torch.finfo(self.loc.dtype).eps - 1
         u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(low, 1)
         return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())

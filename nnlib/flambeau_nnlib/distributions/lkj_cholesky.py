@@ -17,20 +17,21 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """A distribution over lower Cholesky factors of correlation matrices R, with a density of R proportional to
+    """The LKJ distribution over Cholesky factors of correlation matrices R, with density proportional to
     `det(R)**(concentration - 1)`.
 
-    Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and extended onion method",
-    2009; draws use the onion method.
+    Samples are drawn by the onion method: Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on
+    vines and extended onion method", 2009.
 
     Args:
         dim: the number of rows of the matrices, at least 2.
-        concentration: 1 for uniform correlation matrices, more to favour weak correlations, less for strong ones; positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        concentration: positive. 1 gives uniform correlation matrices; larger values favour weaker correlations, smaller values
+            stronger ones.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `concentration`.
+        - Batch: the shape of `concentration`.
         - Event: `(dim, dim)`, lower triangular matrices with a positive diagonal and rows of norm 1.
 
     Raises:
@@ -49,8 +50,8 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        # The distribution of the squared length of each row left of the diagonal. The first row is not random. From the
-        # third row on the onion method has row / 2 for the first parameter; PyTorch's draws have row - 1 / 2.
+        # For each row, the distribution of the squared length of its entries left of the diagonal. The first row is fixed.
+        # From the third row on, the onion method has row / 2 as the first parameter; PyTorch has row - 1 / 2.
         offset = torch.arange(-1, dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         offset = offset.clamp(min=0)
         self._beta = Beta(offset + 0.5, (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * offset)

@@ -13,16 +13,16 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """The distribution of exp(x) for x from `Normal(loc, scale)`.
+    """The log-normal distribution: the distribution of exp(x) for x from `Normal(loc, scale)`.
 
     Args:
-        loc: the mean of x, of the logarithm that is.
+        loc: the mean of x.
         scale: the standard deviation of x, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a positive number.
 
     Example:

@@ -15,19 +15,19 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """A distribution over probability vectors of length K + 1: K normal variables say how to break a stick.
+    """The logistic-normal distribution over probability vectors of length K + 1.
 
-    See `StickBreakingTransform`, which the variables go through.
+    Samples are K independent normal variables transformed by `StickBreakingTransform`.
 
     Args:
         loc: the means of the normal variables, of shape `(..., K)`.
-        scale: their standard deviations, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        scale: the standard deviations of the normal variables, positive, of shape `(..., K)`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to, without the last dimension.
-        - Event: `(K + 1,)`, numbers that are not negative and sum to 1.
+        - Batch: the broadcast shape of the parameters without its last dimension.
+        - Event: `(K + 1,)`, nonnegative numbers that sum to 1.
 
     Example:
         >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape

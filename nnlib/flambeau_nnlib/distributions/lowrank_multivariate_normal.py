@@ -20,18 +20,18 @@ __all__ = ["LowRankMultivariateNormal"]
 class LowRankMultivariateNormal(Distribution):
     """A multivariate normal distribution whose covariance is `cov_factor @ cov_factor.mT + diag(cov_diag)`.
 
-    Inverse and determinant cost a factorisation of the m x m *capacitance* `I + W.mT @ D⁻¹ @ W` only, by the Woodbury
-    identity and the matrix determinant lemma.
+    The inverse and the determinant of the covariance only require a Cholesky factor of the m x m *capacitance* matrix
+    `I + W.mT @ D⁻¹ @ W`, by the Woodbury identity and the matrix determinant lemma.
 
     Args:
         loc: the mean, of shape `(..., n)`.
         cov_factor: the factor W, of shape `(..., n, m)` with m much smaller than n.
         cov_diag: the diagonal D, positive, of shape `(..., n)`.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters' leading dimensions broadcast to.
+        - Batch: the broadcast shape of the parameters' leading dimensions.
         - Event: `(n,)`, real numbers.
 
     Raises:
@@ -125,20 +125,20 @@ class LowRankMultivariateNormal(Distribution):
         return entropy.expand(self._batch_shape)
 
     def _weighted_factor(self) -> Tensor:
-        """W.mT @ D⁻¹"""
+        """Return `W.mT @ D⁻¹`."""
         return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
 
     def _whitened_factor(self) -> Tensor:
-        """A of shape `(..., m, n)`, such that the inverse of the covariance is `D⁻¹ - A.mT @ A`."""
+        """Return A of shape `(..., m, n)` such that the inverse of the covariance is `D⁻¹ - A.mT @ A`."""
         return torch.linalg.solve_triangular(self._capacitance_tril, self._weighted_factor(), upper=False)
 
     def _log_det(self) -> Tensor:
-        """The log-determinant of the covariance."""
+        """Compute the log-determinant of the covariance."""
         log_diag = self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log()
         return 2 * log_diag.sum(-1) + self._unbroadcasted_cov_diag.log().sum(-1)
 
     def _mahalanobis(self, x: Tensor) -> Tensor:
-        """`x.mT @ covariance⁻¹ @ x`"""
+        """Compute `x.mT @ covariance⁻¹ @ x`, the squared Mahalanobis distance."""
         from_factor = _batch_mahalanobis(self._capacitance_tril, _batch_mv(self._weighted_factor(), x))
         return (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - from_factor
 

@@ -1,4 +1,4 @@
-"""Mixtures of distributions of one family."""
+"""Mixtures of distributions from one family."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture of K distributions of one family: a `Categorical` picks one, and a draw from that one is returned.
+    """A mixture of K distributions from one family. A draw picks a component by a `Categorical` and samples from it.
 
     Args:
         mixture_distribution: a `Categorical` over K components.
         component_distribution: the components, a distribution whose last batch dimension has size K.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `component_distribution` without its last dimension.
-        - Event: that of `component_distribution`.
+        - Batch: the batch shape of `component_distribution` without its last dimension.
+        - Event: the event shape of `component_distribution`.
 
     Raises:
-        ValueError: the first is no `Categorical`, the second no distribution, or their sizes do not fit.
+        ValueError: an argument is not a `Categorical` or a `Distribution` as required, or their shapes do not match.
 
     Example:
         >>> D = torch.distributions
@@ -69,12 +69,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mixture_distribution(self) -> Categorical:
-        """The distribution over components."""
+        """The categorical distribution over the components."""
         return self._mixture_distribution
 
     @property
     def component_distribution(self) -> Distribution:
-        """The components, along the last batch dimension."""
+        """The component distributions, batched along the last batch dimension."""
         return self._component_distribution
 
     @constraints.dependent_property
@@ -86,7 +86,7 @@ class MixtureSameFamily(Distribution):
         return -1 - len(self._event_shape)
 
     def _average(self, of_components: Tensor) -> Tensor:
-        """The mean over components, weighted by their probabilities."""
+        """Compute the mean over components, weighted by their probabilities."""
         probs = self._mixture_distribution.probs
         probs = probs.reshape(probs.shape + (1,) * len(self._event_shape))
         return (probs * of_components).sum(self._component_dim)

@@ -17,18 +17,18 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(OverCategorical):
-    """How often each of K categories occurs in `total_count` draws.
+    """The multinomial distribution: the count of each of K categories in `total_count` draws.
 
     Args:
-        total_count: the number of draws, an int for the whole batch; `log_prob` accepts counts of any total.
-        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
-        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        total_count: the number of draws, one int for the whole batch. `log_prob` accepts counts with any sum.
+        probs: nonnegative weights of shape `(..., K)`, normalized to sum to 1.
+        logits: unnormalized log-probabilities of shape `(..., K)`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of the parameter without its last dimension.
-        - Event: `(K,)`, whole numbers that sum to `total_count`.
+        - Batch: the shape of `probs` or `logits` without its last dimension.
+        - Event: `(K,)`, nonnegative integers that sum to `total_count`.
 
     Raises:
         NotImplementedError: `total_count` is a tensor.
@@ -79,7 +79,7 @@ class Multinomial(OverCategorical):
 
     def entropy(self) -> Tensor:
         n = self.total_count
-        # Each count is binomial, and log(count!) vanishes at 0.
+        # Each count is binomially distributed, and log(count!) is 0 at count 0.
         binomial = Binomial(n, self.probs)
         counts = binomial.enumerate_support(expand=False)[1:]
         mean_log_factorials = (binomial.log_prob(counts).exp() * torch.lgamma(counts + 1)).sum((0, -1))

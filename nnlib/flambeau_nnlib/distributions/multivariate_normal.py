@@ -16,10 +16,10 @@ __all__ = ["MultivariateNormal"]
 
 
 class MatrixParameter(Distribution):
-    """A distribution given by a positive definite matrix, its inverse or its Cholesky factor.
+    """A distribution parametrized by a positive definite matrix, its inverse or its Cholesky factor.
 
-    Everything is computed from the Cholesky factor, which is stored without the batch dimensions that come only from
-    broadcasting against other parameters. The matrix and its inverse are computed from it when first read.
+    All computations use the Cholesky factor. It is stored without the batch dimensions added by broadcasting against other
+    parameters. The matrix and its inverse are computed when first read.
     """
 
     _unbroadcasted_scale_tril: Tensor
@@ -27,7 +27,7 @@ class MatrixParameter(Distribution):
 
     @staticmethod
     def _specified(**matrices: Tensor | None) -> tuple[str, Tensor]:
-        """The name and the value of the matrix that was passed; ValueError unless there is exactly one."""
+        """Return the name and value of the given matrix. Raise ValueError unless exactly one is given."""
         parameters = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
         if len(parameters) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -52,7 +52,7 @@ class MatrixParameter(Distribution):
         return matrix.expand(self._batch_shape + matrix.shape[-2:])
 
     def _half_log_det(self) -> Tensor:
-        """Half the log-determinant of the covariance matrix."""
+        """Compute half the log-determinant of the covariance matrix."""
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
@@ -62,18 +62,18 @@ class MultivariateNormal(MatrixParameter):
     Args:
         loc: the mean, of shape `(..., n)`.
         covariance_matrix: the covariance matrix, positive definite, of shape `(..., n, n)`.
-        precision_matrix: its inverse, of the same shape.
-        scale_tril: its lower Cholesky factor, of the same shape, with a positive diagonal; give exactly one of the three.
-            This one costs least.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        precision_matrix: the inverse of the covariance matrix, of the same shape.
+        scale_tril: the lower Cholesky factor of the covariance matrix, of the same shape. Give exactly one of the three
+            matrices. `scale_tril` is the cheapest, since the others must be factorised.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters' leading dimensions broadcast to.
+        - Batch: the broadcast shape of the parameters' leading dimensions.
         - Event: `(n,)`, real numbers.
 
     Raises:
-        ValueError: not exactly one matrix is given, or the parameters have too few dimensions.
+        ValueError: zero or several matrices are given, or a parameter has too few dimensions.
 
     Example:
         >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4., 0.], [0., 1.]]))
@@ -139,14 +139,14 @@ class MultivariateNormal(MatrixParameter):
 
 
 def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
-    """The Cholesky factor of the covariance, from the parameter `name` of the distribution."""
+    """Convert the parameter called `name` to the Cholesky factor of the covariance."""
     if name == "scale_tril":
         return matrix
     return torch.linalg.cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
 
 
 def _precision_to_scale_tril(precision: Tensor) -> Tensor:
-    """The Cholesky factor of the inverse: factor with rows and columns reversed, and invert that triangle."""
+    """Return the Cholesky factor of the inverse of `precision`: factor it with reversed rows and columns, and invert that."""
     reversed_factor = torch.linalg.cholesky(precision.flip(-2, -1))
     inverse_factor = reversed_factor.flip(-2, -1).mT
     identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
@@ -154,15 +154,15 @@ def _precision_to_scale_tril(precision: Tensor) -> Tensor:
 
 
 def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
-    """Matrices `(..., n, m)` times vectors `(..., m)`."""
+    """Multiply matrices `(..., n, m)` with vectors `(..., m)`."""
     return torch.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
 
 
 def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
-    """The squared length of `factor⁻¹ x`.
+    """Compute the squared length of `factor⁻¹ x`, the squared Mahalanobis distance.
 
-    For triangular factors of shape `(batch, n, n)` and vectors of shape `(samples, batch, n)`. The samples
-    are the columns of one system for each factor.
+    `factor` has shape `(batch, n, n)` and is lower triangular; `x` has shape `(samples, batch, n)`. All samples are
+    solved as columns of one triangular system per factor.
     """
     outer = x.shape[: x.dim() + 1 - factor.dim()]
     columns = x.reshape(math.prod(outer), *x.shape[len(outer) :]).movedim(0, -1)

@@ -17,20 +17,20 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(CountedProbsLogits):
-    """The number of successes before `total_count` failures, in independent trials.
+    """The negative binomial distribution: the number of successes before `total_count` failures in independent trials.
 
     Its mean is `total_count * probs / (1 - probs)`.
 
     Args:
-        total_count: the number of failures to stop at, not negative; need not be a whole number.
-        probs: the probability of a success in each trial, from 0 to below 1.
-        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        total_count: the number of failures at which to stop, nonnegative; not necessarily an integer.
+        probs: the probability of a success in each trial, in [0, 1).
+        logits: the log-odds `log(probs / (1 - probs))`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a whole number from 0 on.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, a nonnegative integer.
 
     Example:
         >>> torch.distributions.NegativeBinomial(3., torch.tensor(0.5)).mean
@@ -68,5 +68,5 @@ class NegativeBinomial(CountedProbsLogits):
         self._check_sample(value)
         n, logits = self.total_count, self.logits
         log_choices = torch.lgamma(n + value) - torch.lgamma(1 + value) - torch.lgamma(n)
-        log_choices = log_choices.masked_fill(n + value == 0, 0.0)  # no failures to wait for: 0 successes, surely
+        log_choices = log_choices.masked_fill(n + value == 0, 0.0)  # with total_count 0 the value is always 0
         return log_choices + n * F.logsigmoid(-logits) + value * F.logsigmoid(logits)

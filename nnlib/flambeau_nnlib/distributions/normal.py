@@ -16,16 +16,16 @@ __all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
-    """The normal (Gaussian) distribution, of density `exp(-((x - loc) / scale)**2 / 2) / (scale * sqrt(2 * pi))`.
+    """The normal (Gaussian) distribution, with density `exp(-((x - loc) / scale)**2 / 2) / (scale * sqrt(2 * pi))`.
 
     Args:
         loc: the mean.
         scale: the standard deviation, positive.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a real number.
 
     Example:

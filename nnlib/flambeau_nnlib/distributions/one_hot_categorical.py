@@ -1,4 +1,4 @@
-"""The categorical distribution over one-hot vectors, plain and with straight-through gradients."""
+"""The one-hot categorical distribution, with and without straight-through gradients."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(OverCategorical):
-    """A one-hot vector of length K: a 1 at an index drawn with the probabilities along the last dimension of `probs`.
+    """The categorical distribution over one-hot vectors of length K.
+
+    The last dimension of `probs` holds the probabilities of the categories.
 
     Args:
-        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
-        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        probs: nonnegative weights of shape `(..., K)`, normalized to sum to 1.
+        logits: unnormalized log-probabilities of shape `(..., K)`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of the parameter without its last dimension.
-        - Event: `(K,)`, zeros and a 1.
+        - Batch: the shape of `probs` or `logits` without its last dimension.
+        - Event: `(K,)`, a one-hot vector.
 
     Example:
         >>> torch.distributions.OneHotCategorical(torch.tensor([1., 3.])).mode
@@ -72,20 +74,20 @@ class OneHotCategorical(OverCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose `rsample` passes gradients straight through to `probs`, as if the draw were `probs` itself.
+    """`OneHotCategorical` whose `rsample` has straight-through gradients: backward treats the sample as if it were `probs`.
 
     Bengio, Léonard and Courville, [Estimating or Propagating Gradients Through Stochastic Neurons for Conditional
     Computation](https://arxiv.org/abs/1308.3432), 2013.
 
     Args:
-        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
-        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        probs: nonnegative weights of shape `(..., K)`, normalized to sum to 1.
+        logits: unnormalized log-probabilities of shape `(..., K)`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of the parameter without its last dimension.
-        - Event: `(K,)`, zeros and a 1.
+        - Batch: the shape of `probs` or `logits` without its last dimension.
+        - Event: `(K,)`, a one-hot vector.
 
     Example:
         >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0., 1.])).rsample()

@@ -15,17 +15,17 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """The Pareto (power-law) distribution, of density `alpha * scale**alpha / x**(alpha + 1)`.
+    """The Pareto (power-law) distribution, with density `alpha * scale**alpha / x**(alpha + 1)`.
 
     Args:
-        scale: the least value, positive.
-        alpha: the tail exponent, positive. There is a finite mean above 1, a finite variance above 2.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        scale: the minimum of the support, positive.
+        alpha: the tail exponent, positive. The mean is finite for values above 1, the variance above 2.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a number from `scale` on.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, a number of at least `scale`.
 
     Example:
         >>> torch.distributions.Pareto(1., 3.).mean
@@ -48,7 +48,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        a = self.alpha.clamp(min=1)  # infinite from there down
+        a = self.alpha.clamp(min=1)  # gives an infinite mean for alpha <= 1
         return a * self.scale / (a - 1)
 
     @property
@@ -57,7 +57,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        a = self.alpha.clamp(min=2)  # infinite from there down
+        a = self.alpha.clamp(min=2)  # gives an infinite variance for alpha <= 2
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     def entropy(self) -> Tensor:

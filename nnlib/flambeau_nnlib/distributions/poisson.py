@@ -15,18 +15,18 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """The number of events in a unit of time when they occur independently, `rate` of them on average.
+    """The Poisson distribution: the number of independent events per unit of time if their mean number is `rate`.
 
     The probability of k is `rate**k * exp(-rate) / k!`.
 
     Args:
-        rate: the mean, not negative.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        rate: the mean, nonnegative.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `rate`.
-        - Event: `()`, a whole number from 0 on.
+        - Batch: the shape of `rate`.
+        - Event: `()`, a nonnegative integer.
 
     Example:
         >>> torch.distributions.Poisson(2.).log_prob(torch.tensor(0.))

@@ -1,4 +1,4 @@
-"""Distributions that take probabilities or logits."""
+"""Base classes of distributions parametrized by either `probs` or `logits`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logit
 
 
 class ProbsLogits(Distribution):
-    """A distribution given by either `probs` or `logits`; the other is derived from it when first read."""
+    """A distribution parametrized by either `probs` or `logits`. The other one is computed when first read."""
 
     _is_binary = True  # logits are log-odds rather than log-probabilities
 
     @staticmethod
     def _specified(probs: Any, logits: Any) -> tuple[str, Any]:
-        """The name and the value of the one that was given."""
+        """Return the name and the value of the given parameter."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         return ("probs", probs) if logits is None else ("logits", logits)
@@ -41,14 +41,14 @@ class ProbsLogits(Distribution):
         return self._param.shape
 
     def _enumerate(self, count: int, expand: bool, dtype: torch.dtype) -> Tensor:
-        """0 to `count - 1` along a new first dimension, for distributions over that range."""
+        """Return the integers 0 to `count - 1` along a new first dimension, the support of distributions over that range."""
         values = torch.arange(count, dtype=dtype, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
 
 class CountedProbsLogits(ProbsLogits):
-    """A distribution of counts, with a `total_count` beside its probabilities."""
+    """A distribution of counts, parametrized by `total_count` and either `probs` or `logits`."""
 
     total_count: Tensor
 

@@ -17,19 +17,19 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
 class LogitRelaxedBernoulli(ProbsLogits):
-    """The log-odds of a `RelaxedBernoulli` variable.
+    """The distribution of the log-odds of a `RelaxedBernoulli` variable.
 
     Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016.
 
     Args:
         temperature: the temperature of the relaxation, a positive tensor.
         probs: the probability of a 1, from 0 to 1.
-        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        logits: the log-odds `log(probs / (1 - probs))`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `probs` or `logits`.
+        - Batch: the shape of `probs` or `logits`.
         - Event: `()`, a real number.
 
     Example:
@@ -68,21 +68,21 @@ class LogitRelaxedBernoulli(ProbsLogits):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """A coin relaxed to numbers between 0 and 1, whose draws have gradients; they harden as the temperature falls.
+    """A continuous relaxation of the Bernoulli distribution, with reparametrised samples between 0 and 1.
 
     Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016; Jang, Gu and Poole,
     [Categorical Reparameterization with Gumbel-Softmax](https://arxiv.org/abs/1611.01144), 2016.
 
     Args:
-        temperature: the temperature of the relaxation, a positive tensor: draws are close to 0 or 1 well below 1.
+        temperature: the temperature of the relaxation, a positive tensor. The lower it is, the closer samples are to 0 or 1.
         probs: the probability of a 1, from 0 to 1.
-        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        logits: the log-odds `log(probs / (1 - probs))`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `probs` or `logits`.
-        - Event: `()`, a number from 0 to 1.
+        - Batch: the shape of `probs` or `logits`.
+        - Event: `()`, a number in [0, 1].
 
     Example:
         >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.), torch.tensor([0.5, 0.9])).rsample((3,)).shape

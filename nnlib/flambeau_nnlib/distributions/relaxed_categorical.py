@@ -18,19 +18,19 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
 class ExpRelaxedCategorical(OverCategorical):
-    """The logarithm of a `RelaxedOneHotCategorical` variable, whose density is better behaved.
+    """The distribution of the logarithm of a `RelaxedOneHotCategorical` variable. Its density is numerically more stable.
 
     Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016.
 
     Args:
         temperature: the temperature of the relaxation, a positive tensor.
-        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
-        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        probs: nonnegative weights of shape `(..., K)`, normalized to sum to 1.
+        logits: unnormalized log-probabilities of shape `(..., K)`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `probs` or `logits` without its last dimension.
+        - Batch: the shape of `probs` or `logits` without its last dimension.
         - Event: `(K,)`, real numbers whose exponentials sum to 1.
 
     Example:
@@ -40,7 +40,7 @@ class ExpRelaxedCategorical(OverCategorical):
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.real_vector  # the logarithms of a simplex, in truth
+    support = constraints.real_vector  # too wide: samples are logarithms of probability vectors
     has_rsample = True
     _unexpanded = ("temperature",)
 
@@ -69,21 +69,21 @@ class ExpRelaxedCategorical(OverCategorical):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """A one-hot vector relaxed to a probability vector, whose draws have gradients; they harden as the temperature falls.
+    """A continuous relaxation of the one-hot categorical distribution: reparametrised samples are probability vectors.
 
     Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016; Jang, Gu and Poole,
     [Categorical Reparameterization with Gumbel-Softmax](https://arxiv.org/abs/1611.01144), 2016.
 
     Args:
-        temperature: the temperature of the relaxation, a positive tensor: draws are close to one-hot well below 1.
-        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
-        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        temperature: the temperature of the relaxation, a positive tensor. The lower it is, the closer samples are to one-hot.
+        probs: nonnegative weights of shape `(..., K)`, normalized to sum to 1.
+        logits: unnormalized log-probabilities of shape `(..., K)`. Give exactly one of `probs` and `logits`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: that of `probs` or `logits` without its last dimension.
-        - Event: `(K,)`, numbers that are not negative and sum to 1.
+        - Batch: the shape of `probs` or `logits` without its last dimension.
+        - Event: `(K,)`, nonnegative numbers that sum to 1.
 
     Example:
         >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).rsample((2,)).shape

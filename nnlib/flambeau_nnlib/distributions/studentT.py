@@ -17,17 +17,17 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Student's t distribution, shifted and scaled: like the normal one, with heavier tails.
+    """Student's t distribution with location and scale. Its tails are heavier than those of the normal distribution.
 
     Args:
-        df: the degrees of freedom, positive. There is a mean above 1, a finite variance above 2.
-        loc: the centre, which is the mean if there is one.
-        scale: the scale, positive; not the standard deviation.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        df: the degrees of freedom, positive. The mean exists for values above 1; the variance is finite above 2.
+        loc: the location: the median, and the mean if it exists.
+        scale: the scale, positive. It is not the standard deviation.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a real number.
 
     Example:
@@ -68,7 +68,7 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Tensor:
         is_finite = self.df > 2
-        df = torch.where(is_finite, self.df, 3.0)  # any df whose variance is finite, to keep nan out of gradients
+        df = torch.where(is_finite, self.df, 3.0)  # any df with a finite variance, to keep nan out of gradients
         variance = self.scale.pow(2) * df / (df - 2)
         result: Tensor = torch.where(is_finite, variance, torch.where(self.df > 1, math.inf, math.nan))
         return result
@@ -89,5 +89,5 @@ class StudentT(Distribution):
         return self.scale.log() + spread + 0.5 * self.df.log() + self._log_beta()
 
     def _log_beta(self) -> Tensor:
-        """The logarithm of the beta function at (df / 2, 1 / 2)."""
+        """Compute the logarithm of the beta function B(df / 2, 1 / 2)."""
         return torch.lgamma(0.5 * self.df) + math.lgamma(0.5) - torch.lgamma(0.5 * (self.df + 1))

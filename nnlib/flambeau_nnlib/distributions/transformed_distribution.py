@@ -20,21 +20,20 @@ __all__ = ["TransformedDistribution"]
 class TransformedDistribution(Distribution):
     """The distribution of `transforms(x)` for x from a base distribution.
 
-    The density follows from that of x by the change of variables, the distribution function where every transform is
-    monotone.
+    The density of x and the change of variables give the density. `cdf` and `icdf` require monotone transforms.
 
     Args:
         base_distribution: the distribution of x.
-        transforms: one transform, or a list of them, the first to be applied first.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        transforms: one transform, or a list of transforms in the order of application.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch and event: those of `base_distribution`, as the transforms change them; a transform of whole vectors
-          makes a batch dimension one of the event.
+        - Batch and event: the shapes of `base_distribution` as changed by the transforms. A transform of vectors or
+          matrices turns trailing batch dimensions into event dimensions.
 
     Raises:
-        ValueError: `base_distribution` has too few dimensions for the transforms, or `transforms` are something else.
+        ValueError: `base_distribution` has too few dimensions for the transforms, or `transforms` has a wrong type.
 
     Example:
         >>> D = torch.distributions
@@ -65,7 +64,7 @@ class TransformedDistribution(Distribution):
         base_event_dim = len(base_distribution.event_shape)
         if len(base_shape) < domain_dim:
             raise ValueError(f"base_distribution needs to have shape with size at least {domain_dim}, but got {base_shape}.")
-        # Parameters of the transforms may broadcast the batch.
+        # Parameters of the transforms can broadcast the batch shape.
         shape = transform.forward_shape(base_shape)
         expanded_base_shape = transform.inverse_shape(shape)
         if expanded_base_shape != base_shape:
@@ -126,6 +125,6 @@ class TransformedDistribution(Distribution):
         return x
 
     def _mirrored(self, prob: Tensor) -> Tensor:
-        """`prob`, or `1 - prob` where the transforms together decrease."""
+        """Return `prob`, or `1 - prob` where the composed transform is decreasing."""
         sign = math.prod(transform.sign for transform in self.transforms)
         return prob if isinstance(sign, int) and sign == 1 else sign * (prob - 0.5) + 0.5

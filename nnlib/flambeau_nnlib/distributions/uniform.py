@@ -18,14 +18,14 @@ class Uniform(Distribution):
     """The uniform distribution on `[low, high)`.
 
     Args:
-        low: the lower end, included.
-        high: the upper end, excluded, above `low`.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        low: the lower bound, included.
+        high: the upper bound, excluded; greater than `low`.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, a number from `low` to `high`.
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, a number in `[low, high)`.
 
     Example:
         >>> torch.distributions.Uniform(0., 4.).cdf(torch.tensor([1., 2.]))

@@ -1,4 +1,4 @@
-"""What several distributions need: parameters that broadcast, probabilities and logits, lazy attributes."""
+"""Helpers shared by distributions: broadcasting of parameters, probabilities and logits, cached properties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
     "vec_to_tril_matrix",
 ]
 
-euler_constant = 0.57721566490153286060  # the Euler-Mascheroni constant, minus digamma(1)
+euler_constant = 0.57721566490153286060  # the Euler-Mascheroni constant, -digamma(1)
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ _Number = (int, float, bool)
 
 
 def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
-    """Tensors of one shape from tensors and numbers; a number takes the dtype and device of the first tensor.
+    """Broadcast tensors and numbers to one shape. A number takes the dtype and device of the first tensor.
 
     Args:
         *values: the tensors and numbers.
@@ -53,7 +53,7 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
 
 
 class lazy_property(functools.cached_property[T]):
-    """A method turned into an attribute, computed when first read, with gradients enabled, and then kept."""
+    """A cached property whose first access runs with gradients enabled."""
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -67,24 +67,24 @@ class lazy_property(functools.cached_property[T]):
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities kept off 0 and 1 by one machine epsilon, so that their logarithms are finite."""
+    """Clamp probabilities to `[eps, 1 - eps]`, for the machine epsilon of their dtype, so that their logarithms are finite."""
     eps = torch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities from log-odds (`is_binary`), or from unnormalised log-probabilities in the last dim."""
+    """Convert log-odds (`is_binary`) or unnormalized log-probabilities along the last dimension to probabilities."""
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, dim=-1)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """The inverse of `logits_to_probs`; probabilities of 0 and 1 give large finite values."""
+    """Convert probabilities to logits, the inverse of `logits_to_probs`. Probabilities 0 and 1 give large finite logits."""
     probs = clamp_probs(probs)
     return torch.log(probs) - torch.log1p(-probs) if is_binary else torch.log(probs)
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The entries on and below diagonal `diag` of square matrices `(..., n, n)`, row by row, as vectors.
+    """Return the entries on and below diagonal `diag` of square matrices `(..., n, n)` as vectors, in row-major order.
 
     Example:
         >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1., 0.], [2., 3.]]))
@@ -97,12 +97,12 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """The inverse of `tril_matrix_to_vec`: vectors to lower triangular matrices, zero elsewhere.
+    """Convert vectors to lower triangular matrices with zeros elsewhere: the inverse of `tril_matrix_to_vec`.
 
     Raises:
-        ValueError: no square matrix has that many entries on and below the diagonal.
+        ValueError: no square matrix has `vec.shape[-1]` entries on and below diagonal `diag`.
     """
-    # The number of entries, (n + diag)(n + diag + 1)/2 less what a positive diag cuts off, solved for n.
+    # Solve `(n + diag)(n + diag + 1)/2 - (part cut off by a positive diag) = vec.shape[-1]` for n.
     root = ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5
     n = round((root - (1 + 2 * diag)) / 2)
     mask = _tril_mask(n, diag, vec)
@@ -125,5 +125,5 @@ def _standard_normal(shape: tuple[int, ...], dtype: torch.dtype, device: torch.d
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """Sum out the last `dim` dimensions."""
+    """Sum over the last `dim` dimensions."""
     return value.flatten(-dim).sum(-1) if dim else value

@@ -16,20 +16,20 @@ __all__ = ["VonMises"]
 
 
 class VonMises(Distribution):
-    """The von Mises distribution of angles, of density proportional to `exp(concentration * cos(x - loc))`.
+    """The von Mises distribution of angles, with density proportional to `exp(concentration * cos(x - loc))`.
 
-    `log_prob` takes any angle; `variance` is the circular variance. Draws are by rejection, as in Best and Fisher,
-    "Efficient Simulation of the von Mises Distribution", 1979.
+    `log_prob` accepts any angle. `variance` is the circular variance. Samples are drawn by rejection sampling: Best and
+    Fisher, "Efficient Simulation of the von Mises Distribution", 1979.
 
     Args:
         loc: the mean angle, in radians.
-        concentration: how concentrated angles are about `loc`, positive; near 0 they are uniform.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        concentration: the concentration of angles around `loc`, positive; values near 0 give nearly uniform angles.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
-        - Event: `()`, an angle in radians; draws are in [-π, π).
+        - Batch: the broadcast shape of the parameters.
+        - Event: `()`, an angle in radians; samples are in [-π, π).
 
     Example:
         >>> torch.distributions.VonMises(0., 1.).log_prob(torch.tensor(0.))
@@ -61,7 +61,7 @@ class VonMises(Distribution):
 
     @lazy_property
     def _proposal_r(self) -> Tensor:
-        """The parameter of the wrapped Cauchy distribution that encloses this one best, in float64."""
+        """The parameter r of the tightest enveloping wrapped Cauchy distribution, in float64."""
         kappa = self.concentration.double()
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)

@@ -15,17 +15,17 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """The Weibull distribution: of a time to failure whose hazard grows as `x**(concentration - 1)`.
+    """The Weibull distribution of times to failure, with a hazard rate proportional to `x**(concentration - 1)`.
 
     Args:
         scale: the scale, often called lambda, positive.
-        concentration: the shape parameter, often called k, positive: below 1 failures become rarer, at 1 the distribution
-            is exponential, above 1 they become more frequent.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        concentration: the shape parameter, often called k, positive. Below 1 the failure rate decreases over time; at 1 the
+            distribution is exponential; above 1 the failure rate increases.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what the parameters broadcast to.
+        - Batch: the broadcast shape of the parameters.
         - Event: `()`, a positive number.
 
     Example:

@@ -19,24 +19,24 @@ __all__ = ["Wishart"]
 
 
 class Wishart(MatrixParameter, ExponentialFamily):
-    """The distribution of `sum(x xᵀ)` for `df` normal vectors x of length p with mean 0.
+    """The Wishart distribution: the distribution of the sum of `x xᵀ` over `df` centred normal vectors x of length p.
 
-    Draws use Bartlett's decomposition; those that come out singular are drawn again.
+    Samples use Bartlett's decomposition. Singular samples are redrawn.
 
     Args:
-        df: the degrees of freedom, greater than p - 1; need not be a whole number.
+        df: the degrees of freedom, greater than p - 1; not necessarily an integer.
         covariance_matrix: the covariance matrix of x, positive definite, of shape `(..., p, p)`.
-        precision_matrix: its inverse, of the same shape.
-        scale_tril: its lower Cholesky factor, of the same shape, with a positive diagonal; give exactly one of the three.
-        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
-            `Distribution.set_default_validate_args`), which is that they do.
+        precision_matrix: the inverse of the covariance matrix, of the same shape.
+        scale_tril: the lower Cholesky factor of the covariance matrix, of the same shape. Give exactly one of the three.
+        validate_args: whether to raise ValueError for parameters and values out of range. None uses the default of
+            `Distribution.set_default_validate_args`, which is initially True.
 
     Shape:
-        - Batch: what `df` and the matrix's leading dimensions broadcast to.
+        - Batch: the broadcast shape of `df` and the leading dimensions of the matrix.
         - Event: `(p, p)`, positive definite matrices.
 
     Raises:
-        ValueError: not exactly one matrix is given, it has fewer than two dimensions, or `df` is too small.
+        ValueError: zero or several matrices are given, a matrix has fewer than two dimensions, or `df` is too small.
 
     Example:
         >>> torch.distributions.Wishart(3., torch.eye(2)).mean
@@ -103,15 +103,15 @@ class Wishart(MatrixParameter, ExponentialFamily):
         return self.df[..., None, None] * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int = 10) -> Tensor:
-        """Draws of shape `sample_shape + batch_shape + event_shape`.
+        """Draw samples of shape `sample_shape + batch_shape + event_shape`.
 
         Args:
-            sample_shape: how many to draw.
-            max_try_correction: how many times to draw singular ones again.
+            sample_shape: the shape of the samples to draw.
+            max_try_correction: the maximum number of times that singular samples are redrawn.
         """
         n = torch.Size(sample_shape).numel()
         sample = self._bartlett_sample(n)
-        # All samples are drawn again once, as in PyTorch, so that a seed gives the same draws.
+        # Redraw all samples once, as PyTorch does, so that a seed gives the same samples.
         todo = torch.arange(n, device=sample.device)
         for _ in range(max_try_correction):
             redrawn = self._bartlett_sample(len(todo))
@@ -124,7 +124,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         return sample.reshape(self._extended_shape(sample_shape))
 
     def _bartlett_sample(self, n: int) -> Tensor:
-        """`(L A)(L A)ᵀ` for the Cholesky factor L and A lower triangular, of chi and normal variables."""
+        """Sample `(L A)(L A)ᵀ` for the Cholesky factor L and a lower triangular matrix A of chi and normal variables."""
         p = self._event_shape[-1]
         chi = self._dist_chi2.rsample((n,)).sqrt()
         noise = chi.clamp(min=torch.finfo(chi.dtype).eps).diag_embed()
@@ -169,5 +169,5 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
 
 def _mvdigamma(x: Tensor, p: int) -> Tensor:
-    """The derivative of `mvlgamma`."""
+    """Compute the derivative of `mvlgamma`."""
     return torch.digamma(x.unsqueeze(-1) - torch.arange(p, dtype=x.dtype, device=x.device) / 2).sum(-1)

@@ -1,4 +1,4 @@
-"""Transforms made from other transforms: one after another, or over more dimensions."""
+"""Transforms built from other transforms: compositions, and transforms over more event dimensions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .transform import Transform, check_ndim, widened
 
 
 class ComposeTransform(Transform):
-    """One transform after another.
+    """Apply several transforms one after another.
 
     Args:
-        parts: the transforms, the first to be applied first; none for the identity.
-        cache_size: 1 to let each part remember its latest input and output; 0 to leave the parts as they are.
+        parts: the transforms in the order of application; an empty list gives the identity.
+        cache_size: 1 makes each part cache its latest input and output; 0 leaves the parts unchanged.
 
     Example:
         >>> D = torch.distributions
@@ -95,9 +95,9 @@ class ComposeTransform(Transform):
 
 
 def _chained(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
-    """The output constraint of a chain of maps, each given by its input and output constraint.
+    """Return the constraint on the output of a chain of maps, each given as a pair (input constraint, output constraint).
 
-    Its event dims are at least those that the earlier maps need.
+    The result has at least as many event dimensions as the earlier maps require.
     """
     if not maps:
         return constraints.real
@@ -113,12 +113,12 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform whose last `reinterpreted_batch_ndims` batch dimensions count as part of the event.
 
-    The values stay the same; the log-determinant sums over these dimensions too.
+    The transformed values stay the same. The log-determinant also sums over these dimensions.
 
     Args:
-        base_transform: the transform.
-        reinterpreted_batch_ndims: how many more dimensions the log-determinant sums over.
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        base_transform: the transform to wrap.
+        reinterpreted_batch_ndims: the number of additional dimensions that the log-determinant sums over.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> D = torch.distributions

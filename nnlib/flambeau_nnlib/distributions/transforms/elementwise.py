@@ -1,4 +1,4 @@
-"""Transforms of each number by itself."""
+"""Elementwise transforms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Monotone(Parameterless):
-    """An increasing map of the real line."""
+    """Base of parameterless, strictly increasing transforms of the real line."""
 
     domain: Constraint = constraints.real
     bijective = True
@@ -30,7 +30,7 @@ class ExpTransform(_Monotone):
     """`y = exp(x)`, from the reals to the positive numbers.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
@@ -50,10 +50,10 @@ class ExpTransform(_Monotone):
 
 
 class SigmoidTransform(_Monotone):
-    """`y = 1 / (1 + exp(-x))`, from the reals to the numbers between 0 and 1, kept off these two.
+    """`y = 1 / (1 + exp(-x))`, from the reals to (0, 1). Outputs are clamped so that they never round to 0 or 1.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.SigmoidTransform().inv(torch.tensor([0.5, 0.75]))
@@ -74,10 +74,10 @@ class SigmoidTransform(_Monotone):
 
 
 class SoftplusTransform(_Monotone):
-    """`y = log(1 + exp(x))`, from the reals to the positive numbers; for large x it is about x.
+    """`y = log(1 + exp(x))`, from the reals to the positive numbers; close to x for large x.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.SoftplusTransform()(torch.tensor([0.0, 50.0]))
@@ -100,8 +100,8 @@ class TanhTransform(_Monotone):
     """`y = tanh(x)`, from the reals to the numbers between -1 and 1.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input, even
-            where y rounds to ±1; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor, even
+            where y rounds to ±1. 0 disables the cache.
 
     Example:
         >>> tanh = torch.distributions.transforms.TanhTransform(cache_size=1)
@@ -122,10 +122,10 @@ class TanhTransform(_Monotone):
 
 
 class AbsTransform(Parameterless):
-    """`y = |x|`, from the reals to the numbers from 0 on; the inverse returns the nonnegative x, which is y.
+    """`y = |x|`, from the reals to the nonnegative numbers. Not bijective: the inverse returns y itself.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
@@ -146,8 +146,8 @@ class PowerTransform(Transform):
     """`y = x ** exponent`, on the positive numbers.
 
     Args:
-        exponent: the power, not 0; of any shape that broadcasts with x.
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        exponent: the exponent, nonzero; must broadcast with x.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.PowerTransform(torch.tensor(2.0)).inv(torch.tensor([1.0, 9.0]))
@@ -188,10 +188,10 @@ class AffineTransform(Transform):
     """`y = loc + scale * x`, on the reals.
 
     Args:
-        loc: the shift.
-        scale: the factor, not 0.
-        event_dim: how many trailing dimensions the log-determinant sums over: 0 for numbers, 1 for vectors.
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        loc: the offset.
+        scale: the factor, nonzero.
+        event_dim: the number of trailing dimensions that the log-determinant sums over: 0 for scalars, 1 for vectors.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 3.0]))
@@ -252,11 +252,11 @@ def _same(a: Tensor | float, b: Tensor | float) -> bool:
 
 
 class CumulativeDistributionTransform(Transform):
-    """The distribution function of a distribution, which makes its draws uniform on [0, 1].
+    """Apply the cumulative distribution function of a distribution, which maps its draws to uniform numbers in [0, 1].
 
     Args:
-        distribution: a distribution of numbers that has `cdf` and `icdf`.
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        distribution: a univariate distribution with `cdf` and `icdf`.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> D = torch.distributions

@@ -1,4 +1,4 @@
-"""Transforms of whole vectors and matrices."""
+"""Transforms of vectors and matrices."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .transform import Parameterless, Transform, _clipped_sigmoid, check_ndim
 
 
 class ReshapeTransform(Transform):
-    """The trailing dimensions of shape `in_shape`, reshaped to `out_shape`.
+    """Reshape the trailing dimensions from `in_shape` to `out_shape`.
 
     Args:
         in_shape: the event shape of the input.
-        out_shape: the event shape of the output, of as many elements.
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        out_shape: the event shape of the output, with the same number of elements as `in_shape`.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Raises:
-        ValueError: the shapes are of different numbers of elements.
+        ValueError: `in_shape` and `out_shape` have different numbers of elements.
 
     Example:
         >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.zeros(3, 4)).shape
@@ -74,12 +74,12 @@ def _replace_event_shape(shape: torch.Size, old: torch.Size, new: torch.Size) ->
 
 
 class SoftmaxTransform(Parameterless):
-    """`y = exp(x)`, divided by its sum along the last dimension: from n reals to a probability vector of length n.
+    """`y = softmax(x)` along the last dimension, from n reals to a probability vector of length n.
 
-    The inverse is the logarithm; it does not restore a constant that was added to all of x.
+    Not bijective: the inverse returns `log(y)`, which differs from x by a constant.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
@@ -103,13 +103,13 @@ class SoftmaxTransform(Parameterless):
 
 
 class StickBreakingTransform(Parameterless):
-    """From n reals to a probability vector of length n + 1, breaking one piece after another off a stick.
+    """Map n reals to a probability vector of length n + 1 by stick breaking.
 
-    The reals say, through a sigmoid, which share of the rest to break off; all zeros give equal pieces. Unlike
-    `SoftmaxTransform` it is bijective.
+    Each real, passed through a sigmoid, is the fraction broken off the remaining stick. All zeros give equal
+    probabilities. Unlike `SoftmaxTransform` it is bijective.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.StickBreakingTransform()(torch.zeros(3))
@@ -144,21 +144,21 @@ class StickBreakingTransform(Parameterless):
 
 
 def _log_pieces_left(x: Tensor) -> Tensor:
-    """log n, ..., log 1: breaking off 1 / (k + 1) of the rest with k cuts to come leaves equal pieces."""
+    """Return `log n, ..., log 1`, offsets such that x = 0 breaks off 1 / (k + 1) of the stick with k cuts to come."""
     return torch.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device).log()
 
 
 class CorrCholeskyTransform(Parameterless):
-    """From `D * (D - 1) / 2` reals to the Cholesky factor of a correlation matrix with D rows.
+    """Map `D * (D - 1) / 2` reals to the Cholesky factor of a D x D correlation matrix.
 
-    The reals, through tanh, are the canonical partial correlations that fill the factor row by row: Lewandowski, Kurowicka
+    `tanh` of the reals gives the canonical partial correlations, which fill the factor row by row: Lewandowski, Kurowicka
     and Joe, "Generating random correlation matrices based on vines and extended onion method", 2009.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Raises:
-        ValueError: from calls, if the last dimension has a size that belongs to no D.
+        ValueError: when called, if the size of the last dimension is not `D * (D - 1) / 2` for any integer D.
 
     Example:
         >>> torch.distributions.CorrCholeskyTransform()(torch.tensor([0.0]))
@@ -173,7 +173,7 @@ class CorrCholeskyTransform(Parameterless):
     def _call(self, x: Tensor) -> Tensor:
         eps = torch.finfo(x.dtype).eps
         partial = vec_to_tril_matrix(torch.tanh(x).clamp(min=-1 + eps, max=1 - eps), diag=-1)
-        remaining = (1 - partial**2).sqrt().cumprod(-1)  # what each entry of a row leaves of its unit length
+        remaining = (1 - partial**2).sqrt().cumprod(-1)  # sqrt(1 - sum of squares of the row so far)
         identity = torch.eye(partial.shape[-1], dtype=x.dtype, device=x.device)
         return (partial + identity) * F.pad(remaining[..., :-1], [1, 0], value=1.0)
 
@@ -202,10 +202,10 @@ class CorrCholeskyTransform(Parameterless):
 
 
 class LowerCholeskyTransform(Parameterless):
-    """From square matrices to lower triangular ones with a positive diagonal: `exp` on the diagonal, zeros above it.
+    """Map square matrices to Cholesky factors: take `exp` of the diagonal and set the entries above it to zero.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
@@ -224,10 +224,10 @@ class LowerCholeskyTransform(Parameterless):
 
 
 class PositiveDefiniteTransform(Parameterless):
-    """From square matrices to positive definite ones: `LowerCholeskyTransform`, and the product of that with its transpose.
+    """Map square matrices to positive definite matrices `L @ L.mT`, where L is the result of `LowerCholeskyTransform`.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Example:
         >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))

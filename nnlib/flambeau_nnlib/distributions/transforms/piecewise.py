@@ -1,4 +1,4 @@
-"""Transforms that apply a different transform to each piece of a tensor."""
+"""Transforms that apply a different transform to each slice of a tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .transform import Transform
 
 
 class _PiecewiseTransform(Transform):
-    """A transform that cuts a tensor along `dim` and applies a different transform to each piece."""
+    """Split a tensor along `dim` and apply a different transform to each slice."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
@@ -55,16 +55,16 @@ class _PiecewiseTransform(Transform):
 
 
 class CatTransform(_PiecewiseTransform):
-    """Transforms applied to consecutive pieces along a dimension, as `torch.cat` would join them.
+    """Apply transforms to consecutive slices along a dimension and concatenate the results.
 
     Args:
-        tseq: the transforms, one for each piece.
-        dim: the dimension to cut.
-        lengths: the length of each piece; None for 1 each. They sum to the size of the dimension.
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        tseq: the transforms, one for each slice.
+        dim: the dimension to split.
+        lengths: the size of each slice along `dim`; None for 1 each. They must sum to the size of the dimension.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Raises:
-        AssertionError: there are not as many lengths as transforms, or `tseq` holds something else.
+        AssertionError: the numbers of lengths and transforms differ, or `tseq` contains an object that is not a `Transform`.
 
     Example:
         >>> D = torch.distributions
@@ -86,7 +86,7 @@ class CatTransform(_PiecewiseTransform):
 
     @property
     def length(self) -> int:
-        """The size along `dim` of what is transformed."""
+        """The size of the input along `dim`, the sum of `lengths`."""
         return sum(self.lengths)
 
     @property
@@ -114,20 +114,20 @@ class CatTransform(_PiecewiseTransform):
             for t, x_piece, y_piece in zip(self.transforms, self._cut(x), self._cut(y), strict=True)
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
-        # Cut along a batch dim, the pieces have separate entries; cut along an event dim, they make up one.
+        # Along a batch dimension each slice has its own log-determinants; along an event dimension they add up.
         return torch.cat(log_dets, dim=dim) if dim < 0 else cast(Tensor, sum(log_dets))
 
 
 class StackTransform(_PiecewiseTransform):
-    """A transform for each index along a dimension, as `torch.stack` would join the results.
+    """Apply one transform to each index along a dimension and stack the results.
 
     Args:
-        tseq: the transforms, as many as the dimension is long.
-        dim: the dimension to cut.
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        tseq: the transforms, one for each index along `dim`.
+        dim: the dimension to split.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Raises:
-        AssertionError: `tseq` holds something else than transforms.
+        AssertionError: `tseq` contains an object that is not a `Transform`.
 
     Example:
         >>> D = torch.distributions

@@ -1,4 +1,4 @@
-"""The base class of transforms, inverses, and what several transforms need."""
+"""The base class of transforms, inverse transforms, and helpers that several transforms share."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..constraints import Constraint
 
 
 class Transform:
-    """A map from `domain` to `codomain` with an inverse and a log-determinant; the base of all transforms.
+    """A map from `domain` to `codomain` with an inverse and a log-determinant. Base class of all transforms.
 
-    Call it for the output, `t.inv` for its inverse. A subclass gives `_call` and, where there is one, `_inverse` and
-    `log_abs_det_jacobian`. The inverse of a transform that is not bijective returns one of the values it could come from.
+    Call `t(x)` to transform and `t.inv(y)` to invert. A subclass defines `_call` and, if they exist, `_inverse` and
+    `log_abs_det_jacobian`. The inverse of a transform that is not bijective returns one of the possible inputs.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+        cache_size: 1 caches the latest input and output, so that `inv` of that output returns the same input tensor; 0 does not.
 
     Attributes:
         domain, codomain: the constraints that inputs and outputs satisfy.
-        bijective: whether the inverse undoes the transform both ways.
-        sign: +1 or -1 for monotone univariate transforms, which increase or decrease.
+        bijective: whether `t.inv(t(x)) == x` and `t(t.inv(y)) == y`.
+        sign: +1 for increasing and -1 for decreasing univariate transforms.
 
     Raises:
         ValueError: `cache_size` is neither 0 nor 1.
@@ -60,7 +60,7 @@ class Transform:
         self._inv: Transform | None = None
 
     def with_cache(self, cache_size: int = 1) -> Transform:
-        """This transform if its cache size is `cache_size`, else a copy that has it."""
+        """Return this transform if its cache size is `cache_size`, else a copy with that cache size."""
         if self._cache_size == cache_size:
             return self
         new = copy.copy(self)
@@ -69,7 +69,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """The number of trailing dimensions transformed together, where it is the same on both sides."""
+        """The number of trailing dimensions transformed together, if the same for input and output."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -89,7 +89,7 @@ class Transform:
         return self is other
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The image of `x`."""
+        """Transform `x`."""
         if self._cache_size == 0:
             return self._call(x)
         y_old: Tensor
@@ -116,15 +116,15 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """`log |det dy/dx|` for an input and its output."""
+        """Compute `log |det dy/dx|` for an input `x` and its output `y`."""
         raise NotImplementedError
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
-        """The shape of the output for an input of `shape`."""
+        """Return the shape of the output for an input of shape `shape`."""
         return shape
 
     def inverse_shape(self, shape: torch.Size) -> torch.Size:
-        """The shape of the input for an output of `shape`."""
+        """Return the shape of the input for an output of shape `shape`."""
         return shape
 
     def __repr__(self) -> str:
@@ -132,7 +132,7 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """The inverse of a transform, with which it shares the cache."""
+    """The inverse of a transform. Both share one cache."""
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
@@ -177,7 +177,7 @@ class _InverseTransform(Transform):
 
 
 class Parameterless(Transform):
-    """A transform without parameters: all instances of a class are equal."""
+    """Base of transforms without parameters: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
@@ -189,7 +189,7 @@ def check_ndim(shape: torch.Size, event_dim: int) -> None:
 
 
 def widened(constraint: Constraint, event_dim: int) -> Constraint:
-    """`constraint` with at least `event_dim` event dimensions."""
+    """Return `constraint` with at least `event_dim` event dimensions."""
     extra = event_dim - constraint.event_dim
     return constraints.independent(constraint, extra) if extra > 0 else constraint
 

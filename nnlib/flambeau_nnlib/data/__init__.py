@@ -1,4 +1,4 @@
-"""Datasets, samplers and the loader that turns them into batches."""
+"""Datasets, samplers, and the loader that combines them into batches."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .sampler import (
     WeightedRandomSampler,
 )
 
-DFIterDataPipe = IterDataPipe  # data frames are iterated over as anything else
-_utils = sys.modules[__name__]  # where PyTorch keeps collate and worker, and programs look for them
+DFIterDataPipe = IterDataPipe  # data frames need no special treatment
+_utils = sys.modules[__name__]  # alias of PyTorch's module `_utils`, which contains `collate` and `worker`
 
 __all__ = [
     "BatchSampler",

@@ -1,9 +1,9 @@
-"""How a batch gets from a worker to the main process: without copying it through a pipe.
+"""Transfer of batches from a worker to the main process in shared memory, without copying them through a pipe.
 
-A batch is pickled with the memory of its arrays out of band (protocol 5). Each large buffer is written to an anonymous
-file in memory, whose descriptor is sent. The kernel does the reference counting: the memory is released when the array
-that lies in it is gone, or when the processes end, however they end. Small buffers go through the pipe, and into memory that
-is shared with processes that fork from now on.
+A batch is pickled with the buffers of its arrays out of band (pickle protocol 5). Each large buffer is written to an
+anonymous in-memory file, and the pipe transfers the file descriptor. The kernel counts references: the memory is
+released when the array that uses it is freed or when the processes exit. Small buffers go through the pipe and are then
+copied to memory that is shared with processes forked later.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ except ImportError:  # not a POSIX system
 
 __all__ = ["receive", "send"]
 
-INLINE_LIMIT = 16 * 1024  # bytes; up to there a pipe is faster
+INLINE_LIMIT = 16 * 1024  # bytes; below this size a pipe is faster
 _ALIGNMENT = 64  # bytes
 
 
 class _SharedMemory(mmap.mmap):
-    is_shared = True  # what backends ask of the object that lends an array its memory
+    is_shared = True  # attribute that backends check on the object that owns an array's memory
 
 
 class _Pickler(pickle.Pickler):
@@ -64,7 +64,7 @@ def _rebuild_tensor(buffer: Any, dtype: torch.dtype, shape: tuple[int, ...], dev
 
 
 def send(connection: Connection, obj: Any) -> None:
-    """Send `obj` over one end of a duplex pipe. Nothing is sent if it cannot be pickled."""
+    """Send `obj` over one end of a duplex pipe. If it cannot be pickled, send nothing and raise."""
     parts = _pickle(obj)
     files = {i: _write(part) for i, part in enumerate(parts) if resource and len(part) > INLINE_LIMIT}
     try:
@@ -77,13 +77,13 @@ def send(connection: Connection, obj: Any) -> None:
 
 
 def receive(connection: Connection) -> Any:
-    """What the other end of `connection` sent; EOFError if it closed."""
+    """Return the object sent by the other end of `connection`. Raise EOFError if that end is closed."""
     head, *parts = [_map(connection) if part is None else part for part in connection.recv()]
     return pickle.loads(head, buffers=_shared(parts))
 
 
 def _shared(parts: list[Any]) -> list[Any]:
-    """The buffers, with those that came through the pipe in one piece of shared memory."""
+    """Move the buffers that came through the pipe to one block of shared memory, and return all buffers."""
     small = {i: len(part) for i, part in enumerate(parts) if isinstance(part, bytearray) and part}
     if not small:
         return parts
@@ -115,8 +115,7 @@ def _map(connection: Connection) -> memoryview:
         memory = _SharedMemory(descriptor, 0)
     finally:
         os.close(descriptor)
-    # A mapping keeps a descriptor open. When those run short, as for one who collects all batches, copy
-    # instead.
+    # A mapping keeps a descriptor open. Copy instead if descriptors run short, for example because all batches are kept.
     if descriptor > resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2:
         with memory:
             return memoryview(bytearray(memory))

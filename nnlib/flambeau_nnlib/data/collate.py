@@ -1,4 +1,4 @@
-"""Turning samples into batches, whatever they are nested in."""
+"""Merging samples, including nested ones, into batches."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
 def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list[Any]], Any] = list) -> Any:
-    """A container of the type of `sample` that holds `function(part)` for each of `parts`.
+    """Return a container of the type of `sample` with `function(part)` for each part in `parts`.
 
     `parts` is a mapping with the same keys if `sample` is a mapping, otherwise a sequence. Mutable containers are
-    copied, so that subclasses keep their attributes. Named tuples keep their type, other tuples become a `tuple_type`.
+    copied to preserve the attributes of subclasses. Named tuples keep their type; other tuples become a `tuple_type`.
     """
     if isinstance(sample, Mapping):
         items = {key: function(parts[key]) for key in sample}
@@ -48,11 +48,11 @@ def _assign(sequence: MutableSequence[Any], values: list[Any]) -> None:
 
 
 def is_nested(data: Any) -> bool:
-    """Whether `data` is a mapping or a sequence to look into (text is not)."""
+    """Whether `data` is a mapping or a sequence other than str and bytes."""
     return isinstance(data, Mapping) or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
 
 
-np_str_obj_array_pattern = re.compile("[SaUO]")  # dtypes of text and of objects, as NumPy writes them
+np_str_obj_array_pattern = re.compile("[SaUO]")  # type codes of text and object dtypes in `numpy.dtype.str`
 
 
 class _KnownByName(type):
@@ -63,13 +63,13 @@ class _KnownByName(type):
 
 
 class NumPyArray(metaclass=_KnownByName):
-    """Stands for `numpy.ndarray`, without importing NumPy."""
+    """Equivalent of `numpy.ndarray` in `isinstance` checks, without importing NumPy."""
 
     name = "ndarray"
 
 
 class NumPyScalar(metaclass=_KnownByName):
-    """Stands for `numpy.generic`, without importing NumPy."""
+    """Equivalent of `numpy.generic` in `isinstance` checks, without importing NumPy."""
 
     name = "generic"
 
@@ -79,13 +79,13 @@ def _holds_numbers(array: Any) -> bool:
 
 
 def default_convert(data: Any) -> Any:
-    """Make tensors of the NumPy arrays and scalars in `data`, however nested; the rest stays as it is.
+    """Convert the NumPy arrays and scalars in `data`, which may be nested, to tensors. Other values are unchanged.
 
-    This is what a `DataLoader` without batches does to each sample.
+    A `DataLoader` without automatic batching applies this to each sample.
 
     Args:
-        data: a sample: arrays, scalars, and lists, tuples and mappings of such. Tuples become lists; arrays of text or of
-            objects stay arrays.
+        data: a sample: arrays, scalars, and nested lists, tuples and mappings of them. Tuples become lists. Arrays of text
+            or objects are unchanged.
 
     Example:
         >>> import numpy
@@ -100,16 +100,16 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Merge the samples of `batch`: by `collate_fn_map`, or member by member for containers.
+    """Merge the samples of `batch` by the functions in `collate_fn_map`. Containers are merged element by element.
 
     Args:
-        batch: the samples, all of one kind.
-        collate_fn_map: functions for types, or tuples of types, of samples. They are called as
+        batch: the samples, all of the same type.
+        collate_fn_map: functions by type, or tuple of types, of a sample. They are called as
             `function(batch, collate_fn_map=collate_fn_map)`.
 
     Raises:
-        TypeError: a sample is of no type in the map, and no container.
-        RuntimeError: sequences are of different lengths.
+        TypeError: a sample is not a container and its type is not in the map.
+        RuntimeError: sequences have different lengths.
 
     Example:
         >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, collate_fn_map: sum(batch),
@@ -184,17 +184,17 @@ default_collate_fn_map: CollateMap = {
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Merge samples into a batch, with a new first dimension for tensors.
+    """Merge samples into a batch. Tensors get a new first dimension.
 
-    Tensors and NumPy arrays are stacked, numbers become one tensor (floats are float64), text stays a list.
-    Mappings, named tuples and sequences are merged member by member; tuples become lists.
+    Tensors and NumPy arrays are stacked. Numbers become one tensor (float64 for floats). Text stays a list.
+    Mappings, named tuples and sequences are merged element by element; tuples become lists.
 
     Args:
-        batch: the samples, all of one kind: tensors of one shape, numbers, text, or containers alike of such.
+        batch: the samples: tensors of one shape, numbers, text, or containers of these with the same structure.
 
     Raises:
-        TypeError: a sample is of another type, or an array of text or objects.
-        RuntimeError: tensors are of different shapes, or sequences of different lengths.
+        TypeError: the type of a sample is not supported, or an array contains text or objects.
+        RuntimeError: tensors have different shapes, or sequences have different lengths.
 
     Example:
         >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])

@@ -1,4 +1,4 @@
-"""The loader: a dataset and a sampler become an iterable of batches."""
+"""`DataLoader`, which combines a dataset and a sampler into an iterable of batches."""
 
 from __future__ import annotations
 
@@ -29,48 +29,48 @@ _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class _DatasetKind:
-    """The kinds of datasets, and their fetchers."""
+    """Constants for map-style and iterable datasets."""
 
     Map, Iterable = 0, 1
 
     @staticmethod
     def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
-        """What gets the samples of a batch, by `fetch(indices)`."""
+        """Return a fetcher, whose `fetch(indices)` returns a batch."""
         if kind == _DatasetKind.Map:
             return MapFetcher(dataset, auto_collation, collate_fn)
         return IterableFetcher(dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader(Generic[T_co]):
-    """Batches of the samples of `dataset`; every `iter` is one epoch.
+    """An iterable of batches of the samples of `dataset`. Each iteration is one epoch.
 
-    With workers, worker `i` seeds `random`, `torch` and `numpy.random` with a number drawn from `generator` plus `i`. An
-    exception in a worker is raised here, with the same type and the worker's traceback in its message.
+    Worker `i` seeds `random`, `torch` and `numpy.random` with `base_seed + i`, where `base_seed` is drawn from `generator`.
+    An exception in a worker is raised in the main process with the same type and the worker's traceback in its message.
 
     Args:
         dataset: a map-style dataset (anything with `__getitem__` and `__len__`) or an `IterableDataset`.
-        batch_size: how many samples are in a batch; None for no batches, each sample by itself.
-        shuffle: visit the samples in a new random order in every epoch; by default in the order of their indices.
-        sampler: gives the order of the indices, in place of `shuffle`; anything to iterate over that has a length.
-        batch_sampler: gives lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
-        num_workers: how many processes load; 0 to load in this one.
-        collate_fn: makes a batch of a list of samples. Default: `default_collate`; without batches `default_convert`, of
-            one sample.
-        pin_memory: return tensors in pinned memory, if there is an accelerator; copies from there to the device are
-            faster and need not be waited for.
-        drop_last: leave out a last batch that is not full.
-        timeout: seconds to wait for a batch from the workers before raising RuntimeError; 0 to wait for ever.
-        worker_init_fn: called in each worker with its number, from 0 on, after seeding.
-        multiprocessing_context: how workers are started: a start method (`"fork"`, `"spawn"`, `"forkserver"`) or a context
-            of `multiprocessing`; None for the system's default.
-        generator: source of the shuffle and of the workers' seeds; None for the default generator.
-        prefetch_factor: how many batches each worker loads ahead, by default 2; only with workers.
-        persistent_workers: keep the workers, and their copies of the dataset, for the next epoch.
-        pin_memory_device: accepted; memory is pinned for the accelerator that there is.
-        in_order: return batches in the sampler's order; False to return them as they get ready.
+        batch_size: the number of samples per batch. None disables batching and yields single samples.
+        shuffle: whether to use a new random order in every epoch. By default samples come in the order of their indices.
+        sampler: an iterable of indices with a length, used instead of `shuffle`.
+        batch_sampler: an iterable of lists of indices, used instead of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+        num_workers: the number of worker processes. 0 loads in the main process.
+        collate_fn: converts a list of samples to a batch. Default: `default_collate`, or without batching
+            `default_convert`, called with a single sample.
+        pin_memory: whether to return tensors in pinned memory if an accelerator is available. Copies from pinned memory to
+            the device are faster and can be asynchronous.
+        drop_last: whether to omit an incomplete last batch.
+        timeout: the number of seconds to wait for a batch from the workers before raising RuntimeError. 0 waits forever.
+        worker_init_fn: called in each worker with the worker id, counted from 0, after seeding.
+        multiprocessing_context: a start method of workers (`"fork"`, `"spawn"`, `"forkserver"`) or a `multiprocessing`
+            context. None uses the default of the system.
+        generator: the random number generator of the shuffle and of the workers' seeds. None uses the default generator.
+        prefetch_factor: the number of batches that each worker loads in advance, by default 2. Requires workers.
+        persistent_workers: whether to keep the workers and their copies of the dataset for the next epoch.
+        pin_memory_device: accepted for compatibility and ignored; memory is pinned for the available accelerator.
+        in_order: whether to return batches in the order of the sampler. False returns them as they become ready.
 
     Raises:
-        ValueError: options contradict each other, such as a `sampler` and `shuffle`, or one that needs workers and none.
+        ValueError: options are incompatible, such as `sampler` with `shuffle`, or `prefetch_factor` without workers.
 
     Example:
         >>> for batch in DataLoader(torch.arange(5), batch_size=2):
@@ -80,9 +80,9 @@ class DataLoader(Generic[T_co]):
         tensor([4])
     """
 
-    __initialized = False  # PyTorch's name: subclasses reset it to replace fixed attributes
+    __initialized = False  # PyTorch's name: subclasses set it to False to change read-only attributes
     _iterator: WorkerIterator | None = None
-    _reported_length: int | None = None  # the last len() of an iterable dataset
+    _reported_length: int | None = None  # the last value of len() for an iterable dataset
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
-        if isinstance(dataset, IterDataPipe) and shuffle is not None:  # the pipes shuffle
+        if isinstance(dataset, IterDataPipe) and shuffle is not None:  # a Shuffler in the pipeline shuffles, not a sampler
             dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
         if isinstance(dataset, IterableDataset):
             _check_iterable_options(shuffle, sampler, batch_sampler)
@@ -146,7 +146,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """The context that starts the workers; None for the default one."""
+        """The `multiprocessing` context that starts the workers. None uses the default context."""
         return self._multiprocessing_context
 
     @multiprocessing_context.setter
@@ -207,7 +207,7 @@ class DataLoader(Generic[T_co]):
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
     def check_worker_number_rationality(self) -> None:
-        """Warn if there are more workers than CPUs that this process may use."""
+        """Warn if `num_workers` exceeds the number of CPUs available to this process."""
         knows_affinity = hasattr(os, "sched_getaffinity")
         cpus = len(os.sched_getaffinity(0)) if knows_affinity else os.cpu_count()
         if self.num_workers == 0 or (cpus is not None and self.num_workers <= cpus):

@@ -1,4 +1,4 @@
-"""Datasets: something to index, or something to iterate over, and ways to combine them."""
+"""Map-style and iterable datasets, and ways to combine them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """A map from indices to samples; the base of all datasets.
+    """A map-style dataset, which maps indices to samples. Base class of all datasets.
 
-    Subclasses define `__getitem__`, usually `__len__`, and may define `__getitems__(indices)`, which returns a list of
-    samples and is what a loader then calls, once for each batch. `a + b` is one dataset after the other.
+    Subclasses define `__getitem__` and usually `__len__`. They may also define `__getitems__(indices)`, which returns a
+    list of samples; a `DataLoader` then calls it once per batch. `a + b` is a `ConcatDataset`.
 
     Example:
         >>> class Squares(Dataset):
@@ -43,7 +43,7 @@ class Dataset(Generic[T_co]):
         8
     """
 
-    # No default __len__: list(dataset) would call one that only raises.
+    # No default `__len__`: `list(dataset)` would call it and fail on the error it raises.
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -53,10 +53,10 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """A stream of samples; subclasses define `__iter__`.
+    """A stream of samples. Subclasses define `__iter__`.
 
-    With several workers each one iterates over its own copy, so `__iter__` (or the loader's
-    `worker_init_fn`) asks `get_worker_info` which share of the stream is its own.
+    Each worker process of a `DataLoader` iterates over its own copy of the dataset. To avoid duplicates, `__iter__` or the
+    loader's `worker_init_fn` calls `get_worker_info` and selects this worker's share.
 
     Example:
         >>> class Count(IterableDataset):
@@ -71,13 +71,13 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
-    """Samples are the slices of tensors along their first dimension: `dataset[i]` is `(a[i], b[i], ...)`.
+    """A dataset whose samples are slices of tensors along the first dimension: `dataset[i]` is `(a[i], b[i], ...)`.
 
     Args:
-        *tensors: one or more, with first dimensions of one size, the number of samples.
+        *tensors: one or more tensors whose first dimensions have the same size, the number of samples.
 
     Raises:
-        AssertionError: the first dimensions differ.
+        AssertionError: the first dimensions have different sizes.
 
     Example:
         >>> TensorDataset(torch.arange(3), torch.tensor([5, 6, 7]))[1]
@@ -98,14 +98,14 @@ class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets of one length side by side: a sample holds one sample of each.
+    """Combine datasets of the same length: each sample contains one sample of every dataset.
 
     Args:
-        *args: the datasets, for samples that are tuples.
-        **kwargs: the datasets by name, for samples that are dicts.
+        *args: the datasets; samples are then tuples.
+        **kwargs: the datasets by name; samples are then dicts.
 
     Raises:
-        ValueError: there are no datasets, some of both kinds, or datasets of different lengths.
+        ValueError: no datasets are given, both positional and keyword ones are given, or their lengths differ.
 
     Example:
         >>> StackDataset(image=[10, 20], label=[0, 1])[1]
@@ -152,13 +152,13 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """One map-style dataset after the other; indices run through all of them.
+    """Concatenate map-style datasets. The indices of a dataset follow those of the previous one.
 
     Args:
-        datasets: the datasets, at least one, each with a length.
+        datasets: the datasets, at least one, each with `__len__`.
 
     Raises:
-        AssertionError: there are no datasets, or one is an `IterableDataset`, for which there is `ChainDataset`.
+        AssertionError: `datasets` is empty or contains an `IterableDataset`; use `ChainDataset` for these.
 
     Example:
         >>> ConcatDataset([[1, 2], [3]])[-1]
@@ -178,7 +178,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Running total of the lengths in `sequence`."""
+        """Return the cumulative sums of the lengths of the items in `sequence`."""
         return list(itertools.accumulate(len(item) for item in sequence))
 
     def __len__(self) -> int:
@@ -196,19 +196,19 @@ class ConcatDataset(Dataset[T_co]):
 
     @property
     def cummulative_sizes(self) -> list[int]:
-        """The older, misspelt name of `cumulative_sizes`."""
+        """Deprecated misspelling of `cumulative_sizes`."""
         warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
         return self.cumulative_sizes
 
 
 class ChainDataset(IterableDataset[Any]):
-    """One iterable dataset after the other; what `+` makes of them.
+    """Concatenate iterable datasets, as `+` does.
 
     Args:
-        datasets: the datasets, an iterable that is gone through anew in every epoch.
+        datasets: an iterable of datasets. It is iterated over again in every epoch.
 
     Raises:
-        AssertionError: while iterating, for a dataset that is no `IterableDataset`.
+        AssertionError: while iterating, if an element of `datasets` is not an `IterableDataset`.
 
     Example:
         >>> class Count(IterableDataset):
@@ -240,14 +240,14 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[T_co]):
     """The samples of `dataset` at `indices`, in that order.
 
-    A subclass that overrides `__getitem__` must override `__getitems__` too, since loaders call the latter.
+    A subclass that overrides `__getitem__` must also override `__getitems__`, because loaders call `__getitems__`.
 
     Args:
-        dataset: the whole, a map-style dataset.
-        indices: which of its samples, in the order in which the subset is to have them; repetitions are welcome.
+        dataset: a map-style dataset.
+        indices: the indices of the samples of the subset, in order. Indices may repeat.
 
     Raises:
-        NotImplementedError: a subclass overrides only one of the two.
+        NotImplementedError: a subclass overrides `__getitem__` but not `__getitems__`.
 
     Example:
         >>> subset = Subset("abcdef", [4, 0])
@@ -282,7 +282,7 @@ class Subset(Dataset[T_co]):
 
 
 def fetch_items(dataset: Any, indices: Iterable[Any]) -> Any:
-    """The samples at `indices`: all at once where the dataset can, one by one otherwise."""
+    """Return the samples at `indices`, by one call of `__getitems__` if the dataset defines it."""
     if getattr(dataset, "__getitems__", None):
         return dataset.__getitems__(indices)
     return [dataset[index] for index in indices]
@@ -291,19 +291,19 @@ def fetch_items(dataset: Any, indices: Iterable[Any]) -> Any:
 def random_split(
     dataset: Dataset[T_co], lengths: Sequence[int | float], generator: torch.Generator | None = None
 ) -> list[Subset[T_co]]:
-    """Split a dataset at random into parts that have no sample in common.
+    """Split a dataset randomly into non-overlapping subsets.
 
     Args:
         dataset: a map-style dataset.
-        lengths: how many samples each part has. Lengths that sum to 1 are fractions of the whole: each is rounded down,
-            and what is left over is dealt out one by one from the first part on.
-        generator: source of the shuffle; None for the default generator.
+        lengths: the number of samples of each subset. If they sum to 1, they are fractions: each length is rounded down,
+            and the remaining samples are distributed one by one, starting with the first subset.
+        generator: the random number generator of the shuffle. None uses the default generator.
 
     Returns:
         a list of `Subset`.
 
     Raises:
-        ValueError: the lengths do not add up to `len(dataset)`, or a fraction is not between 0 and 1.
+        ValueError: the lengths do not sum to `len(dataset)`, or a fraction is not between 0 and 1.
 
     Example:
         >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))

@@ -1,4 +1,4 @@
-"""The sampler that gives each process of a group its own share of a dataset."""
+"""`DistributedSampler`, which gives each process of a group a different part of a dataset."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """One process's share of a dataset: every `num_replicas`-th index of an order that all processes agree on.
+    """Yield the indices of one process: every `num_replicas`-th index of an order that is the same in all processes.
 
-    All shares have one length: the first indices are repeated at the end, or with `drop_last` the last ones left out.
-    Call `set_epoch` before each epoch, or every epoch has the same order.
+    All processes get the same number of indices: the first indices are repeated at the end, or with `drop_last` the last
+    ones are omitted. Call `set_epoch` before each epoch; otherwise all epochs have the same order.
 
     Args:
-        dataset: the dataset to share out; only its length counts.
-        num_replicas: the number of processes; None for that of the process group.
-        rank: which of them this is, from 0 to `num_replicas - 1`; None for the rank in the process group.
-        shuffle: share out a random order, drawn from `seed` and the epoch; False for the order of the indices.
-        seed: the seed of that order, the same in all processes.
-        drop_last: leave out up to `num_replicas - 1` indices at the end, in place of repeating some.
+        dataset: the dataset. Only its length is used.
+        num_replicas: the number of processes. None uses the size of the process group.
+        rank: the rank of this process, from 0 to `num_replicas - 1`. None uses its rank in the process group.
+        shuffle: whether to use a random order, seeded with `seed + epoch`. False uses the order of the indices.
+        seed: the random seed, which must be the same in all processes.
+        drop_last: whether to omit up to `num_replicas - 1` indices at the end, instead of repeating some.
 
     Raises:
-        ValueError: `rank` is out of range, or there is no process group to ask.
+        ValueError: `rank` is out of range, or no process group is initialized and `num_replicas` or `rank` is None.
 
     Example:
         >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -75,7 +75,7 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Make the next iteration use the order of `epoch`."""
+        """Set the epoch, which determines the random order of the next iteration."""
         self.epoch = epoch
 
 

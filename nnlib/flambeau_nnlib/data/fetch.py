@@ -1,4 +1,4 @@
-"""Getting the samples of one batch out of a dataset."""
+"""Fetching the samples of one batch from a dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
 
 
 class MapFetcher:
-    """Gets samples of a map-style dataset; called with a list of indices (`batched`) or with one index."""
+    """Fetch samples of a map-style dataset. Called with a list of indices if `batched`, else with one index."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
         self.dataset = dataset
@@ -26,9 +26,9 @@ class MapFetcher:
 
 
 class IterableFetcher:
-    """Gets the next samples of an iterable dataset.
+    """Fetch the next samples of an iterable dataset.
 
-    With `batched` it is called with a list whose length is the batch size, otherwise its argument is ignored. It raises
+    If `batched`, it is called with a list whose length is the batch size; otherwise its argument is ignored. It raises
     StopIteration at the end of the dataset.
     """
 
@@ -57,7 +57,7 @@ Fetcher = MapFetcher | IterableFetcher
 
 
 def make_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
-    """The fetcher for the kind of `dataset`."""
+    """Return the fetcher for a map-style or an iterable dataset."""
     if isinstance(dataset, IterableDataset):
         return IterableFetcher(dataset, batched, collate_fn, drop_last)
     return MapFetcher(dataset, batched, collate_fn)

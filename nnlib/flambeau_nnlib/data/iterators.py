@@ -1,4 +1,4 @@
-"""What a loader's `iter` returns: one epoch, loaded in this process or by workers."""
+"""Iterators over one epoch of a loader, in the main process or with worker processes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["LoaderIterator", "LocalIterator", "WorkerIterator"]
 
 
 class LoaderIterator:
-    """One epoch of a loader. Subclasses say how the next batch is loaded."""
+    """Iterator over one epoch of a loader. Subclasses define `_load`, which returns the next batch."""
 
-    # It keeps no reference to the loader: a loader with persistent workers keeps one to its iterator.
+    # It stores no reference to the loader, because a loader with persistent workers stores its iterator.
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._dataset = loader.dataset
@@ -78,7 +78,7 @@ class LoaderIterator:
 
 
 class LocalIterator(LoaderIterator):
-    """Loads each batch when it is asked for."""
+    """Load each batch in the main process when it is requested."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.timeout != 0:
@@ -91,7 +91,7 @@ class LocalIterator(LoaderIterator):
 
 
 class WorkerIterator(LoaderIterator):
-    """Has workers load batches ahead of time."""
+    """Load batches ahead of time in worker processes."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if not loader.prefetch_factor:
@@ -118,7 +118,7 @@ class WorkerIterator(LoaderIterator):
             )
 
     def restart(self, loader: DataLoader[Any]) -> None:
-        """Begin another epoch with the same workers."""
+        """Start another epoch with the same workers."""
         while self._pending:
             self._receive()
         for worker in range(self._num_workers):
@@ -126,16 +126,16 @@ class WorkerIterator(LoaderIterator):
         self._begin(loader)
 
     def _begin(self, loader: DataLoader[Any]) -> None:
-        # This starts the first epoch a second time, as PyTorch does: a sampler may draw random numbers at the start.
+        # For the first epoch this calls `iter` on the sampler again, as PyTorch does: the sampler may then draw random numbers.
         self._start(loader)
-        self._pending: collections.deque[int] = collections.deque()  # the worker of each unanswered task, oldest first
+        self._pending: collections.deque[int] = collections.deque()  # the worker of each task without a result yet, oldest first
         self._active = set(range(self._num_workers))
         self._turns = itertools.cycle(range(self._num_workers))
         for _ in range(self._prefetch):
             self._request()
 
     def _request(self) -> None:
-        """Have one more batch loaded, if there is one and a worker to do it."""
+        """Queue one more batch, unless the sampler or all workers are exhausted."""
         if not self._active:
             return
         index = next(self._indices, _END)
@@ -150,12 +150,12 @@ class WorkerIterator(LoaderIterator):
         return min(self._active, key=self._pending.count)
 
     def _receive(self) -> Any:
-        """The oldest pending batch, or any if order does not matter; Exhausted if a worker has no more."""
+        """Return the oldest pending batch, or any pending batch if `in_order` is False. `Exhausted` if the worker has no more."""
         candidates = [self._pending[0]] if self._in_order else set(self._pending)
         worker, result = self._pool.get(candidates, self._timeout)
         self._pending.remove(worker)
         if isinstance(result, Exhausted):
-            # The worker ignores the tasks that it still has.
+            # The worker skips its remaining tasks.
             self._active.discard(worker)
             self._pending = collections.deque(pending for pending in self._pending if pending != worker)
             if not self._persistent:
@@ -163,7 +163,7 @@ class WorkerIterator(LoaderIterator):
         return result
 
     def _shutdown_workers(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
         self._pending.clear()
         self._active.clear()
         self._pool.close()

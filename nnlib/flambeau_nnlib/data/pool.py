@@ -1,4 +1,4 @@
-"""The worker processes of a loader: a queue of tasks to each, and a pipe with results back from each."""
+"""The worker processes of a loader. Each has a queue of tasks and a pipe for results."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from .worker import Job, run_worker
 
 __all__ = ["WorkerPool"]
 
-SHUTDOWN_PERIOD = 5.0  # seconds a worker may take to end by itself
+SHUTDOWN_PERIOD = 5.0  # seconds that a worker has to exit on its own
 
 
 class WorkerPool:
-    """Processes that run `run_worker`.
+    """Worker processes that run `run_worker`.
 
-    Each worker answers its tasks in order, over a pipe of its own. So results need not be sorted, and a worker that
-    dies closes its pipe, which is noticed at once and leaves no lock held.
+    Each worker returns its results in the order of its tasks, over its own pipe. If a worker dies, its pipe closes, so the
+    main process notices immediately and no lock remains held.
     """
 
     def __init__(self, context: Any, jobs: Iterable[Job]) -> None:
         self.processes: list[Any] = []
         self.tasks: list[Any] = []
         self.results: list[Connection] = []
-        self._stop = context.RawValue("b", 0)  # without a lock: a worker that is killed could hold it
+        self._stop = context.RawValue("b", 0)  # without a lock, which a killed worker could hold
         self._finalizer = weakref.finalize(self, _shut_down, os.getpid(), self.processes, self.tasks, self.results, self._stop)
         for job in jobs:
             self._start(context, job)
 
     def _start(self, context: Any, job: Job) -> None:
         tasks = context.Queue()
-        tasks.cancel_join_thread()  # otherwise the main process could not end while a dead worker's queue is full
+        tasks.cancel_join_thread()  # otherwise a dead worker's full queue would keep the main process from exiting
         parent_end, worker_end = context.Pipe()
         multiprocessing.util.register_after_fork(
             parent_end, Connection.close
-        )  # in workers, so that it closes when this process dies
+        )  # close the parent's end in workers, so that their pipe closes when this process dies
         process = context.Process(target=run_worker, args=(job, tasks, worker_end, self._stop), daemon=True)
         try:
             process.start()
@@ -58,19 +58,19 @@ class WorkerPool:
             )
             raise
         finally:
-            worker_end.close()  # so that the worker's death closes the pipe
+            worker_end.close()  # the worker then has the only open copy, so its death closes the pipe
         self.processes.append(process)
         self.tasks.append(tasks)
         self.results.append(parent_end)
 
     def put(self, worker: int, task: Any) -> None:
-        """Give `worker` a task; None ends it."""
+        """Queue a task for `worker`. None stops the worker."""
         self.tasks[worker].put(task)
 
     def get(self, workers: Iterable[int], timeout: float) -> tuple[int, Any]:
-        """The first of `workers` to have a result, and the result. A `timeout` of 0 waits for ever.
+        """Wait for a result from any of `workers` and return (worker, result). `timeout` is in seconds; 0 waits forever.
 
-        Raises RuntimeError when the time is up, or when a worker died.
+        Raise RuntimeError after the timeout or if a worker died.
         """
         sources: dict[Any, int] = {}
         workers = sorted(workers)
@@ -91,7 +91,7 @@ class WorkerPool:
             raise RuntimeError(f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly") from _cause(process)
 
     def close(self) -> None:
-        """End all workers: gently at first, then by force."""
+        """Stop all workers. Terminate those that do not exit within `SHUTDOWN_PERIOD`."""
         self._finalizer()
 
 
@@ -109,7 +109,7 @@ def _cause(process: Any) -> RuntimeError:
 
 def _shut_down(owner: int, processes: list[Any], tasks: list[Any], results: list[Connection], stop: Any) -> None:
     if os.getpid() != owner:
-        return  # a fork of the process that owns the workers; it must not stop them
+        return  # a fork of the process that owns the workers must not stop them
     stop.value = 1
     for queue in tasks:
         queue.put(None)
@@ -134,7 +134,7 @@ def _shut_down(owner: int, processes: list[Any], tasks: list[Any], results: list
 
 
 def _drain(pipe: Any) -> bool:
-    """Discard what a worker sent, so that one that blocks in sending can go on; False once it has closed its end."""
+    """Discard pending output of a worker, so that a blocked send returns. Return False once the worker closed its end."""
     try:
         return bool(os.read(pipe.fileno(), 1 << 16))
     except OSError:

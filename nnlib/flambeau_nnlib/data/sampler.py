@@ -1,4 +1,4 @@
-"""Samplers: in which order a loader visits a dataset."""
+"""Samplers: the order in which a loader reads a dataset."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Base of all samplers: `__iter__` yields indices, or lists of them, and `__len__` says how many.
+    """Base class of samplers. `__iter__` yields indices or lists of indices; `__len__` returns their number.
 
     Example:
         >>> class Backwards(Sampler):
@@ -40,10 +40,10 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All indices of a dataset in order.
+    """Yield all indices of a dataset in order.
 
     Args:
-        data_source: the dataset; only its length counts.
+        data_source: the dataset. Only its length is used.
 
     Example:
         >>> list(SequentialSampler("abc"))
@@ -61,14 +61,14 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices of a dataset in random order.
+    """Yield indices of a dataset in random order.
 
     Args:
-        data_source: the dataset; only its length counts.
-        replacement: draw each index on its own, so that some may come twice; False takes them from one shuffle after
-            another.
-        num_samples: how many indices an epoch has; None for as many as the dataset.
-        generator: source of the order. None: each epoch takes one number from the default generator as its seed.
+        data_source: the dataset. Only its length is used.
+        replacement: whether to draw indices independently, so that some may repeat. False draws from successive
+            permutations of all indices.
+        num_samples: the number of indices per epoch. None uses the length of the dataset.
+        generator: the random number generator. None creates one per epoch, seeded from the default generator.
 
     Raises:
         TypeError: `replacement` is not a bool.
@@ -97,7 +97,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one iteration yields; follows a data source that grows."""
+        """The number of indices per iteration. By default it follows the current length of the data source."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -117,7 +117,7 @@ class RandomSampler(Sampler[int]):
         shuffles, remainder = divmod(self.num_samples, n)
         for _ in range(shuffles):
             yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()
-        # Drawn even if none of it is used, so that the state of the generator advances as PyTorch's does.
+        # The permutation is drawn even if it is not used, so that the generator advances as PyTorch's does.
         yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()[:remainder]
 
     def __len__(self) -> int:
@@ -125,11 +125,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in random order.
+    """Yield the given indices in random order.
 
     Args:
         indices: the indices to shuffle.
-        generator: source of the order; None for the default generator.
+        generator: the random number generator. None uses the default generator.
 
     Example:
         >>> sorted(SubsetRandomSampler([7, 3, 5]))
@@ -149,13 +149,13 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices from 0 to `len(weights) - 1`, drawn in proportion to their weights; to balance classes, say.
+    """Yield indices from 0 to `len(weights) - 1`, drawn in proportion to their weights, to balance classes for example.
 
     Args:
-        weights: one for each index, not negative; they need not sum to 1.
-        num_samples: how many indices an epoch has.
-        replacement: let an index come more than once; False needs `num_samples` weights above 0.
-        generator: source of the order; None for the default generator.
+        weights: a nonnegative weight for each index. They need not sum to 1.
+        num_samples: the number of indices per epoch.
+        replacement: whether an index may repeat. False requires at least `num_samples` positive weights.
+        generator: the random number generator. None uses the default generator.
 
     Raises:
         ValueError: `weights` is not 1-D, `num_samples` not a positive int or `replacement` not a bool.
@@ -189,12 +189,12 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of the indices of another sampler.
+    """Group the indices of another sampler into lists.
 
     Args:
-        sampler: gives indices; anything to iterate over.
-        batch_size: how many indices are in a list.
-        drop_last: leave out a last list that is shorter.
+        sampler: a sampler or another iterable of indices.
+        batch_size: the number of indices per list.
+        drop_last: whether to omit an incomplete last list.
 
     Raises:
         ValueError: `batch_size` is not a positive int or `drop_last` not a bool.
@@ -224,19 +224,19 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class EndlessSampler(Sampler[None]):
-    """What an iterable dataset is "indexed" with: nothing, again and again."""
+    """Yield None forever, as the indices of an iterable dataset."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
 
 
 def place_of(generator: torch.Generator | None) -> Any:
-    """The device to draw indices on: the generator's, or for the default generator the CPU, where indices are used."""
+    """Return the device on which to draw indices: the device of the generator, or the CPU for the default generator."""
     return "cpu" if generator is None else generator.device
 
 
 def random_seed(generator: torch.Generator | None = None) -> int:
-    """One 63-bit number from `generator` (default: the default generator)."""
+    """Draw a 63-bit seed from `generator`, or from the default generator if None."""
     return int(torch.empty((), dtype=torch.int64, device=place_of(generator)).random_(generator=generator).item())
 
 

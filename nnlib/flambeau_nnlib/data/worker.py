@@ -1,4 +1,4 @@
-"""What runs inside a loader's worker process."""
+"""The main loop of a loader's worker process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARENT_CHECK_INTERVAL = 5.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Which worker this process is, of how many; its seed and its copy of the dataset."""
+    """The id of this worker process, the number of workers, its seed and its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -38,9 +38,9 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a loader's worker process, information about this worker; None in the main process.
+    """Return information about the current worker process of a loader, or None in the main process.
 
-    The result has the fields `id` (from 0 on), `num_workers`, `seed` and `dataset`, the worker's own copy.
+    The result has the attributes `id` (counted from 0), `num_workers`, `seed` and `dataset` (the worker's own copy).
 
     Example:
         >>> from flambeau.utils.data import DataLoader, IterableDataset
@@ -56,7 +56,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 @dataclass
 class Job:
-    """All that a worker needs to know, sent to it once."""
+    """The configuration of a worker, sent to it once when it starts."""
 
     worker_id: int
     num_workers: int
@@ -72,44 +72,44 @@ class Job:
 
 
 class Restart:
-    """The task of starting a new epoch. It has no result."""
+    """Task: start a new epoch. It has no result."""
 
 
 class Exhausted:
-    """The result that says that a worker's share of an iterable dataset is used up."""
+    """Result: the worker's iterator over an iterable dataset is exhausted."""
 
 
 class Failure:
-    """An exception to be raised in the main process, as text, because not every exception can be pickled."""
+    """An exception to re-raise in the main process. It is stored as text, because not every exception can be pickled."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind = type(error)
         self.message = f"Caught {self.kind.__name__} {where}.\nOriginal {''.join(traceback.format_exception(error))}"
 
     def reraise(self) -> None:
-        """Raise an exception of the original type whose message holds the original traceback."""
+        """Raise an exception of the original type. Its message contains the original traceback."""
         if self.kind is KeyError:
             raise KeyError(_Verbatim(self.message))
-        if getattr(self.kind, "message", None):  # takes its message by keyword
+        if getattr(self.kind, "message", None):  # the constructor takes the message as a keyword argument
             raise self.kind(message=self.message)  # type: ignore[call-arg]
         try:
             error = self.kind(self.message)
-        except Exception:  # its constructor takes other arguments
+        except Exception:  # the constructor requires other arguments
             raise RuntimeError(self.message) from None
         raise error
 
 
 class _Verbatim(str):
-    """A message for KeyError, which prints the repr of its key: that of a str would put the traceback on one line."""
+    """A message for KeyError, which shows the repr of its argument: the repr of a plain str would escape the line breaks."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
-    """Turn indices from the queue `tasks` into batches for `results`, until a None or the parent's death.
+    """Load batches for the indices in the queue `tasks` and send them to `results`.
 
-    Once the shared flag `stop` is set, tasks are skipped.
+    The loop ends at the task None or when the parent process dies. Once the shared flag `stop` is set, tasks are skipped.
     """
     try:
         # One thread per worker: the workers share the cores, and thread pools do not survive a fork.
@@ -117,11 +117,11 @@ def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
         _seed(job)
         _work(job, tasks, results, stop)
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
-        pass  # the main process is interrupted too, or gone
+        pass  # the main process was interrupted or died
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """The four words that seed NumPy's generator in a worker."""
+    """Return the four integers that seed NumPy's generator in a worker."""
     words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return sys.modules["numpy"].random.SeedSequence(words).generate_state(4).tolist()  # type: ignore[no-any-return]  # arrays are untyped
 
@@ -188,7 +188,7 @@ def _send(results: Connection, result: Any, where: str) -> None:
         send(results, result)
     except (BrokenPipeError, ConnectionResetError):
         raise
-    except Exception as error:  # it cannot be pickled
+    except Exception as error:  # `result` cannot be pickled
         failure = Failure(error, where)
         if isinstance(result, Failure):
             failure.kind, failure.message = RuntimeError, result.message

@@ -1,4 +1,4 @@
-"""Data pipes: datasets that are chained by methods, as in `IterableWrapper(range(9)).map(f).batch(3)`."""
+"""Data pipes: datasets with chainable methods, as in `IterableWrapper(range(9)).map(f).batch(3)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What data pipes are: datasets with methods that others have added to them."""
+"""Base classes of data pipes: datasets to which other data pipes can be added as methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class _Functions:
-    """A base with methods by registered name, hooks for pickling, and a short name."""
+    """Base of data pipes: methods registered by name, and hooks for pickling."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]]
     getstate_hook: ClassVar[Callable[[Any], Any] | None] = None
@@ -32,17 +32,17 @@ class _Functions:
 
     @classmethod
     def register_function(cls, function_name: str, function: Callable[..., Any]) -> None:
-        """Add a method, a function whose first argument is the pipe."""
+        """Register a function as a method; its first argument is the pipe."""
         cls.functions[function_name] = function
 
     @classmethod
     def register_datapipe_as_function(
         cls, function_name: str, cls_to_register: Callable[..., Any], enable_df_api_tracing: bool = False
     ) -> None:
-        """Add a method that makes a pipe, which reads from the one that it is called on.
+        """Register a data pipe class as a method that creates a pipe reading from the pipe it is called on.
 
         Raises:
-            Exception: there is a method of this name.
+            Exception: a method of this name is already registered.
         """
         if function_name in cls.functions:
             raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
@@ -52,14 +52,18 @@ class _Functions:
 
     @classmethod
     def set_getstate_hook(cls, hook_fn: Callable[[Any], Any] | None) -> None:
-        """Set what gives the state of a pipe that is pickled.  RuntimeError where there is one."""
+        """Set a function that returns the state of a pipe when pickling. Raise RuntimeError if one is already set."""
         if _Functions._given(cls, "getstate_hook") is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing getstate_hook")
         cls.getstate_hook = hook_fn
 
     @classmethod
     def set_reduce_ex_hook(cls, hook_fn: Callable[[Any], Any] | None) -> None:
-        """Set what `__reduce_ex__` returns, unless it raises NotImplementedError.  RuntimeError where there is one."""
+        """Set a function that replaces `__reduce_ex__`, unless it raises NotImplementedError.
+
+        Raises:
+            RuntimeError: such a function is already set.
+        """
         if _Functions._given(cls, "reduce_ex_hook") is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing reduce_ex_hook")
         cls.reduce_ex_hook = hook_fn
@@ -95,7 +99,7 @@ class _Functions:
 
 
 class IterDataPipe(_Functions, IterableDataset[T_co]):
-    """A data pipe that is iterated over: a subclass defines `__iter__`, and often reads from another pipe.
+    """An iterable data pipe. A subclass defines `__iter__` and usually reads from another pipe.
 
     >>> from flambeau.utils.data import IterDataPipe, functional_datapipe
     >>> @functional_datapipe("doubled")
@@ -115,11 +119,11 @@ class IterDataPipe(_Functions, IterableDataset[T_co]):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Return to the beginning: for subclasses that keep where they are."""
+        """Return to the beginning. Overridden by subclasses that store their position."""
 
 
 class MapDataPipe(_Functions, Dataset[T_co]):
-    """A data pipe with `__getitem__` and `__len__`, which a subclass defines.
+    """A map-style data pipe. A subclass defines `__getitem__` and `__len__`.
 
     >>> from flambeau.utils.data import MapDataPipe
     >>> class Squares(MapDataPipe):
@@ -135,14 +139,14 @@ class MapDataPipe(_Functions, Dataset[T_co]):
 
 
 class functional_datapipe:
-    """A class decorator that makes a data pipe a method of all others.
+    """A class decorator that registers a data pipe as a method of all data pipes.
 
     Args:
-        name: of the method.
-        enable_df_api_tracing: accepted; data frames are iterated over as anything else.
+        name: the name of the method.
+        enable_df_api_tracing: accepted for compatibility and ignored.
 
     Raises:
-        TypeError: the class is no data pipe.
+        TypeError: the decorated class is not a data pipe.
 
     Example:
         >>> from flambeau.utils.data import IterDataPipe, functional_datapipe
@@ -170,10 +174,10 @@ class functional_datapipe:
 
 
 class DataChunk(list[Any]):
-    """A batch, as a list.
+    """A list of the elements of one batch.
 
     Args:
-        items: those of the batch.
+        items: the elements of the batch.
 
     Example:
         >>> from flambeau.utils.data import DataChunk
@@ -186,9 +190,9 @@ class DataChunk(list[Any]):
         self.items = items
 
     def raw_iterator(self) -> Iterator[Any]:
-        """The items."""
+        """Yield the items."""
         yield from self.items
 
     def as_str(self, indent: str = "") -> str:
-        """The items in brackets."""
+        """Return the items as text in brackets, after `indent`."""
         return indent + "[" + ", ".join(str(item) for item in self) + "]"

@@ -1,4 +1,4 @@
-"""Data pipes with `__getitem__`."""
+"""Map-style data pipes, which have `__getitem__`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Zipper"]
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
-    """The items of a sequence or mapping, by default of a copy of it.
+    """The items of a sequence or mapping, by default of a deep copy of it.
 
     >>> from flambeau.utils.data.datapipes.map import SequenceWrapper
     >>> SequenceWrapper([1, 2, 3]).map(lambda x: 10 * x)[2]
@@ -23,7 +23,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
     def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
         self.sequence = sequence
         if deepcopy:
-            with suppress(TypeError):  # if it cannot be copied
+            with suppress(TypeError):  # the sequence cannot be copied
                 self.sequence = copy.deepcopy(sequence)
 
     def __getitem__(self, index: Any) -> Any:
@@ -35,7 +35,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
 
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe[Any]):
-    """A function of each item."""
+    """Apply a function to each item."""
 
     def __init__(self, datapipe: Any, fn: Callable[[Any], Any]) -> None:
         self.datapipe, self.fn = datapipe, fn
@@ -49,7 +49,7 @@ class MapperMapDataPipe(MapDataPipe[Any]):
 
 @functional_datapipe("batch")
 class BatcherMapDataPipe(MapDataPipe[Any]):
-    """Lists of `batch_size` items; the last may be shorter, unless it is dropped."""
+    """Group items into lists of `batch_size`. `drop_last` omits an incomplete last list."""
 
     def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
         if batch_size <= 0:
@@ -69,7 +69,7 @@ class BatcherMapDataPipe(MapDataPipe[Any]):
 
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(MapDataPipe[Any]):
-    """The items of one pipe after those of another."""
+    """Concatenate several pipes."""
 
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:
@@ -90,7 +90,7 @@ class ConcaterMapDataPipe(MapDataPipe[Any]):
 
 @functional_datapipe("zip")
 class ZipperMapDataPipe(MapDataPipe[Any]):
-    """Tuples of the items of each pipe at one place."""
+    """Combine several pipes: an item is the tuple of their items at the same index."""
 
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:

@@ -1,4 +1,4 @@
-"""Data pipes that are iterated over."""
+"""Iterable data pipes."""
 
 from __future__ import annotations
 

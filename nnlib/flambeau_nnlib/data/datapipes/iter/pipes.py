@@ -1,4 +1,4 @@
-"""Data pipes that are iterated over."""
+"""Iterable data pipes: `map`, `filter`, `batch`, `shuffle` and others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _length(pipe: Any, source: Any) -> int:
 
 
 class IterableWrapperIterDataPipe(IterDataPipe[Any]):
-    """The elements of an iterable, by default of a copy of it.
+    """Yield the elements of an iterable, by default of a deep copy of it.
 
     >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
     >>> list(IterableWrapper(range(5)).filter(lambda x: x != 2).map(lambda x: 10 * x).batch(2))
@@ -51,7 +51,7 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("map")
 class MapperIterDataPipe(IterDataPipe[Any]):
-    """A function of each element, or of `input_col` of it, whose result takes the place of `output_col`."""
+    """Apply a function to each element, or to its `input_col`. The result replaces `output_col`, by default `input_col`."""
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
         if input_col is None and output_col is not None:
@@ -93,7 +93,7 @@ class MapperIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
-    """A batch made of each list of samples, by `default_collate` unless another function is given."""
+    """Collate each list of samples to a batch, with `default_collate` unless another function is given."""
 
     def __init__(self, datapipe: Any, conversion: Any = None, collate_fn: Callable[..., Any] | None = None) -> None:
         chosen = conversion if callable(conversion) else collate_fn
@@ -102,7 +102,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
 @functional_datapipe("filter")
 class FilterIterDataPipe(IterDataPipe[Any]):
-    """The elements, or those whose `input_col`, of which a function is true."""
+    """Yield the elements for which `filter_fn(element)`, or `filter_fn` of their `input_col`, is True."""
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
@@ -124,7 +124,7 @@ class FilterIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("batch")
 class BatcherIterDataPipe(IterDataPipe[Any]):
-    """Lists of `batch_size` elements; the last may be shorter, unless it is dropped."""
+    """Group elements into lists of `batch_size`. `drop_last` omits an incomplete last list."""
 
     def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
         if batch_size <= 0:
@@ -144,7 +144,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(IterDataPipe[Any]):
-    """The elements of lists; of lists in lists by the level, -1 for all."""
+    """Flatten `unbatch_level` levels of nested lists; -1 flattens all levels."""
 
     def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
         if unbatch_level < -1:
@@ -167,7 +167,7 @@ class UnBatcherIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe[Any]):
-    """One pipe after another."""
+    """Yield the elements of several pipes, one pipe after another."""
 
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:
@@ -183,7 +183,7 @@ class ConcaterIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("zip")
 class ZipperIterDataPipe(IterDataPipe[Any]):
-    """Tuples of an element of each pipe, until one has no more."""
+    """Yield tuples with one element of each pipe, until the shortest pipe ends."""
 
     def __init__(self, *datapipes: Any) -> None:
         if not all(isinstance(pipe, IterDataPipe) for pipe in datapipes):
@@ -199,7 +199,7 @@ class ZipperIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(IterDataPipe[Any]):
-    """The elements in a random order: each is drawn from a buffer, which is filled with those that follow."""
+    """Shuffle the elements: draw each from a buffer of `buffer_size` elements, then refill the buffer."""
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
         if buffer_size <= 0:
@@ -211,12 +211,12 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
         self._random = random.Random()
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Shuffle, or hand on the elements as they come."""
+        """Enable or disable shuffling."""
         self._shuffle_enabled = shuffle
         return self
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """The seed of the next iteration; without one it is drawn from the default generator."""
+        """Set the seed of the next iteration. Without one, the seed is drawn from the default generator."""
         self._seed = seed
         return self
 
@@ -244,20 +244,28 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(IterDataPipe[Any]):
-    """The part of the elements that is this worker's: every nth, of n workers of a loader, or as `apply_sharding` says."""
+    """Yield every n-th element, so that n workers read different elements.
+
+    By default n is the number of workers of the loader, and the first element is given by the worker id. `apply_sharding`
+    sets both.
+    """
 
     def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
         self.source_datapipe = source_datapipe
         self._shard: tuple[int, int] | None = None
 
     def apply_sharding(self, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> None:
-        """Let through every `num_of_instances`th element, from `instance_id` on.  ValueError if that is none."""
+        """Yield every `num_of_instances`-th element, starting at `instance_id`.
+
+        Raises:
+            ValueError: `instance_id` is not less than `num_of_instances`.
+        """
         if instance_id >= num_of_instances:
             raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
         self._shard = num_of_instances, instance_id
 
     def is_shardable(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def _own(self) -> tuple[int, int]:
@@ -274,7 +282,7 @@ class ShardingFilterIterDataPipe(IterDataPipe[Any]):
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:
-    """The pipe, with those that shuffle turned on or off; with one more if it is to shuffle and has none."""
+    """Enable or disable the shufflers of a pipe. If `shuffle` is True and there are none, append one."""
     shufflers = [pipe for pipe in _sources(datapipe) if hasattr(pipe, "set_shuffle")]
     if shuffle and not shufflers:
         warnings.warn(
@@ -289,7 +297,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:
 
 
 def _sources(datapipe: Any) -> Iterator[Any]:
-    """The pipe and those that it reads from."""
+    """Yield the pipe and all pipes from which it reads, recursively."""
     yield datapipe
     for value in vars(datapipe).values():
         for inner in value if isinstance(value, (list, tuple)) else (value,):

@@ -1,7 +1,6 @@
-"""How modules, state dicts, optimizers and data sets show themselves in Jupyter: as HTML, without scripts.
+"""HTML representations of modules, state dicts, optimizers and datasets in Jupyter notebooks, without scripts.
 
-`repr` and `print` stay as they are: what is here is registered with IPython's display, if the program runs in it. Tensors are
-shown by their `repr`.
+`register` adds them to IPython's display formatter. `repr` and `print` are unchanged, and tensors are shown by `repr`.
 """
 
 from __future__ import annotations
@@ -24,12 +23,14 @@ _FAINT = "opacity:.65"
 
 
 def register(display_formatter: Any) -> None:
-    """Let an IPython display formatter show what is here; only what is flambeau's, if PyTorch is loaded, too.
+    """Register the HTML representations with an IPython display formatter.
+
+    If PyTorch is also loaded, its classes of the same names are not affected.
 
     Args:
-        display_formatter: that of the running IPython.
+        display_formatter: the formatter of the running IPython.
 
-    As in ::
+    Example::
 
         register(get_ipython().display_formatter)
     """
@@ -56,7 +57,7 @@ def _only_of(module: str, name: str, show: Callable[[Any], str | None]) -> Calla
 
 
 def show_module(module: Any) -> str:
-    """The tree of a module, with shapes and numbers of parameters; what holds other modules can be opened and closed.
+    """Return the tree of submodules as HTML, with shapes and numbers of parameters. Nested modules can be collapsed.
 
     Args:
         module: an `nn.Module`.
@@ -92,10 +93,10 @@ def _shape(tensor: Any) -> str:
 
 
 def show_state_dict(values: Mapping[str, Any]) -> str | None:
-    """A table of the tensors of a state dict; None for another dictionary.
+    """Return an HTML table of the tensors of a state dict, or None if a value is not a tensor.
 
     Args:
-        values: what `state_dict()` of a module returns.
+        values: the result of a module's `state_dict()`.
 
     >>> from flambeau_nnlib.notebooks import show_state_dict
     >>> show_state_dict(torch.nn.Linear(4, 3).state_dict()).count("<tr>")
@@ -127,7 +128,7 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def show_optimizer(optimizer: Any) -> str:
-    """A row for each group of parameters: how many, the learning rate, and what else is set.
+    """Return an HTML table with a row per parameter group: number of parameters, learning rate, and other settings.
 
     Args:
         optimizer: a `torch.optim.Optimizer`.
@@ -155,9 +156,9 @@ def show_optimizer(optimizer: Any) -> str:
 
 
 def show_dataset(dataset: Any) -> str:
-    """What a data set says of itself, and its first sample: shapes, and an image where it is one.
+    """Return the length, the repr and the first sample of a dataset as HTML: shapes, and images if a tensor looks like one.
 
-    Random numbers are as before when it has been looked at. A data set without a length is not iterated.
+    The state of the random number generator is restored. Datasets without a length are not iterated.
 
     Args:
         dataset: a `torch.utils.data.Dataset`.
@@ -173,7 +174,7 @@ def show_dataset(dataset: Any) -> str:
             count = len(dataset)
             lines[0] += f": {count:,} samples"
             sample = dataset[0] if count else ()
-    except Exception:  # no length, or files that are missing: the notebook shows what is known
+    except Exception:  # no length, or missing files: show only what is available
         sample = ()
     about = repr(dataset)
     if not about.startswith("<"):
@@ -195,7 +196,7 @@ def _sample(part: Any) -> str:
 
 
 def _as_image(tensor: Any) -> str:
-    """A tensor of one or three channels, if it looks like an image, with its least value black and its greatest white."""
+    """Render a tensor of one or three channels as an `<img>`, scaled to its value range. Return "" if it is not an image."""
     shape = tensor.shape
     if (
         len(shape) not in (2, 3)
@@ -217,7 +218,7 @@ def _image(png: bytes, width: int) -> str:
 
 
 def _png(pixels: Any) -> bytes:
-    """A PNG file of bytes of the shape (height, width, channels)."""
+    """Encode uint8 pixels of shape (height, width, channels) as a PNG file."""
     height, width, channels = pixels.shape
     rows = b"".join(b"\0" + bytes(row.flatten().tolist()) for row in pixels)
 

@@ -1,10 +1,10 @@
-"""Measuring how long statements take, and comparing the results: `flambeau.utils.benchmark`.
+"""Measuring and comparing the run times of statements: `flambeau.utils.benchmark`.
 
-- `timer`: `Timer`, which runs a statement;
-- `common`: what it returns, a `Measurement`, and how numbers are shown;
+- `timer`: `Timer`, which runs a statement and measures its time;
+- `common`: `Measurement`, the result of a `Timer`, and the formatting of numbers;
 - `compare`: tables of measurements;
-- `fuzzer`, `sparse_fuzzer`: random shapes and tensors to measure with;
-- `callgrind`: counts of instructions instead of times.
+- `fuzzer`, `sparse_fuzzer`: random shapes and tensors as inputs of measurements;
+- `callgrind`: instruction counts instead of times.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts of instructions, by Valgrind's tool Callgrind, and how they are compared."""
+"""Instruction counts measured by Callgrind, a tool of Valgrind, and their comparison."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from .common import TaskSpec
 
 __all__ = ["CallgrindStats", "CopyIfCallgrind", "FunctionCount", "FunctionCounts", "collect"]
 
-_SHOWN = 18  # rows of a longer list that are printed, half of them from its end
+_SHOWN = 18  # printed rows of a longer list, half of them from its end
 
 
 class FunctionCount(NamedTuple):
-    """How many instructions a function executed.
+    """The number of instructions executed by a function.
 
     Args:
         count: the number of instructions.
-        function: the name of the function, with its file.
+        function: the file and name of the function.
 
     Example:
         >>> FunctionCount(30, "ceval.c:eval").function
         'ceval.c:eval'
     """
 
-    count: int  # type: ignore[assignment]  # a tuple has a method of this name
+    count: int  # type: ignore[assignment]  # overrides the tuple method of the same name
     function: str
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FunctionCounts:
-    """The counts of several functions, which can be added, subtracted, filtered and indexed like a tuple.
+    """The instruction counts of several functions. They can be added, subtracted, filtered, and indexed like a tuple.
 
     Args:
         _data: the counts.
-        inclusive: whether they include the instructions of functions that are called.
-        truncate_rows: print the first and the last ones of a long list only.
-        _linewidth: how wide it is printed; as tensors are, by default.
+        inclusive: whether the counts include the instructions of called functions.
+        truncate_rows: whether to print only the first and last rows of a long list.
+        _linewidth: the width of printed lines. None uses the line width of printed tensors.
 
     Example:
         >>> counts = FunctionCounts((FunctionCount(30, "f"), FunctionCount(10, "g")), inclusive=False)
@@ -101,21 +101,21 @@ class FunctionCounts:
         return _sorted(counts, self.inclusive)
 
     def transform(self, map_fn: Callable[[str], str]) -> FunctionCounts:
-        """The counts under other names; those under one name are added up."""
+        """Rename functions by `map_fn`. Counts that get the same name are added."""
         counts: dict[str, int] = {}
         for count, name in self:
             counts[map_fn(name)] = counts.get(map_fn(name), 0) + count
         return _sorted(counts, self.inclusive)
 
     def filter(self, filter_fn: Callable[[str], bool]) -> FunctionCounts:
-        """The counts of the functions for whose name `filter_fn` returns True."""
+        """Return the counts of functions for whose name `filter_fn` returns True."""
         return FunctionCounts(tuple(item for item in self if filter_fn(item.function)), self.inclusive)
 
     def sum(self) -> int:
         return sum(count for count, _ in self)
 
     def denoise(self) -> FunctionCounts:
-        """Without the look-ups of names in CPython, whose number varies from process to process."""
+        """Return the counts without CPython's dictionary look-ups, whose number varies between processes."""
         return self.filter(lambda name: "dictobject.c:lookdict_unicode" not in name)
 
 
@@ -133,17 +133,17 @@ def _shortened(name: str, width: int) -> str:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CallgrindStats:
-    """What Callgrind counted for a statement.
+    """The instruction counts of a statement.
 
     Args:
-        task_spec: what was counted.
-        number_per_run: how often the statement ran.
-        built_with_debug_symbols: whether names of functions can be found; those of Python's frames are no C functions.
-        baseline_inclusive_stats: the counts of as many runs of an empty statement, with those of functions that are called.
-        baseline_exclusive_stats: the same, without.
-        stmt_inclusive_stats: the counts of the statement, with those of functions that are called.
-        stmt_exclusive_stats: the same, without.
-        stmt_callgrind_out: what Callgrind wrote, if it was to be kept.
+        task_spec: the statement and its labels.
+        number_per_run: the number of runs of the statement.
+        built_with_debug_symbols: whether the names of C functions are available.
+        baseline_inclusive_stats: the counts of an empty statement, including called functions.
+        baseline_exclusive_stats: the counts of an empty statement, excluding called functions.
+        stmt_inclusive_stats: the counts of the statement, including called functions.
+        stmt_exclusive_stats: the counts of the statement, excluding called functions.
+        stmt_callgrind_out: the content of Callgrind's output file, if it was kept.
 
     Example:
         >>> empty = FunctionCounts((), inclusive=False)
@@ -177,19 +177,19 @@ class CallgrindStats:
         )
 
     def stats(self, inclusive: bool = False) -> FunctionCounts:
-        """The counts of each function, with or without those of functions that it calls."""
+        """Return the counts per function, including or excluding called functions."""
         return self.stmt_inclusive_stats if inclusive else self.stmt_exclusive_stats
 
     def counts(self, *, denoise: bool = False) -> int:
-        """The number of all instructions; see `FunctionCounts.denoise`."""
+        """Return the total number of instructions. See `FunctionCounts.denoise` for `denoise`."""
         return (self.stmt_exclusive_stats.denoise() if denoise else self.stmt_exclusive_stats).sum()
 
     def delta(self, other: CallgrindStats, inclusive: bool = False) -> FunctionCounts:
-        """The counts less those of another statement."""
+        """Return the counts minus those of another statement."""
         return self.stats(inclusive) - other.stats(inclusive)
 
     def as_standardized(self) -> CallgrindStats:
-        """The counts by names without the folders where libraries were built, to compare those of two builds."""
+        """Strip build directories from the names of functions, so that the counts of two builds can be compared."""
         return replace(
             self,
             baseline_inclusive_stats=self.baseline_inclusive_stats.transform(_standard_name),
@@ -213,14 +213,14 @@ def _standard_name(name: str) -> str:
 
 
 class CopyIfCallgrind:
-    """A global of a statement, of which `Timer.collect_callgrind` may use a copy.
+    """A global variable of a statement that `Timer.collect_callgrind` may copy to a subprocess.
 
     Args:
-        value: a number, a string, bytes, or a module.
-        setup: code that has to run before the value can be loaded, such as the import of its class.
+        value: a number, string, bytes or module.
+        setup: code that must run before the value can be loaded, for example the import of its class.
 
     Raises:
-        ValueError: the value is of another type.
+        ValueError: the value has another type.
 
     Example:
         >>> CopyIfCallgrind(3).value
@@ -246,7 +246,7 @@ class CopyIfCallgrind:
 
     @staticmethod
     def unwrap_all(globals: dict[str, Any]) -> dict[str, Any]:
-        """The globals with values in place of those that are wrapped."""
+        """Replace wrapped values by the values themselves."""
         return {name: value.value if isinstance(value, CopyIfCallgrind) else value for name, value in globals.items()}
 
 
@@ -320,7 +320,7 @@ def _run(task: TaskSpec, globals: dict[str, Any], number: int) -> tuple[Function
 
 
 def _loading(globals: dict[str, Any], directory: Path) -> str:
-    """Code that loads copies of the globals."""
+    """Return code that loads copies of the globals."""
     lines = []
     for name, wrapped in globals.items():
         if not isinstance(wrapped, CopyIfCallgrind):
@@ -338,7 +338,7 @@ def _loading(globals: dict[str, Any], directory: Path) -> str:
 
 
 def _annotated(written: Path, inclusive: bool) -> FunctionCounts:
-    """The counts of each function in what Callgrind wrote."""
+    """Parse the counts of all functions from Callgrind's output file, with `callgrind_annotate`."""
     command = ["callgrind_annotate", f"--inclusive={'yes' if inclusive else 'no'}", "--threshold=100", "--show-percs=no"]
     done = subprocess.run([*command, "--auto=no", str(written)], capture_output=True, text=True, check=True)
     counts: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What a timer returns, and how its numbers are shown."""
+"""`Measurement`, the result of a `Timer`, and the formatting of its numbers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import flambeau as torch
 __all__ = ["Measurement", "TaskSpec", "ordered_unique", "select_unit", "set_torch_threads", "trim_sigfig", "unit_to_english"]
 
 _MOST_FIGURES = 4
-_LEAST_INTERVAL = 25e-9  # seconds: nothing is known better than that
-_WIDE, _VERY_WIDE = 0.1, 0.25  # interquartile ranges, relative to the median, that are warned of
+_LEAST_INTERVAL = 25e-9  # seconds; smaller confidence intervals are not credible
+_WIDE, _VERY_WIDE = 0.1, 0.25  # interquartile ranges, relative to the median, that cause a warning
 _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3), "s": ("second", 1)}
 
 
 @dataclass(frozen=True, repr=False)
 class TaskSpec:
-    """What a `Timer` measures, and how it is called in tables.
+    """The statement measured by a `Timer`, and its labels in tables.
 
     Args:
         stmt: the statement.
-        setup: what is run once before it.
-        global_setup: unused; for C++.
-        label: the name of the table that results belong to.
+        setup: code that runs once before the statement.
+        global_setup: unused; for C++ only.
+        label: the title of the table that shows the results.
         sub_label: the name of the row.
         description: the name of the column.
-        env: the environment, where several are compared.
+        env: the name of the environment, to compare several environments.
         num_threads: the number of threads.
 
     Example:
@@ -49,34 +49,34 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """The label or else the statement, with the sub-label."""
+        """The label (default: the statement), followed by the sub-label."""
         if self.label is None and "\n" in self.stmt:
             return f"stmt:{f' ({self.sub_label})' if self.sub_label else ''}\n{textwrap.indent(self.stmt, '  ')}"
         return (self.stmt if self.label is None else self.label) + (f": {self.sub_label}" if self.sub_label else "")
 
     def setup_str(self) -> str:
-        """The setup as results show it; empty if there is none."""
+        """Return the setup code as shown in results, or an empty string."""
         if self.setup in ("", "pass"):
             return ""
         return f"setup:\n{textwrap.indent(self.setup, '  ')}" if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description and setup, as results show them."""
+        """Return the title, the description and the setup code as shown in results."""
         parts = filter(None, (self.title, self.description, self.setup_str()))
         return "\n".join(f"{part}\n" if "\n" in part else part for part in parts)
 
 
 @dataclass(repr=False)
 class Measurement:
-    """The times that a `Timer` took.
+    """The run times measured by a `Timer`.
 
-    The fields of its `TaskSpec` are attributes of it too. Times are in seconds, for one run of the statement.
+    The fields of its `TaskSpec` are also attributes of the measurement. Times are in seconds per run of the statement.
 
     Args:
-        number_per_run: how often the statement ran for each of the times.
-        raw_times: the seconds that so many runs took.
-        task_spec: what was measured.
-        metadata: whatever the user wants to keep with it.
+        number_per_run: the number of runs of the statement per measured time.
+        raw_times: the measured times in seconds, each for `number_per_run` runs.
+        task_spec: the statement and its labels.
+        metadata: any user-defined data.
 
     Example:
         >>> result = Measurement(10, [0.2, 0.3, 0.1], TaskSpec("x + y", "pass"))
@@ -120,7 +120,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median mean something, from 1 to 4, by the spread of the times between the quartiles."""
+        """The number of significant digits of the median, from 1 to 4, by the standard deviation between the quartiles."""
         times = sorted(self.times)
         start, end = len(times) // 4, -(-3 * len(times) // 4)
         middle = torch.tensor(times[start:end])
@@ -145,7 +145,7 @@ class Measurement:
         return bool(self._warnings)
 
     def meets_confidence(self, threshold: float = _WIDE) -> bool:
-        """Whether the interquartile range, relative to the median, is below a threshold."""
+        """Whether the interquartile range, divided by the median, is below `threshold`."""
         return self.iqr / self.median < threshold
 
     @property
@@ -154,7 +154,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """The name of its row in a table."""
+        """The name of the row of this measurement in a table."""
         return self.sub_label or self.stmt or "[Unknown]"
 
     def __repr__(self) -> str:
@@ -175,7 +175,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """One measurement for each task, with the times of all; their metadata is left out."""
+        """Merge the times of measurements with equal tasks. Metadata is dropped."""
         times: dict[TaskSpec, list[float]] = {}
         for measurement in measurements:
             times.setdefault(measurement.task_spec, []).extend(measurement.times)
@@ -186,12 +186,12 @@ _TASK_FIELDS = frozenset(field.name for field in fields(TaskSpec))
 
 
 def log10(x: float) -> float:
-    """The logarithm in single precision, in which those of powers of ten are whole numbers."""
+    """Compute log10 in float32, where it is exact for powers of ten."""
     return float(torch.tensor(math.log10(torch.tensor(x, dtype=torch.float32).item()), dtype=torch.float32).item())
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time is a number between 1 and 1000, and that unit in seconds.
+    """Return the unit in which a time is between 1 and 1000, and the length of the unit in seconds.
 
     Args:
         t: the time in seconds.
@@ -205,7 +205,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """The name of a unit of time.
+    """Return the English name of a unit of time.
 
     Args:
         u: its symbol: `"ns"`, `"us"`, `"ms"` or `"s"`.
@@ -218,14 +218,14 @@ def unit_to_english(u: str) -> str:
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to some significant figures.
+    """Round a number to `n` significant digits.
 
     Args:
         x: the number.
-        n: how many figures.
+        n: the number of significant digits.
 
     Raises:
-        AssertionError: `n` is not a whole number.
+        AssertionError: `n` is not an integer.
 
     Example:
         >>> trim_sigfig(3141.59, 2)
@@ -239,7 +239,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """The different elements, in the order of their first appearance.
+    """Return the distinct elements in the order of their first appearance.
 
     Args:
         elements: any hashable objects.
@@ -253,10 +253,10 @@ def ordered_unique(elements: Iterable[Any]) -> list[Any]:
 
 @contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """Context in which operations use a number of threads.
+    """Context manager that sets the number of threads of operations.
 
     Args:
-        n: the number.
+        n: the number of threads.
 
     Example:
         >>> with set_torch_threads(1):

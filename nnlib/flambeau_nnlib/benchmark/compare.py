@@ -1,4 +1,4 @@
-"""Tables of measurements: a row for each task, a column for each description."""
+"""Tables of measurements with a row for each task and a column for each description."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BOLD, _END = "\033[1m", "\033[0m"
 
 
 class Colorize(enum.Enum):
-    """Among which times the best one is looked for.
+    """The group of times in which the fastest time is highlighted: none, each column or each row.
 
     Example:
         >>> Colorize("rowwise")
@@ -28,16 +28,16 @@ class Colorize(enum.Enum):
 
 
 class Compare:
-    """Shows measurements as tables, one for each label.
+    """Show measurements as tables, one table per label.
 
-    The `sub_label` of a measurement, or else its statement, is the name of its row; its `description` that of its column;
-    rows of one number of threads stand together. Measurements of one task are merged.
+    The row of a measurement is named by its `sub_label` or else its statement, the column by its `description`. Rows are
+    grouped by the number of threads. Measurements of the same task are merged.
 
     Args:
         results: the measurements.
 
     Raises:
-        ValueError: one is not a `Measurement`.
+        ValueError: an element of `results` is not a `Measurement`.
 
     Example:
         >>> from flambeau.utils.benchmark import Measurement, TaskSpec
@@ -61,7 +61,7 @@ class Compare:
         self._highlight_warnings = False
 
     def extend_results(self, results: Iterable[Measurement]) -> None:
-        """Add measurements.  ValueError if one is not a `Measurement`."""
+        """Add measurements. Raise ValueError if one is not a `Measurement`."""
         results = list(results)
         for result in results:
             if not isinstance(result, Measurement):
@@ -69,15 +69,15 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Show only the digits that mean something."""
+        """Show only significant digits."""
         self._trim_significant_figures = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Colour times by how they compare with the best one of their column, or of their row."""
+        """Colour times according to their ratio to the fastest time in their column, or in their row if `rowwise`."""
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Show the spread of times that vary much."""
+        """Show the interquartile range of times that vary strongly."""
         self._highlight_warnings = True
 
     def print(self) -> None:
@@ -96,12 +96,12 @@ Cells = Sequence["Measurement | None"]
 
 
 class _Table:
-    """The measurements of one label."""
+    """The table of one label."""
 
     def __init__(self, results: Sequence[Measurement], colorize: Colorize, trim: bool, highlight: bool) -> None:
         self.results, self.colorize, self.trim, self.highlight = results, colorize, trim, highlight
         self.unit, self.scale = select_unit(min(result.median for result in results))
-        # Rows are sorted by threads and environment, and else stay in the order in which they came.
+        # Sort rows by number of threads and environment; otherwise keep the order in which results were added.
         keys = sorted(ordered_unique(map(_row_of, results)), key=lambda key: (key[0], key[1] or ""))
         self.column_names = ordered_unique(result.description for result in results)
         by_place = {(_row_of(result), result.description): result for result in results}
@@ -136,7 +136,7 @@ class _Table:
         return "\n".join([title, *lines, "", note])
 
     def _row_names(self) -> list[str]:
-        """The names of the rows, with that of the environment where it changes, if there are several."""
+        """Return the names of the rows. If there are several environments, each change of environment is shown in the name."""
         environments = {key[1] for key in self.rows}
         width = max(len(str(environment)) for environment in environments) if len(environments) > 1 else 0
         names, before = [], None
@@ -147,7 +147,7 @@ class _Table:
         return names
 
     def _best_of(self, key: tuple[int, str | None, str], row: Cells) -> list[float | None]:
-        """The best time that each cell of a row is compared with; None where nothing is."""
+        """Return the fastest time to which each cell of a row is compared, or None."""
         if self.colorize is Colorize.NONE:
             return [None] * len(row)
         if self.colorize is Colorize.ROWWISE:
@@ -158,7 +158,7 @@ class _Table:
 
 
 class _Column:
-    """How the times of a column are written, so that their points stand below each other."""
+    """The number format of a column, which aligns the decimal points."""
 
     def __init__(self, results: Sequence[Measurement], scale: float, trim: bool, highlight: bool) -> None:
         self.scale, self.trim = scale, trim

@@ -1,4 +1,4 @@
-"""Random shapes, memory layouts and values to measure with, the same for the same seed as PyTorch's."""
+"""Random shapes, memory layouts and values for measurements. Equal seeds give the same results as in PyTorch."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import flambeau as torch
 
 __all__ = ["FuzzedParameter", "FuzzedTensor", "Fuzzer", "ParameterAlias"]
 
-_ATTEMPTS = 1000  # to find parameters that meet all constraints
+_ATTEMPTS = 1000  # maximum number of draws until the parameters satisfy all constraints
 
 
 class FuzzedParameter:
-    """A number to be drawn.
+    """A random number that serves as a parameter of tensors.
 
     Args:
-        name: its name, by which tensors refer to it.
-        minval: the least value.
-        maxval: the greatest value. If both are ints, so is the number.
-        distribution: `"uniform"`, `"loguniform"`, or the probability of each possible value.
-        strict: draw it once for a set of parameters, not again when the others do not fit.
+        name: the name of the parameter, which tensors refer to.
+        minval: the minimum.
+        maxval: the maximum. If both limits are ints, the parameter is an int.
+        distribution: `"uniform"`, `"loguniform"`, or a dict from each possible value to its probability.
+        strict: whether to draw it only once, even if the other parameters are drawn again to satisfy constraints.
 
     Raises:
-        AssertionError: there is no such distribution, or its probabilities are negative or do not add up to 1.
+        AssertionError: the distribution is unknown, or its probabilities are negative or do not sum to 1.
 
     Example:
         >>> import numpy
@@ -58,7 +58,7 @@ class FuzzedParameter:
         return self._name
 
     def sample(self, state: Any) -> Any:
-        """A value, drawn from a `numpy.random.RandomState`."""
+        """Draw a value with the generator `state`, a `numpy.random.RandomState`."""
         low, high, distribution = self._minval, self._maxval, self._distribution
         if isinstance(distribution, dict):
             return list(distribution)[state.choice(len(distribution), p=tuple(distribution.values()))]
@@ -71,10 +71,10 @@ class FuzzedParameter:
 
 
 class ParameterAlias:
-    """Stands for the value of another parameter, as one of the values in a distribution.
+    """An alias of another parameter, used as a value of a `FuzzedParameter` distribution.
 
     Args:
-        alias_to: the name of that parameter.
+        alias_to: the name of the other parameter.
 
     Example:
         >>> ParameterAlias("rows")
@@ -89,21 +89,21 @@ class ParameterAlias:
 
 
 class FuzzedTensor:
-    """A tensor to be drawn, by the parameters that are drawn before.
+    """A random tensor whose sizes depend on parameters.
 
     Args:
-        name: its name.
-        size: its sizes: ints, or the names of parameters.
-        steps: the steps between its elements along each dimension, in memory; 1 by default.
-        probability_contiguous: the probability that its dimensions are not permuted in memory.
-        min_elements: parameters by which it would have fewer elements are drawn again.
-        max_elements: parameters by which it would have more elements are drawn again.
-        max_allocation_bytes: parameters by which it would need more memory are drawn again.
-        dim_parameter: the name of the parameter that is the number of its dimensions.
+        name: the name of the tensor.
+        size: the sizes: ints or names of parameters.
+        steps: for each dimension, the step of the slice that creates the tensor from a larger one; 1 by default.
+        probability_contiguous: the probability that the dimensions are not permuted in memory.
+        min_elements: the minimum number of elements. Parameters that violate a limit are drawn again.
+        max_elements: the maximum number of elements.
+        max_allocation_bytes: the maximum size in memory.
+        dim_parameter: the name of a parameter that gives the number of dimensions.
         roll_parameter: unused, as in PyTorch.
-        dtype: its dtype.
-        cuda: put it on the CUDA device.
-        tensor_constructor: makes the tensor, from `size`, `dtype` and all parameters by name.
+        dtype: the dtype of the tensor.
+        cuda: whether to create the tensor on the CUDA device.
+        tensor_constructor: creates the tensor from `size`, `dtype` and all parameters as keyword arguments.
 
     Example:
         >>> fuzzer = Fuzzer([FuzzedParameter("n", 2, 8, "uniform")], [FuzzedTensor("x", ("n", 3))], seed=0)
@@ -140,7 +140,7 @@ class FuzzedTensor:
 
     @staticmethod
     def default_tensor_constructor(size: Sequence[int], dtype: torch.dtype, **kwargs: Any) -> torch.Tensor:
-        """Random numbers between 0 and 1, or whole ones from 1 to 126."""
+        """Return random numbers in [0, 1), or random integers from 1 to 126 for integer dtypes."""
         if dtype.is_floating_point or dtype.is_complex:
             return torch.rand(*size, dtype=dtype, device="cpu")
         return torch.randint(1, 127, size=size, dtype=dtype, device="cpu")
@@ -167,7 +167,7 @@ class FuzzedTensor:
         }
 
     def _get_size_and_steps(self, params: dict[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """The sizes, the steps, and the sizes of what has to be made so that elements can be left out."""
+        """Return the sizes, the steps, and the sizes of the larger tensor that is sliced with these steps."""
         dim = len(self._size) if self._dim_parameter is None else params[self._dim_parameter]
 
         def resolved(values: Sequence[str | int]) -> tuple[int, ...]:
@@ -178,7 +178,7 @@ class FuzzedTensor:
         return size, steps, tuple(n * step for n, step in zip(size, steps, strict=True))
 
     def satisfies_constraints(self, params: dict[str, Any]) -> bool:
-        """Whether the tensor by these parameters has as many elements, and as many bytes, as it may."""
+        """Whether a tensor with these parameters is within the limits on elements and bytes."""
         size, _, allocation = self._get_size_and_steps(params)
         elements = math.prod(map(int, size))
         if elements < 0:
@@ -192,16 +192,16 @@ class FuzzedTensor:
 
 
 class Fuzzer:
-    """Draws parameters, and tensors by them.
+    """Draw random parameters and create tensors from them.
 
     Args:
         parameters: the parameters, or lists of them.
         tensors: the tensors, or lists of them.
-        constraints: functions of the parameters, as a dict, all of which have to return True.
-        seed: the seed of all random numbers, also of `torch`; drawn at random by default.
+        constraints: functions that take the dict of parameters. All must return True, else the parameters are drawn again.
+        seed: the seed of all random numbers, including those of `torch`. By default a random seed.
 
     Raises:
-        ValueError: a parameter and a tensor have one name.
+        ValueError: a parameter and a tensor have the same name.
 
     Example:
         >>> fuzzer = Fuzzer([FuzzedParameter("n", 1, 100, "loguniform")], [], [lambda p: p["n"] % 2 == 0], seed=1)
@@ -228,7 +228,7 @@ class Fuzzer:
         self._rejections = self._total_generated = 0
 
     def take(self, n: int) -> Iterator[tuple[dict[str, torch.Tensor], dict[str, dict[str, Any]], dict[str, Any]]]:
-        """Draw `n` times: the tensors by name, what they are like, and the parameters."""
+        """Draw `n` times. Yield the tensors by name, their properties by name, and the parameters."""
         import numpy as np
 
         state = np.random.RandomState(self._seed)
@@ -240,7 +240,7 @@ class Fuzzer:
 
     @property
     def rejection_rate(self) -> float:
-        """The part of the sets of parameters that did not meet a constraint."""
+        """The fraction of drawn parameter sets that violated a constraint."""
         return self._rejections / self._total_generated if self._total_generated else 0.0
 
     def _generate(self, state: Any) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def _flattened(values: Sequence[Any], cls: type) -> list[Any]:
 
 
 def _resolved(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with values in place of aliases."""
+    """Replace aliases by the values of their parameters."""
     resolved = {}
     for name, value in params.items():
         seen = set()

@@ -1,4 +1,4 @@
-"""Random sparse tensors to measure with."""
+"""Random sparse tensors for measurements."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["FuzzedSparseTensor"]
 
 
 class FuzzedSparseTensor(FuzzedTensor):
-    """A sparse COO tensor to be drawn; parameters `density`, `coalesced` and `sparse_dim` say more about it.
+    """A random sparse COO tensor. The parameters `density`, `coalesced` and `sparse_dim` determine its structure.
 
     Args:
-        name: its name.
-        size: its sizes: ints, or the names of parameters.
-        min_elements: parameters by which it would have fewer elements are drawn again.
-        max_elements: parameters by which it would have more elements are drawn again.
-        dim_parameter: the name of the parameter that is the number of its dimensions.
-        sparse_dim: if given, the parameter `sparse_dim` is the number of its sparse dimensions; else all are.
+        name: the name of the tensor.
+        size: the sizes: ints or names of parameters.
+        min_elements: the minimum number of elements. Parameters that violate a limit are drawn again.
+        max_elements: the maximum number of elements.
+        dim_parameter: the name of a parameter that gives the number of dimensions.
+        sparse_dim: if given, the parameter `sparse_dim` is the number of sparse dimensions; otherwise all are sparse.
         nnz: unused, as in PyTorch.
-        density: the name of the parameter that is the part of elements that are there.
-        coalesced: the name of the parameter that says whether every index appears once.
-        dtype: its dtype.
-        cuda: put it on the CUDA device.
+        density: the name of the parameter that gives the fraction of specified elements.
+        coalesced: the name of the parameter that determines whether indices are unique.
+        dtype: the dtype of the tensor.
+        cuda: whether to create the tensor on the CUDA device.
 
     Example:
         >>> from flambeau.utils.benchmark import FuzzedParameter, Fuzzer
@@ -63,7 +63,7 @@ class FuzzedSparseTensor(FuzzedTensor):
     def sparse_tensor_constructor(
         size: Sequence[int] | int, dtype: torch.dtype, sparse_dim: int, nnz: int, is_coalesced: bool
     ) -> torch.Tensor:
-        """A tensor with `nnz` random indices; if it is not to be coalesced, with each of them twice."""
+        """Create a tensor with `nnz` random indices. Unless `is_coalesced`, each index occurs twice."""
         size = [size] * sparse_dim if isinstance(size, int) else size
         if all(size[dim] <= 0 for dim in range(sparse_dim)) and nnz:
             raise AssertionError("invalid arguments")

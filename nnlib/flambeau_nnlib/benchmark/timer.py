@@ -1,4 +1,4 @@
-"""`Timer`: how long a statement takes, by the standard library's `timeit`, with tensors in mind."""
+"""`Timer`, which measures run times with the standard library's `timeit` and waits for accelerators."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .common import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]
 
-_LEAST = 1e-9  # seconds: no statement takes no time, or could be divided by
+_LEAST = 1e-9  # seconds; times of 0 would lead to divisions by zero
 
 
 def timer() -> float:
-    """The time in seconds since some moment, after an accelerator has done what was asked of it.
+    """Return the current time in seconds, after waiting for the accelerator to finish all queued work.
 
     Example:
         >>> start = timer()
@@ -32,7 +32,7 @@ def timer() -> float:
 
 
 class Language(enum.Enum):
-    """The language of a statement to measure.
+    """The language of the measured statement.
 
     Example:
         >>> Timer("1 + 1", language=Language.PYTHON).timeit(2).number_per_run
@@ -44,26 +44,26 @@ class Language(enum.Enum):
 
 
 class Timer:
-    """Measures how long a statement takes.
+    """Measure the run time of a statement.
 
-    It differs from `timeit.Timer` in that it waits for accelerators, uses one thread unless told otherwise, warms up, and
-    returns a `Measurement`, which knows what was measured.
+    Unlike `timeit.Timer`, it waits for accelerators, uses one thread by default, warms up, and returns a `Measurement` that
+    includes the statement and its labels.
 
     Args:
         stmt: the statement.
-        setup: what is run once before it.
+        setup: code that runs once before the statement.
         global_setup: for C++ only.
-        timer: returns the time.
-        globals: the names that the statement knows; `torch` is among them.
-        label: the name of the table that results belong to; the statement by default.
-        sub_label: the name of the row, to tell tasks of one label apart.
+        timer: a function that returns the current time in seconds.
+        globals: the global variables of the statement, in addition to `torch`.
+        label: the title of the table that shows the results. Default: the statement.
+        sub_label: the name of the row, which distinguishes tasks with the same label.
         description: the name of the column.
-        env: the name of the environment, to tell results of several versions apart.
+        env: the name of the environment, which distinguishes results of several versions.
         num_threads: the number of threads of operations.
-        language: `"python"`; flambeau has no interface for C++.
+        language: `"python"`. flambeau has no C++ interface.
 
     Raises:
-        ValueError: `stmt` is not a string, or there is no such language, or a `global_setup` is given.
+        ValueError: `stmt` is not a string, `language` is unknown, or `global_setup` is given.
         RuntimeError: `language` is C++.
 
     Example:
@@ -110,25 +110,27 @@ class Timer:
         return Measurement(number, times, self._task_spec)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """One time, of a number of runs, after a hundredth of them to warm up."""
+        """Measure the time of `number` runs once, after `max(number // 100, 2)` runs to warm up."""
         with set_torch_threads(self._task_spec.num_threads):
             self._timeit(max(number // 100, 2))
             return self._measurement(number, [self._timeit(number)])
 
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
-        """Not there, as in PyTorch: `blocked_autorange` repeats."""
+        """Raise NotImplementedError, as in PyTorch. Use `blocked_autorange`."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback: Callable[[int, float], Any] | None = None) -> NoReturn:
-        """Not there, as in PyTorch: `blocked_autorange` chooses the number of runs."""
+        """Raise NotImplementedError, as in PyTorch. `blocked_autorange` chooses the number of runs."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def blocked_autorange(self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2) -> Measurement:
-        """Times of blocks of runs, so large that calling the timer does not count, for at least `min_run_time` seconds.
+        """Measure blocks of runs for at least `min_run_time` seconds.
+
+        Blocks are so long that the timer's overhead is negligible.
 
         Args:
-            callback: is called with the number of runs and the seconds of each block.
-            min_run_time: the seconds to measure for.
+            callback: called with the number of runs and the time in seconds of each block.
+            min_run_time: the minimum duration of the measurement in seconds.
         """
         number = self._block_size(min_run_time)
         return self._measure(number, lambda times: True, min_run_time, callback=callback)
@@ -141,13 +143,13 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], Any] | None = None,
     ) -> Measurement:
-        """As `blocked_autorange`, until the times agree.
+        """Measure like `blocked_autorange`, until the spread of the times is small.
 
         Args:
-            threshold: the interquartile range, relative to the median, below which they do.
-            min_run_time: the seconds to measure for at least.
-            max_run_time: the seconds after which to stop whether they agree or not.
-            callback: is called with the number of runs and the seconds of each block.
+            threshold: stop when the interquartile range, divided by the median, is below this value.
+            min_run_time: the minimum duration of the measurement in seconds.
+            max_run_time: the maximum duration of the measurement in seconds, whatever the spread.
+            callback: called with the number of runs and the time in seconds of each block.
         """
         number = self._block_size(0.05)
 
@@ -178,7 +180,7 @@ class Timer:
         return self._measurement(number, times)
 
     def _block_size(self, min_run_time: float) -> int:
-        """The number of runs, a power of ten, that takes so long that calling the timer does not count."""
+        """Return the number of runs per block: a power of ten for which the timer takes at most 1e-4 of the time."""
         with set_torch_threads(self._task_spec.num_threads):
             overhead = sorted(self._timeit(0) for _ in range(5))[2]
             number = 1
@@ -193,18 +195,18 @@ class Timer:
     def collect_callgrind(
         self, number: int = 100, *, repeats: int | None = None, collect_baseline: bool = True, retain_out_file: bool = False
     ) -> Any:
-        """Count the instructions of the statement with Valgrind, in a process of its own.
+        """Count the instructions executed by the statement, with Valgrind in a subprocess.
 
-        The counts vary far less than times do. What `globals` holds has to be wrapped in `CopyIfCallgrind`.
+        Instruction counts vary much less than times. The values in `globals` must be wrapped in `CopyIfCallgrind`.
 
         Args:
-            number: how often the statement runs.
-            repeats: how often to count; None for once.
-            collect_baseline: count the loop around the statement too.
-            retain_out_file: keep what Callgrind wrote in the results.
+            number: the number of runs of the statement.
+            repeats: the number of counts. None counts once.
+            collect_baseline: whether to also count the instructions of the loop around the statement.
+            retain_out_file: whether to keep Callgrind's output file in the results.
 
         Returns:
-            A `CallgrindStats`; with `repeats`, a tuple of them.
+            a `CallgrindStats`, or a tuple of them if `repeats` is given.
 
         Raises:
             OSError: Valgrind is not installed.
@@ -212,7 +214,7 @@ class Timer:
         """
         if repeats is not None and repeats < 1:
             raise ValueError("If specified, `repeats` must be >= 1")
-        self._timeit(1)  # an error in the statement is raised here
+        self._timeit(1)  # raises the error of an invalid statement early
         results = callgrind.collect(self._task_spec, self._globals, number, repeats or 1, collect_baseline, retain_out_file)
         return results[0] if repeats is None else results
 

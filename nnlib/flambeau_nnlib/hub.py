@@ -1,7 +1,7 @@
-"""Models from the web: checkpoints from any URL, and entry points that GitHub repositories declare.
+"""`torch.hub`: download of checkpoints from URLs, and loading of models that GitHub repositories provide.
 
-A repository declares its entry points, functions that return a model, in a file `hubconf.py`. Loading one
-runs the code of that repository, so the user is asked first. Checkpoints do not run code.
+A repository defines its entry points, functions that return a model, in a file `hubconf.py`. Loading an entry point runs
+code of the repository, so the user is asked to trust it first. Loading a checkpoint runs no code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ except ImportError:  # not a POSIX system
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
-HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # bfd8deac in resnet18-bfd8deac.pth
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # matches bfd8deac in resnet18-bfd8deac.pth
 TRUSTED_OWNERS = {"facebookresearch", "facebookincubator", "pytorch", "fairinternal"}
 HUBCONF = "hubconf.py"
 CHUNK_SIZE = 128 * 1024  # bytes
@@ -50,7 +50,7 @@ _directory: str | None = None
 
 
 def get_dir() -> str:
-    """The directory for downloads: that of `set_dir`, else `$TORCH_HOME/hub`, else a folder in the user's cache."""
+    """Return the download directory: set by `set_dir`, else `$TORCH_HOME/hub`, else a directory in the user's cache."""
     if os.getenv("TORCH_HUB"):
         warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     if _directory is not None:
@@ -59,13 +59,13 @@ def get_dir() -> str:
 
 
 def _get_torch_home() -> str:
-    """`$TORCH_HOME`, else a folder in the user's cache."""
+    """Return `$TORCH_HOME`, or by default a directory in the user's cache."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set the directory for downloads."""
+    """Set the download directory."""
     global _directory
     _directory = os.path.expanduser(d)
 
@@ -74,16 +74,16 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Download `url` to the file `dst`, which is complete if it exists.
+    """Download `url` to the file `dst`. The file appears only when the download is complete.
 
-    What has arrived when the connection breaks, or the process is killed, stays in a file `dst.NAME.partial`, from whose end
-    the next call goes on, if the server can tell that the file is still the same, or `hash_prefix` can.
+    An interrupted download leaves a file `dst.NAME.partial`. The next call resumes it if the server's ETag or modification
+    time shows that the remote file is unchanged, or if `hash_prefix` can verify the result.
 
     Args:
-        url: what to download.
-        dst: the path of the file.
-        hash_prefix: the start of the SHA-256 digest of the file; None for no check.
-        progress: show a bar on standard error, if that is a terminal.
+        url: the URL to download.
+        dst: the path of the downloaded file.
+        hash_prefix: the first digits of the file's SHA-256 digest. None disables the check.
+        progress: whether to show a progress bar on standard error, if that is a terminal.
 
     Raises:
         RuntimeError: the digest does not start with `hash_prefix`.
@@ -91,7 +91,7 @@ def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str
     target = Path(dst).expanduser()
     with _ask(url) as response:
         version = response.headers.get("ETag") or response.headers.get("Last-Modified")
-        if version is not None and version.startswith("W/"):  # it says too little for a part to be joined to another
+        if version is not None and version.startswith("W/"):  # a weak ETag does not guarantee equal bytes
             version = None
         can_resume = version is not None or hash_prefix is not None
         with _partial_file(target, f"{url} {version}", can_resume) as partial:
@@ -106,13 +106,13 @@ def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str
             digest = _digest(partial)
     path = Path(partial.name)
     if hash_prefix is None or digest.startswith(hash_prefix):
-        with contextlib.suppress(FileNotFoundError):  # another process has joined the same parts, and was faster
+        with contextlib.suppress(FileNotFoundError):  # another process completed the same partial file first
             path.replace(target)
         return
     path.unlink()
     if not was_resumed or version is not None:
         raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest}")')
-    download_url_to_file(url, dst, hash_prefix, progress)  # the rest was not that of the same file
+    download_url_to_file(url, dst, hash_prefix, progress)  # the resumed part belonged to a different file
 
 
 def _ask(url: str, **headers: str) -> Any:
@@ -121,7 +121,7 @@ def _ask(url: str, **headers: str) -> Any:
 
 @contextlib.contextmanager
 def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[bytes]]:
-    """The file for what arrives of a file that is called `target` in the end; it is removed, unless the download can resume."""
+    """Open the partial file of a download to `target`. If an error occurs, delete it, unless the download can be resumed."""
     file: IO[bytes] | None = None
     if can_resume:
         path = target.with_name(f"{target.name}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}.partial")
@@ -142,7 +142,7 @@ def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[
 
 
 def _is_ours(file: IO[bytes]) -> bool:
-    """Lock a file until it is closed, or the process ends; False if another one has locked it."""
+    """Lock a file until it is closed or the process ends. Return False if another process has locked or completed it."""
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,17 +150,17 @@ def _is_ours(file: IO[bytes]) -> bool:
             return False
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
-    except FileNotFoundError:  # another process has completed it
+    except FileNotFoundError:  # another process completed the download
         return False
 
 
 def _go_on(url: str, version: str | None, partial: IO[bytes], start: int, progress: bool) -> bool:
-    """Receive what follows after `start` bytes; False if the server sends all again."""
+    """Resume a download after `start` bytes. Return False if the server sends the whole file again."""
     headers = {"Range": f"bytes={start}-", **({"If-Range": version} if version else {})}
     try:
         response = _ask(url, **headers)
     except HTTPError as error:
-        if error.code != 416:  # there is nothing after that
+        if error.code != 416:  # 416: the range is empty, since the file is complete
             raise
         return True
     with response:
@@ -218,19 +218,19 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> dict[str, Any]:
-    """`torch.load` the file at `url`, after downloading it unless it is in `model_dir` already.
+    """Download the file at `url`, unless it already exists in `model_dir`, and load it with `torch.load`.
 
     Args:
-        url: what to load.
-        model_dir: the directory of the downloaded file; None for `checkpoints` in `get_dir()`.
+        url: the URL of the file.
+        model_dir: the directory of the downloaded file. None uses `checkpoints` in `get_dir()`.
         map_location: see `torch.load`.
-        progress: show a bar on standard error, if that is a terminal.
-        check_hash: compare the SHA-256 digest with its start in the name, as in `name-bfd8deac.pth`.
-        file_name: the name of the downloaded file; None for its name in the URL.
+        progress: whether to show a progress bar on standard error, if that is a terminal.
+        check_hash: whether to check the SHA-256 digest against the prefix in the file name, as in `name-bfd8deac.pth`.
+        file_name: the name of the downloaded file. None uses the name in the URL.
         weights_only: see `torch.load`.
 
     Raises:
-        RuntimeError: the digest differs.
+        RuntimeError: the digest does not match the file name.
     """
     if os.getenv("TORCH_MODEL_ZOO"):
         warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
@@ -246,7 +246,7 @@ def load_state_dict_from_url(
 
 
 def _unpack_legacy_zip(file: Path) -> Path:
-    """Unpack a zip archive around a single file, a legacy way to publish weights; any other `file` is returned as it is."""
+    """Unpack a zip archive that contains a single file, a legacy format of checkpoints. Return any other file unchanged."""
     if not zipfile.is_zipfile(file):
         return file
     with zipfile.ZipFile(file) as archive:
@@ -265,7 +265,7 @@ def _unpack_legacy_zip(file: Path) -> Path:
 
 
 def _extract(archive: zipfile.ZipFile, directory: Path) -> None:
-    """Extract all members; ValueError if one would end up outside `directory`."""
+    """Extract all members. Raise ValueError if a member would be written outside `directory`."""
     directory = directory.resolve()
     for member in archive.infolist():
         if not (directory / member.filename).resolve().is_relative_to(directory):
@@ -283,7 +283,7 @@ def list(
     trust_repo: bool | str = "check",
     verbose: bool = True,
 ) -> builtins.list[str]:
-    """The names of the entry points of a repository. For the arguments see `load`."""
+    """Return the names of a repository's entry points. See `load` for the arguments."""
     module = _import_hubconf(_fetch(github, force_reload, trust_repo, verbose, skip_validation))
     return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
@@ -295,7 +295,7 @@ def help(
     skip_validation: bool = False,
     trust_repo: bool | str = "check",
 ) -> str | None:
-    """The docstring of the entry point `model` of a repository. For the arguments see `load`."""
+    """Return the docstring of the entry point `model` of a repository. See `load` for the arguments."""
     module = _import_hubconf(_fetch(github, force_reload, trust_repo, True, skip_validation))
     return _entry_point(module, model).__doc__
 
@@ -311,23 +311,22 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """What the entry point `model` of a repository returns for `*args` and `**kwargs`.
+    """Call the entry point `model` of a repository with `*args` and `**kwargs`, and return its result.
 
     Args:
-        repo_or_dir: `"owner/name"` or `"owner/name:ref"`, with a branch or a tag; a directory for
-            `source="local"`.
+        repo_or_dir: `"owner/name"` or `"owner/name:ref"`, where `ref` is a branch or tag. A directory if `source="local"`.
         model: the name of the entry point.
-        *args: its arguments.
+        *args: positional arguments of the entry point.
         source: `"github"` or `"local"`.
-        trust_repo: True, or False to ask the user, or `"check"` to ask unless the repository is known.
-        force_reload: download even if the files are in the cache.
-        verbose: print a message if the files in the cache are used.
-        skip_validation: do not ask GitHub whether the ref belongs to the repository.
+        trust_repo: True trusts the repository, False always asks the user, and `"check"` asks unless it is trusted already.
+        force_reload: whether to download the repository again even if it is in the cache.
+        verbose: whether to print a message if the cached files are used.
+        skip_validation: whether to skip checking on GitHub that the ref belongs to the repository.
         **kwargs: keyword arguments of the entry point.
 
     Raises:
         ValueError: `source` is unknown.
-        RuntimeError: there is no such entry point, or its dependencies are missing.
+        RuntimeError: the entry point does not exist, or one of its dependencies is missing.
     """
     source = source.lower()
     if source not in ("github", "local"):
@@ -371,7 +370,7 @@ def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
 
 
 def _fetch(github: str, force_reload: bool, trust_repo: bool | str, verbose: bool, skip_validation: bool) -> str:
-    """The directory with the repository's files, downloaded if need be."""
+    """Return the directory of the repository's files, after downloading them if necessary."""
     hub = Path(get_dir())
     hub.mkdir(parents=True, exist_ok=True)
     owner, name, ref = _parse(github)
@@ -388,7 +387,7 @@ def _fetch(github: str, force_reload: bool, trust_repo: bool | str, verbose: boo
 
 
 def _parse(github: str) -> tuple[str, str, str]:
-    """Owner, name and ref; the ref defaults to the branch `main` if there is one, else to `master`."""
+    """Parse `owner/name:ref`. Without a ref, use the branch `main` if it exists, else `master`."""
     repository, _, ref = github.partition(":")
     owner, name = repository.split("/")
     if ref:
@@ -410,7 +409,7 @@ def _parse(github: str) -> tuple[str, str, str]:
 
 
 def _check_trust(owner: str, name: str, repository: Path, trust_repo: bool | str) -> None:
-    """Ask the user if need be, and remember the answer."""
+    """Ask the user to trust a repository if necessary, and add trusted repositories to the list."""
     trusted_list = repository.parent / "trusted_list"
     trusted_list.touch()
     full_name = f"{owner}_{name}"
@@ -433,7 +432,7 @@ def _check_trust(owner: str, name: str, repository: Path, trust_repo: bool | str
 
 
 def _check_ref(owner: str, name: str, ref: str) -> None:
-    """ValueError unless `ref` is a branch or a tag of the repository itself, rather than of a fork."""
+    """Raise ValueError unless `ref` is a branch or tag of the repository itself. Commits of forks are rejected."""
     for kind in ("branches", "tags"):
         page = 1
         while entries := _ask_github(f"{GITHUB_API}/repos/{owner}/{name}/{kind}?per_page=100&page={page}"):
@@ -455,7 +454,7 @@ def _ask_github(url: str) -> Any:
     except HTTPError:
         if not token:
             raise
-        with urlopen(Request(url, headers=headers)) as reply:  # the token may lack permissions
+        with urlopen(Request(url, headers=headers)) as reply:  # retry without the token, which may lack permissions
             return json.load(reply)
 
 

@@ -30,7 +30,7 @@ def register(display_formatter: Any) -> None:
     Args:
         display_formatter: the formatter of the running IPython.
 
-    Example::
+    For example::
 
         register(get_ipython().display_formatter)
     """

@@ -1,4 +1,4 @@
-"""Mixed precision: autocast for the forward pass, GradScaler for the backward pass."""
+"""Automatic mixed precision: `autocast` for the forward pass, `GradScaler` for the backward pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Autocast: regions in which every operation runs in the precision that suits it."""
+"""Autocast: regions in which each operation runs in a suitable precision."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUPPORTED_DTYPES = (torch.bfloat16, torch.float16)
 
 
 class _State(threading.local):
-    """The autocast settings of this thread."""
+    """The autocast settings of the current thread."""
 
     def __init__(self) -> None:
         self.enabled: dict[str, bool] = {}
@@ -52,7 +52,7 @@ _state = _State()
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a device type, such as `"cpu"`.
+    """Whether autocast supports a device type, such as `"cpu"`.
 
     >>> is_autocast_available("cpu")
     True
@@ -61,12 +61,12 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether operations on this type of device are being cast."""
+    """Whether autocast is enabled for a device type."""
     return _state.enabled.get(device_type, False)
 
 
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
-    """Turn casting on or off for a device type; given only a bool, for CUDA. It takes effect inside an `autocast` region."""
+    """Enable or disable autocast for a device type, or for CUDA if given only a bool. Effective inside an `autocast` region."""
     name, value = ("cuda", device_type) if enabled is None else (device_type, enabled)
     if not isinstance(value, bool):
         raise TypeError(f"enabled must be a bool (got {type(value).__name__})")
@@ -74,7 +74,7 @@ def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -
 
 
 def get_autocast_dtype(device_type: str) -> torch.dtype:
-    """The dtype that matrix products are cast to.
+    """Return the dtype to which autocast casts the inputs of matrix products.
 
     >>> get_autocast_dtype("cpu")
     torch.bfloat16
@@ -83,29 +83,29 @@ def get_autocast_dtype(device_type: str) -> torch.dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: torch.dtype) -> None:
-    """Set the dtype that matrix products are cast to."""
+    """Set the dtype to which autocast casts the inputs of matrix products."""
     if not isinstance(dtype, torch.dtype):
         raise TypeError(f"dtype must be a torch.dtype (got {type(dtype).__name__})")
     _state.dtypes[device_type] = dtype
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether a parameter that is used repeatedly in a region is cast only once."""
+    """Whether casts of parameters are cached, so that repeated use in a region casts once."""
     return _state.cache_enabled
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Turn the cache of cast parameters on or off."""
+    """Enable or disable the cache of cast parameters."""
     _state.cache_enabled = enabled
 
 
 def clear_autocast_cache() -> None:
-    """Drop the cached casts of parameters, as the end of the outermost region does."""
+    """Clear the cache of cast parameters. Leaving the outermost autocast region also clears it."""
     _state.cache.clear()
 
 
 def _deprecated(name: str, device_type: str, current: Callable[..., Any], argument: str = "") -> Callable[..., Any]:
-    """The deprecated form of `current` for one device type."""
+    """Return a deprecated variant of the function `current` for one device type."""
     replacement = f"torch.{current.__name__}('{device_type}'{', ' * bool(argument)}{argument})"
 
     def function(*args: Any) -> Any:
@@ -130,15 +130,15 @@ set_autocast_gpu_dtype = _deprecated("set_autocast_gpu_dtype", "cuda", set_autoc
 
 
 class autocast:
-    """A region, as a context or a decorator, in which operations choose the precision they run in.
+    """A region, used as a context manager or decorator, in which each operation runs in a suitable precision.
 
     Matrix products and convolutions run in `dtype` (default: bfloat16 on the CPU, else float16).
-    Operations that need the range, such as losses, run in float32. All others run in the dtype of their inputs. Wrap the
+    Operations that need a wide range, such as losses, run in float32. All others run in the dtype of their inputs. Wrap the
     forward pass and the loss, not the backward pass. See Micikevicius et al.,
     [Mixed Precision Training](https://arxiv.org/abs/1710.03740).
 
-    Raises ValueError if `device_type` is not a string, RuntimeError if there is no such device type.
-    Warns, and does nothing, for a dtype other than bfloat16 and float16, or without the device.
+    Raises ValueError if `device_type` is not a string, and RuntimeError if it is unknown.
+    If `dtype` is neither bfloat16 nor float16, or the device is unavailable, it warns and has no effect.
 
     >>> with autocast("cpu"):
     ...     is_autocast_enabled("cpu")
@@ -159,7 +159,7 @@ class autocast:
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._enabled = enabled and self._is_possible()
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        self._exits: list[contextlib.ExitStack] = []  # a stack, since a decorated function may call itself
+        self._exits: list[contextlib.ExitStack] = []  # a stack, because a decorated function may be recursive
 
     def _is_possible(self) -> bool:
         if self.device == "cuda" and not torch.cuda.is_available():
@@ -228,7 +228,7 @@ def _settings(device_type: str, enabled: bool, dtype: torch.dtype, cache_enabled
 
 @contextlib.contextmanager
 def _casting() -> Iterator[None]:
-    """Activate this thread's casting mode, unless it is active; it follows the settings of the innermost region."""
+    """Activate this thread's casting mode, unless it is active. The mode follows the settings of the innermost region."""
     if _state.mode is not None:
         yield
         return
@@ -246,7 +246,7 @@ def _functions(found: frozenset[str]) -> frozenset[str]:
 
 
 class _CastingMode(torch.overrides.TorchFunctionMode):
-    def __init__(self) -> None:  # methods too, so that operations inside composite functions are cast
+    def __init__(self) -> None:  # intercept methods, so that operations inside composite functions are cast
         self.sees_methods = _functions(names(has="autocast"))
 
     def __torch_function__(
@@ -263,7 +263,7 @@ class _CastingMode(torch.overrides.TorchFunctionMode):
                 return func(*_map_tensors(cast, args), **_map_tensors(cast, kwargs))
         if not (inspect.isfunction(func) or inspect.ismethod(func)):
             return func(*args, **kwargs)
-        with self:  # a composite: the operations that it calls are cast
+        with self:  # a composite function: cast the operations that it calls
             return torch.overrides.redispatch_function(func, types, args, kwargs)
 
 
@@ -295,7 +295,7 @@ def _is_eligible(tensor: torch.Tensor, device_type: str) -> bool:
 def _cast_cached(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if tensor.dtype != torch.float32 or not (tensor.requires_grad and tensor.is_leaf and _state.cache_enabled):
         return tensor.to(dtype)
-    # A cast made under no_grad has no history, and must not be used outside of it.
+    # A cast under `no_grad` has no gradient history and must not be reused with gradients enabled.
     key = id(tensor), dtype, torch.is_grad_enabled()
     if key not in _state.cache:
         _state.cache[key] = tensor, tensor.to(dtype)
@@ -313,7 +313,7 @@ def _map_tensors(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
 
 
 def snapshot() -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """A function that returns a context with the current autocast settings, for code that runs later, such as recomputation."""
+    """Return a function that creates a context with the current autocast settings, for later code such as recomputation."""
     regions = [
         (device_type, get_autocast_dtype(device_type), enabled, _state.cache_enabled)
         for device_type, enabled in _state.enabled.items()
@@ -332,10 +332,10 @@ def snapshot() -> Callable[[], contextlib.AbstractContextManager[None]]:
 def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: torch.dtype | None = None
 ) -> Callable[..., Any]:
-    """Decorator for `forward` of a custom autograd Function, to go with `custom_bwd`.
+    """Decorate `forward` of a custom `autograd.Function`, together with `custom_bwd`.
 
-    With `cast_inputs`, in an autocast region the floating-point tensors among the arguments are cast to
-    that dtype, and `forward` runs with autocast off. Raises ValueError if `device_type` is not a string.
+    If `cast_inputs` is given, inside an autocast region the floating-point tensor arguments are cast to
+    that dtype, and `forward` runs with autocast disabled. Raises ValueError if `device_type` is not a string.
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -355,7 +355,7 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorator for `backward` of a custom autograd Function: run with the settings of `forward`."""
+    """Decorate `backward` of a custom `autograd.Function`: run it with the autocast settings of `forward`."""
     _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

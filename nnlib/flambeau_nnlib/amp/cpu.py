@@ -1,4 +1,4 @@
-"""The deprecated names of mixed precision on the CPU: `torch.cpu.amp`."""
+"""Deprecated classes of `torch.cpu.amp`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["GradScaler", "autocast"]
 
 
 class autocast(autocast_mode.autocast):
-    """`torch.amp.autocast("cpu", ...)`."""
+    """Deprecated: use `torch.amp.autocast("cpu", ...)`."""
 
     def __init__(self, enabled: bool = True, dtype: torch.dtype = torch.bfloat16, cache_enabled: bool = True) -> None:
         deprecate("cpu", "autocast", "autocast('cpu', args...)")
@@ -19,7 +19,7 @@ class autocast(autocast_mode.autocast):
 
 
 class GradScaler(grad_scaler.GradScaler):
-    """`torch.amp.GradScaler("cpu", ...)`."""
+    """Deprecated: use `torch.amp.GradScaler("cpu", ...)`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Scaling the loss, so that small gradients do not vanish in half precision."""
+"""Loss scaling, which keeps small gradients from underflowing in half precision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(enum.Enum):
-    """The stage of an optimizer within the current iteration."""
+    """The stage of an optimizer in the current iteration."""
 
     READY = 0
     UNSCALED = 1
@@ -22,7 +22,7 @@ class OptState(enum.Enum):
 
 
 class _Progress:
-    """What an optimizer has done since the last `update`."""
+    """The stage and overflow checks of an optimizer since the last `update`."""
 
     def __init__(self) -> None:
         self.stage = OptState.READY
@@ -30,10 +30,10 @@ class _Progress:
 
 
 class GradScaler:
-    """Multiplies the loss by a scale factor, divides the gradients by it, and adapts the factor.
+    """Multiply the loss by a scale factor, divide the gradients by it, and adapt the factor.
 
-    If gradients overflow, the optimizer's step is skipped and the factor is multiplied by
-    `backoff_factor`. After `growth_interval` steps without overflow it is multiplied by `growth_factor`.
+    If gradients overflow, the optimizer step is skipped and the factor is multiplied by
+    `backoff_factor`. After `growth_interval` steps without overflow, it is multiplied by `growth_factor`.
     In each iteration call `scale`, `step` and `update`. See Micikevicius et al., [Mixed Precision
     Training](https://arxiv.org/abs/1710.03740).
 
@@ -77,13 +77,13 @@ class GradScaler:
         self._growth_interval = growth_interval
         self._init_scale = init_scale
         self._init_growth_tracker = 0
-        # Tensors that are created on the device of the first loss.
+        # Created by the first call of `scale`, on the device of its argument.
         self._scale: Any = None
         self._growth_tracker: Any = None
         self._progress: defaultdict[int, _Progress] = defaultdict(_Progress)
 
     def scale(self, outputs: torch.Tensor | Iterable[torch.Tensor]) -> Any:
-        """`outputs`, a tensor or an iterable of them, times the scale factor."""
+        """Multiply `outputs`, a tensor or an iterable of tensors, by the scale factor."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, torch.Tensor):
@@ -108,9 +108,9 @@ class GradScaler:
                 )
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of `optimizer` by the scale factor now, to clip them or look at them.
+        """Divide the gradients of `optimizer` by the scale factor before `step`, for example to clip them.
 
-        Raises RuntimeError if that is done twice in an iteration, ValueError for float16 gradients.
+        Raises RuntimeError if called twice per iteration or after `step`, and ValueError for float16 gradients.
         """
         if not self._enabled:
             return
@@ -125,9 +125,9 @@ class GradScaler:
         progress.stage = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """`optimizer.step(*args, **kwargs)` with unscaled gradients, unless one is infinite or NaN.
+        """Unscale the gradients and call `optimizer.step(*args, **kwargs)`, unless a gradient is infinite or NaN.
 
-        Raises RuntimeError for a closure, or if called twice in an iteration.
+        Raises RuntimeError if a closure is given, or if called twice per iteration.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -147,7 +147,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
-        """Adapt the scale factor to this iteration, or set it to a float or one-element tensor."""
+        """Adapt the scale factor after an iteration, or set it to a float or one-element tensor."""
         if not self._enabled:
             return
         self._check_scaled("update")
@@ -180,13 +180,13 @@ class GradScaler:
             self._growth_tracker.zero_()
 
     def get_scale(self) -> float:
-        """The scale factor; 1.0 if disabled."""
+        """Return the scale factor, or 1.0 if disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
-        """The factor by which the scale grows."""
+        """Return the factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -194,15 +194,15 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """The factor that the scale is multiplied by after an overflow."""
+        """Return the factor by which the scale is multiplied after an overflow."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set the factor that the scale is multiplied by after an overflow."""
+        """Set the factor by which the scale is multiplied after an overflow."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """The number of steps without overflow after which the scale grows."""
+        """Return the number of steps without overflow after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
@@ -213,11 +213,11 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
 
     def is_enabled(self) -> bool:
-        """Whether this scaler scales."""
+        """Whether the scaler is enabled."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale, its factors and its counter, as plain numbers; empty if disabled."""
+        """Return the scale, the growth parameters and the step counter as Python numbers, or an empty dict if disabled."""
         if not self._enabled:
             return {}
         return {
@@ -229,7 +229,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the state of a scaler. Raises RuntimeError if `state_dict` is empty, as that of a disabled scaler is."""
+        """Load the state of a scaler. Raise RuntimeError if `state_dict` is empty, as for a disabled scaler."""
         if not self._enabled:
             return
         if not state_dict:
@@ -268,7 +268,7 @@ def _gradients(optimizer: Any) -> Iterable[torch.Tensor]:
 
 
 def _unscale(gradients: Iterable[torch.Tensor], inverse_scale: torch.Tensor) -> list[torch.Tensor]:
-    """Multiply the gradients in place; return one tensor for each device, 1.0 if a gradient there is infinite or NaN."""
+    """Multiply gradients in place. Return a tensor per device: 1.0 if any gradient there is infinite or NaN, else 0.0."""
     overflow_by_device: dict[torch.device, torch.Tensor] = {}
     with torch.no_grad():
         for gradient in gradients:

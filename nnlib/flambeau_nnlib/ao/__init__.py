@@ -1,4 +1,4 @@
-"""What makes networks smaller: `torch.ao`."""
+"""Optimization of models: `torch.ao`. It contains `quantization`."""
 
 from . import quantization
 

@@ -1,10 +1,10 @@
-"""Event files for TensorBoard: `flambeau.utils.tensorboard`. It needs the extra `flambeau[tensorboard]`.
+"""Writing event files for TensorBoard: `flambeau.utils.tensorboard`. It needs the extra `flambeau[tensorboard]`.
 
-- `writer`: `SummaryWriter`, which training programs use, and `FileWriter`, which writes one file;
-- `summary`: what is written, as protocol buffers;
-- `images`: arrays as images;
-- `graph`: the calls of a model;
-- `embedding`: the files of the projector.
+- `writer`: `SummaryWriter`, the user interface, and `FileWriter`, which writes one file;
+- `summary`: the data of each kind as protocol buffers;
+- `images`: conversion of arrays to images;
+- `graph`: recording the graph of a model;
+- `embedding`: the files of the embedding projector.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files from which TensorBoard's projector shows points in space."""
+"""The files of TensorBoard's embedding projector."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["embedding_info", "write_embedding"]
 
 
 def write_embedding(folder: Path, mat: torch.Tensor, metadata: Any, label_img: Any, metadata_header: Any) -> None:
-    """Write points (N, D) as a table, with their labels and pictures.
+    """Write points of shape (N, D) to a TSV file, and their labels and images if given.
 
     Raises:
-        AssertionError: `mat` is not of two dimensions, or there is not a label or a picture for each point.
+        AssertionError: `mat` is not 2-D, or the number of labels or images is not N.
     """
     if metadata is not None and mat.shape[0] != len(metadata):
         raise AssertionError("#labels should equal with #data points")
@@ -34,7 +34,7 @@ def write_embedding(folder: Path, mat: torch.Tensor, metadata: Any, label_img: A
 
 
 def embedding_info(folder: str, tag: str, metadata: Any, label_img: Any, global_step: Any) -> Any:
-    """What the projector's configuration says of one set of points, whose files are in a folder."""
+    """Return the entry of the projector's configuration for one set of points, with the paths of its files."""
     from tensorboard.plugins.projector.projector_config_pb2 import EmbeddingInfo
 
     info = EmbeddingInfo(tensor_name=f"{tag}:{str(global_step).zfill(5)}", tensor_path=f"{folder}/tensors.tsv")
@@ -59,7 +59,7 @@ def _write_lines(path: Path, lines: Sequence[str]) -> None:
 
 
 def _write_sprite(path: Path, images: Any) -> None:
-    """All pictures as one, which is square."""
+    """Write all images as one square grid."""
     import numpy as np
     from PIL import Image
 

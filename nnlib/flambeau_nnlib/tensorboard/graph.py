@@ -1,4 +1,4 @@
-"""The calls of a model as a graph that TensorBoard shows: recorded while the model runs, so that any Python may be in it."""
+"""Recording the operations of a model as a TensorBoard graph while it runs, so that the model may contain any Python code."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from flambeau.utils.pytree import tree_leaves
 
 __all__ = ["graph"]
 
-_PRODUCER = 22  # the version of the format
+_PRODUCER = 22  # version number of the graph format
 
 
 def graph(model: Any, args: Any, verbose: bool = False, use_strict_trace: bool = True) -> tuple[Any, Any]:
-    """The graph of a call of a model, and what TensorBoard wants to know about its run.
+    """Run a model and return its graph and the metadata of the run, for TensorBoard.
 
-    A node stands for each function that is called with tensors, inside the modules whose calls it belongs to, and for each
+    The graph has a node for each function called with tensors, nested in the modules whose `forward` calls it, and for each
     parameter, input and output.
 
     Args:
-        model: a module, or a function.
-        args: its argument, or a tuple of its arguments.
-        verbose: print the nodes.
-        use_strict_trace: unused: lists and dicts are followed in any case.
+        model: a module or a function.
+        args: the argument, or a tuple of arguments.
+        verbose: whether to print the nodes.
+        use_strict_trace: unused, since tensors in lists and dicts are always followed.
     """
     from tensorboard.compat.proto.config_pb2 import RunMetadata
     from tensorboard.compat.proto.graph_pb2 import GraphDef
@@ -46,7 +46,7 @@ def graph(model: Any, args: Any, verbose: bool = False, use_strict_trace: bool =
 
 @contextmanager
 def _evaluated(model: Any) -> Iterator[None]:
-    """Context in which a module is in evaluation mode, as are its parts."""
+    """Context manager that sets a module to evaluation mode and then restores the modes of all submodules."""
     if not isinstance(model, torch.nn.Module):
         yield
         return
@@ -60,19 +60,19 @@ def _evaluated(model: Any) -> Iterator[None]:
 
 
 class _Recorder(TorchFunctionMode):
-    """Makes a node of each call of a function with tensors."""
+    """Record a node for each function called with tensors."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.nodes: list[Any] = []
         self._names: set[str] = set()
-        self._node_of: dict[int, str] = {}  # the names of the nodes that tensors come from, by the ids of the tensors
-        self._kept: list[Any] = []  # the tensors, so that their ids stay theirs
+        self._node_of: dict[int, str] = {}  # id of a tensor: name of the node that produced it
+        self._kept: list[Any] = []  # keeps the tensors alive, so that their ids are not reused
         self._scopes = [type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "function")]
-        self._own: dict[int, tuple[str, str]] = {}  # parameters and buffers, by their ids: their modules' scopes and their names
+        self._own: dict[int, tuple[str, str]] = {}  # id of a parameter or buffer: scope of its module, its name
 
     def record(self, args: tuple[Any, ...]) -> None:
-        """Call the model."""
+        """Call the model with `args` and record its inputs, operations and outputs."""
         function = self.model.forward if isinstance(self.model, torch.nn.Module) else self.model
         try:
             names = list(inspect.signature(function).bind(*args).arguments)
@@ -100,7 +100,7 @@ class _Recorder(TorchFunctionMode):
         return result
 
     def _follow(self, model: torch.nn.Module, stack: ExitStack) -> None:
-        """Know the names of a model's parameters, and in which part of it the calls are."""
+        """Map parameters and buffers to their names, and register hooks that track the module being called."""
         scopes = {"": self._scopes[0]}
         for path, part in model.named_modules(remove_duplicate=False):
             if path:
@@ -123,7 +123,7 @@ class _Recorder(TorchFunctionMode):
         self._scopes.pop()
 
     def _source(self, tensor: torch.Tensor) -> str:
-        """The name of the node that a tensor comes from; one is made for parameters and for tensors from elsewhere."""
+        """Return the name of the node that produced a tensor. Create a node for parameters and for other external tensors."""
         if id(tensor) not in self._node_of:
             scope, name = self._own.get(id(tensor), ("/".join(self._scopes), "constant"))
             self._add(f"{scope}/{name}", "prim::GetAttr" if id(tensor) in self._own else "prim::Constant", [], tensor)

@@ -1,4 +1,4 @@
-"""Arrays in any order of dimensions, figures and videos, as images that TensorBoard shows."""
+"""Conversion of arrays, figures and videos to images for TensorBoard."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["as_array", "encoded_image", "encoded_video", "figure_to_image", "in_
 
 
 def as_array(x: Any) -> Any:
-    """A tensor, an array or a number as a NumPy array.
+    """Convert a tensor, array or number to a NumPy array.
 
     Raises:
-        NotImplementedError: it is none of these.
+        NotImplementedError: `x` has another type.
     """
     import numpy as np
 
@@ -31,14 +31,14 @@ def as_array(x: Any) -> Any:
 
 
 def to_hwc(array: Any, dataformats: str) -> Any:
-    """An image as height, width and channels, of which there are at least three; several images as one, side by side.
+    """Convert an image to shape (H, W, C) with at least three channels. A batch of images becomes one grid.
 
     Args:
-        array: the image.
+        array: the image or the batch of images.
         dataformats: the order of its dimensions, such as `"CHW"`, `"HW"` or `"NCHW"`.
 
     Raises:
-        AssertionError: a letter appears twice, or there is not one for each dimension.
+        AssertionError: a letter is repeated, or the number of letters is not the number of dimensions.
     """
     import numpy as np
 
@@ -58,7 +58,7 @@ def to_hwc(array: Any, dataformats: str) -> Any:
 
 
 def make_grid(images: Any, ncols: int = 8) -> Any:
-    """Images (N, 1 or 3, H, W) in rows of `ncols`, as one (3, H, W)."""
+    """Arrange images of shape (N, 1 or 3, H, W) in a grid with `ncols` columns, of shape (3, H', W')."""
     import numpy as np
 
     if images.shape[1] == 1:
@@ -75,7 +75,7 @@ def make_grid(images: Any, ncols: int = 8) -> Any:
 
 
 def in_bytes(array: Any) -> Any:
-    """Values from 0 to 1, or bytes, as bytes."""
+    """Convert values in [0, 1] to uint8 values from 0 to 255. uint8 arrays are unchanged."""
     import numpy as np
 
     scale = 1 if array.dtype == np.uint8 else 255
@@ -83,7 +83,7 @@ def in_bytes(array: Any) -> Any:
 
 
 def encoded_image(array: Any, rescale: float = 1, boxes: Any = None, labels: Any = None) -> Any:
-    """An image of bytes (H, W, C) as a protocol buffer with a PNG in it, with boxes drawn on it."""
+    """Encode an image of uint8 values (H, W, C), with optional boxes drawn on it, as a protocol buffer containing a PNG."""
     from PIL import Image
     from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -112,7 +112,7 @@ def _draw_box(image: Any, box: list[float], label: str | None) -> None:
 
 
 def figure_to_image(figures: Any, close: bool = True) -> Any:
-    """A figure of matplotlib as an image (3, H, W) of bytes; a list of them as several."""
+    """Render a matplotlib figure as uint8 values of shape (3, H, W), or a list of figures as (N, 3, H, W)."""
     import numpy as np
     from matplotlib import pyplot
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -129,7 +129,7 @@ def figure_to_image(figures: Any, close: bool = True) -> Any:
 
 
 def encoded_video(video: Any, fps: float) -> Any:
-    """Videos (N, T, C, H, W) side by side, as a protocol buffer with a GIF in it.
+    """Encode videos of shape (N, T, C, H, W) side by side, as a protocol buffer containing a GIF.
 
     Raises:
         ImportError: moviepy is not installed.
@@ -152,7 +152,7 @@ def encoded_video(video: Any, fps: float) -> Any:
 
 
 def _side_by_side(video: Any) -> Any:
-    """Videos (N, T, C, H, W) as one (T, H, W, C), in a grid of a power of two of them."""
+    """Arrange videos of shape (N, T, C, H, W) in a grid, of shape (T, H', W', C). The number of cells is a power of two."""
     import numpy as np
 
     if video.dtype == np.uint8:

@@ -1,4 +1,4 @@
-"""What stands in event files, as protocol buffers: a `Summary` for each kind of data."""
+"""The contents of event files as protocol buffers: a function that returns a `Summary` for each kind of data."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = [
     "video",
 ]
 
-_MOST_THRESHOLDS = 127  # in a curve: more do not fit into the field of the plugin
+_MOST_THRESHOLDS = 127  # maximum of the plugin's field
 
-# The name of each dtype in protocol buffers, and the field that its values stand in
+# For each dtype, its protocol buffer type and the field that contains its values.
 _FIELDS = {
     torch.float16: ("DT_HALF", "half_val"),
     torch.bfloat16: ("DT_BFLOAT16", "half_val"),
@@ -58,7 +58,7 @@ def _summary(tag: str, **content: Any) -> Any:
 
 
 def _metadata(plugin: str, content: Any = None) -> Any:
-    """What says which plugin of TensorBoard shows a value."""
+    """Return metadata with the name of the TensorBoard plugin that shows the value."""
     from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
 
     data = b"" if content is None else content.SerializeToString()
@@ -75,7 +75,7 @@ def _tensor(dtype: str, shape: Sequence[int] | None, **values: Any) -> Any:
 
 
 def scalar(name: str, tensor: Any, collections: Any = None, new_style: bool = False, double_precision: bool = False) -> Any:
-    """A number.  AssertionError if there are several."""
+    """Return the summary of a number. Raise AssertionError if `tensor` has several elements."""
     value = as_array(tensor).squeeze()
     if value.ndim != 0:
         raise AssertionError(
@@ -91,14 +91,14 @@ def scalar(name: str, tensor: Any, collections: Any = None, new_style: bool = Fa
 
 
 def tensor_proto(tag: str, tensor: torch.Tensor) -> Any:
-    """All values of a tensor.  ValueError if there are 2 GB of them, or the dtype is none of the format's."""
+    """Return the summary of all values of a tensor. Raise ValueError for 2 GB or more, or an unsupported dtype."""
     if tensor.numel() * tensor.itemsize >= 1 << 31:
         raise ValueError("tensor is bigger than protocol buffer's hard limit of 2GB in size")
     if tensor.dtype not in _FIELDS:
         raise ValueError(f"{tag} has unsupported tensor dtype {tensor.dtype}")
     dtype, field = _FIELDS[tensor.dtype]
     values: list[Any] = (torch.view_as_real(tensor) if tensor.dtype.is_complex else tensor).flatten().tolist()
-    if field == "half_val":  # the bits of single precision, as PyTorch writes them
+    if field == "half_val":  # the bits of float32, as PyTorch writes them
         values = [struct.unpack("i", struct.pack("f", value))[0] for value in values]
     written = _tensor(dtype, tensor.shape, **{field: values})
     return _summary(tag, metadata=_metadata("tensor"), tensor=written)
@@ -108,14 +108,14 @@ def tensor_proto(tag: str, tensor: torch.Tensor) -> Any:
 
 
 def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
-    """How many values lie in each bin; see `make_histogram`."""
+    """Return the summary of a histogram of `values`; see `make_histogram`."""
     return _summary(name, histo=make_histogram(as_array(values).astype(float), bins, max_bins))
 
 
 def histogram_raw(
     name: str, min: float, max: float, num: int, sum: float, sum_squares: float, bucket_limits: Any, bucket_counts: Any
 ) -> Any:
-    """A histogram that the caller has computed."""
+    """Return the summary of a histogram computed by the caller."""
     from tensorboard.compat.proto.summary_pb2 import HistogramProto
 
     limits, counts = (x.tolist() if hasattr(x, "tolist") else x for x in (bucket_limits, bucket_counts))
@@ -124,15 +124,15 @@ def histogram_raw(
 
 
 def make_histogram(values: Any, bins: Any, max_bins: int | None = None) -> Any:
-    """The histogram of an array.
+    """Compute the histogram of an array.
 
     Args:
         values: the array.
-        bins: as for `numpy.histogram`.
-        max_bins: neighbouring bins are added up where there are more.
+        bins: as in `numpy.histogram`.
+        max_bins: the maximum number of bins. If there are more, neighbouring bins are merged.
 
     Raises:
-        ValueError: there are no values.
+        ValueError: `values` is empty.
     """
     import numpy as np
     from tensorboard.compat.proto.summary_pb2 import HistogramProto
@@ -145,8 +145,8 @@ def make_histogram(values: Any, bins: Any, max_bins: int | None = None) -> Any:
         step = len(counts) // max_bins
         counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
         limits = np.append(limits[:-1:step], limits[-1])
-    # What is outside of the first and the last bin with values is left out. TensorBoard knows right limits only, so one more
-    # bin at the left says where the first one begins.
+    # Omit empty bins at both ends. TensorBoard only stores right limits of bins, so keep one bin to the left: its limit is where
+    # the first nonempty bin begins.
     used = np.flatnonzero(counts)
     start, end = (int(used[0]), int(used[-1]) + 1) if len(used) else (len(counts), len(counts) + 1)
     counts = counts[start - 1 : end] if start > 0 else np.concatenate([[0], counts[:end]])
@@ -163,7 +163,7 @@ def make_histogram(values: Any, bins: Any, max_bins: int | None = None) -> Any:
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> Any:
-    """Precision and recall at thresholds from 0 to 1."""
+    """Compute a precision-recall curve at thresholds from 0 to 1 and return its summary."""
     data = compute_curve(labels, predictions, min(num_thresholds, _MOST_THRESHOLDS), weights)
     return _curve(tag, data, min(num_thresholds, _MOST_THRESHOLDS))
 
@@ -171,7 +171,7 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
 def pr_curve_raw(
     tag: str, tp: Any, fp: Any, tn: Any, fn: Any, precision: Any, recall: Any, num_thresholds: int = 127, weights: Any = None
 ) -> Any:
-    """Precision and recall that the caller has computed."""
+    """Return the summary of a precision-recall curve computed by the caller."""
     import numpy as np
 
     data = np.stack([as_array(part) for part in (tp, fp, tn, fn, precision, recall)])
@@ -186,7 +186,7 @@ def _curve(tag: str, data: Any, num_thresholds: int) -> Any:
 
 
 def compute_curve(labels: Any, predictions: Any, num_thresholds: int, weights: Any = None) -> Any:
-    """True and false positives and negatives, precision and recall, as rows, at each threshold."""
+    """Return an array of rows tp, fp, tn, fn, precision and recall, with a column for each threshold."""
     import numpy as np
 
     weights = 1.0 if weights is None else weights
@@ -207,25 +207,25 @@ def compute_curve(labels: Any, predictions: Any, num_thresholds: int, weights: A
 
 
 def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Any:
-    """An image, of bytes or of values from 0 to 1."""
+    """Return the summary of an image of uint8 values or of values in [0, 1]."""
     return _summary(tag, image=encoded_image(in_bytes(to_hwc(as_array(tensor), dataformats)), rescale))
 
 
 def image_boxes(
     tag: str, tensor_image: Any, tensor_boxes: Any, rescale: float = 1, dataformats: str = "CHW", labels: Any = None
 ) -> Any:
-    """An image with boxes (left, top, right, bottom) drawn on it."""
+    """Return the summary of an image with boxes (left, top, right, bottom) drawn on it."""
     pixels = in_bytes(to_hwc(as_array(tensor_image), dataformats))
     return _summary(tag, image=encoded_image(pixels, rescale, as_array(tensor_boxes), labels))
 
 
 def video(tag: str, tensor: Any, fps: float = 4) -> Any:
-    """Videos (N, T, C, H, W)."""
+    """Return the summary of videos of shape (N, T, C, H, W)."""
     return _summary(tag, image=encoded_video(as_array(tensor), fps))
 
 
 def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
-    """Sound, as values from -1 to 1.  AssertionError if it has several dimensions."""
+    """Return the summary of audio samples in [-1, 1]. Raise AssertionError unless they are 1-D."""
     import numpy as np
     from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -253,7 +253,7 @@ def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
 
 
 def text(tag: str, text: str) -> Any:
-    """Text, in Markdown."""
+    """Return the summary of a Markdown text."""
     from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 
     written = _tensor("DT_STRING", [1], string_val=[text.encode()])
@@ -269,7 +269,7 @@ def mesh(
     display_name: str | None = None,
     description: str | None = None,
 ) -> Any:
-    """A cloud of points (N, points, 3), with the faces between them."""
+    """Return the summary of points of shape (N, points, 3), with optional colours and faces."""
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.plugins.mesh import metadata
     from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
@@ -294,7 +294,7 @@ def mesh(
 
 
 def custom_scalars(layout: dict[str, dict[str, Sequence[Any]]]) -> Any:
-    """Which scalars are shown in one chart; see `SummaryWriter.add_custom_scalars`."""
+    """Return the summary of a layout of custom scalar charts; see `SummaryWriter.add_custom_scalars`."""
     from tensorboard.plugins.custom_scalar import layout_pb2
 
     def chart(title: str, kind: str, tags: Sequence[str]) -> Any:
@@ -318,11 +318,11 @@ def custom_scalars(layout: dict[str, dict[str, Sequence[Any]]]) -> Any:
 def hparams(
     hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: dict[str, list[Any]] | None = None
 ) -> tuple[Any, Any, Any]:
-    """The three summaries that the plugin for hyperparameters wants: of the experiment, its start and its end.
+    """Return the three summaries of the hyperparameter plugin: the experiment, the start and the end of a session.
 
     Raises:
-        TypeError: one argument is not a dict, or the domain of a hyperparameter is not a list of values of its type.
-        ValueError: a value is of none of the types that the plugin knows.
+        TypeError: an argument is not a dict, or the domain of a hyperparameter is not a list of values of its type.
+        ValueError: the type of a value is not supported by the plugin.
     """
     from google.protobuf import struct_pb2
     from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
@@ -343,7 +343,7 @@ def hparams(
             continue
         if isinstance(value, torch.Tensor):
             field, dtype, value = "number_value", "DATA_TYPE_FLOAT64", float(as_array(value).reshape(-1)[0])
-        elif isinstance(value, int | float):  # bool too, as PyTorch has it
+        elif isinstance(value, int | float):  # includes bool, as in PyTorch
             field, dtype = "number_value", "DATA_TYPE_FLOAT64"
         elif isinstance(value, str):
             field, dtype = "string_value", "DATA_TYPE_STRING"

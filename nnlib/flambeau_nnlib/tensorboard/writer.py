@@ -1,4 +1,4 @@
-"""`SummaryWriter`: what a training program tells TensorBoard."""
+"""`SummaryWriter`, which logs training progress for TensorBoard."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["FileWriter", "SummaryWriter"]
 
 
 class FileWriter:
-    """Writes events to one file, in a thread.
+    """Write events to one file in a background thread.
 
     Args:
-        log_dir: the folder of the file.
-        max_queue: how many events wait before the next one does.
-        flush_secs: after how many seconds they are written.
-        filename_suffix: the end of the name of the file.
+        log_dir: the directory of the file.
+        max_queue: the number of events that may be queued before `add_event` blocks.
+        flush_secs: the interval in seconds after which queued events are written.
+        filename_suffix: the suffix of the file name.
 
     Raises:
         ImportError: the package `tensorboard` is not installed.
@@ -53,7 +53,7 @@ class FileWriter:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
     def get_logdir(self) -> str:
-        """The folder of the file."""
+        """Return the directory of the file."""
         return str(self.event_writer.get_logdir())
 
     def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
@@ -64,13 +64,13 @@ class FileWriter:
         self.event_writer.add_event(event)
 
     def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
-        """Add an event with a `Summary`."""
+        """Add an event that contains a `Summary`."""
         from tensorboard.compat.proto.event_pb2 import Event
 
         self.add_event(Event(summary=summary), global_step, walltime)
 
     def add_graph(self, graph_profile: tuple[Any, Any], walltime: float | None = None) -> None:
-        """Add a `GraphDef`, and the `RunMetadata` of a run."""
+        """Add a graph, given as a pair of `GraphDef` and `RunMetadata`."""
         from tensorboard.compat.proto.event_pb2 import Event, TaggedRunMetadata
 
         nodes, stats = graph_profile
@@ -79,31 +79,31 @@ class FileWriter:
         self.add_event(Event(tagged_run_metadata=run), None, walltime)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write all queued events."""
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Write what waits, and close the file."""
+        """Write all queued events and close the file."""
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Go on after `close`, in a new file."""
+        """Continue in a new file after `close`."""
         self.event_writer.reopen()
 
 
 class SummaryWriter:
-    """Writes what TensorBoard shows to event files in a folder.
+    """Write data for TensorBoard to event files in a directory.
 
-    All methods that add something take a `tag`, by which it is found; `global_step`, the number of the step of training;
-    and `walltime`, the time in seconds that is written in place of the present. Numbers and arrays may be tensors or NumPy's.
+    The `add_...` methods take a `tag`, the name of the data in TensorBoard; `global_step`, the training step; and `walltime`,
+    a time in seconds that replaces the current time. Numbers and arrays may be tensors or NumPy arrays.
 
     Args:
-        log_dir: the folder; by default one below `runs`, whose name is made of the time and the machine.
-        comment: what is appended to that name.
-        purge_step: what was written for this step and later ones, by a run that has crashed, is hidden.
-        max_queue: how many events wait before the next one does.
-        flush_secs: after how many seconds they are written.
-        filename_suffix: the end of the names of the files.
+        log_dir: the directory. Default: a directory in `runs` named after the current time and the host.
+        comment: a suffix of the default directory name.
+        purge_step: hide data for this and later steps, written by an earlier run that crashed.
+        max_queue: the number of events that may be queued before adding more blocks.
+        flush_secs: the interval in seconds after which queued events are written.
+        filename_suffix: the suffix of the file names.
 
     Raises:
         ImportError: the package `tensorboard` is not installed.
@@ -136,11 +136,11 @@ class SummaryWriter:
         while limit < 1e20:
             limits.append(limit)
             limit *= 1.1
-        self.default_bins = [*(-limit for limit in reversed(limits)), 0, *limits]  # those of TensorFlow
+        self.default_bins = [*(-limit for limit in reversed(limits)), 0, *limits]  # the default bins of TensorFlow
         self._projector_config: Any = None
 
     def _get_file_writer(self) -> FileWriter:
-        """The writer of the folder itself; a new one after `close`."""
+        """Return the writer of the main event file. Create a new one after `close`."""
         if self.all_writers is None or self.file_writer is None:
             self.file_writer = FileWriter(self.log_dir, self.max_queue, self.flush_secs, self.filename_suffix)
             self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
@@ -154,7 +154,7 @@ class SummaryWriter:
         return self.file_writer
 
     def get_logdir(self) -> str | os.PathLike[str]:
-        """The folder."""
+        """Return the directory of the event files."""
         return self.log_dir
 
     def _add(self, content: Any, global_step: Any = None, walltime: float | None = None) -> None:
@@ -171,13 +171,13 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """A number, such as the loss; in the new style it stands in a tensor, which may be of double precision."""
+        """Add a number, such as the loss. With `new_style` it is stored as a tensor, in float64 if `double_precision`."""
         self._add(summary.scalar(tag, scalar_value, None, new_style, double_precision), global_step, walltime)
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Several numbers by name, in one chart; each has a folder of its own."""
+        """Add several numbers, given by name, to one chart. Each has its own event file in a subdirectory."""
         walltime = time.time() if walltime is None else walltime
         folder = self._get_file_writer().get_logdir()
         assert self.all_writers is not None
@@ -188,7 +188,7 @@ class SummaryWriter:
             self.all_writers[own].add_summary(summary.scalar(main_tag, value), global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: torch.Tensor, global_step: Any = None, walltime: float | None = None) -> None:
-        """All values of a tensor."""
+        """Add all values of a tensor."""
         self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
 
     def add_histogram(
@@ -200,7 +200,7 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """How values are distributed: over bins whose limits grow by a tenth each, or `bins` as for `numpy.histogram`."""
+        """Add a histogram. By default the limits of the bins grow by 10 % each; otherwise `bins` is as in `numpy.histogram`."""
         if isinstance(bins, str) and bins == "tensorflow":
             bins = self.default_bins
         self._add(summary.histogram(tag, values, bins, max_bins=max_bins), global_step, walltime)
@@ -218,7 +218,7 @@ class SummaryWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """A histogram that has been computed: the right limit of each bin, and how many values are in it."""
+        """Add a precomputed histogram, given by the right limit and the count of each bin."""
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
         content = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
@@ -234,7 +234,7 @@ class SummaryWriter:
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Precision and recall of predicted probabilities of labels, which are 0 and 1, at thresholds from 0 to 1."""
+        """Add a precision-recall curve of predicted probabilities for labels 0 and 1, at thresholds from 0 to 1."""
         labels, predictions = as_array(labels), as_array(predictions)
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
 
@@ -252,7 +252,7 @@ class SummaryWriter:
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Precision and recall that have been computed."""
+        """Add a precomputed precision-recall curve."""
         counts = (true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts)
         content = summary.pr_curve_raw(tag, *counts, precision, recall, num_thresholds, weights)
         self._add(content, global_step, walltime)
@@ -265,14 +265,14 @@ class SummaryWriter:
         run_name: str | None = None,
         global_step: Any = None,
     ) -> None:
-        """The hyperparameters of a run, and what it reached with them, in a folder of its own: `run_name`, or else the time.
+        """Add the hyperparameters and the resulting metrics of a run, in a subdirectory.
 
         Args:
-            hparam_dict: a number, string, bool or None for each hyperparameter.
-            metric_dict: a number for each metric.
-            hparam_domain_discrete: all values that a hyperparameter may have.
-            run_name: the name of the folder.
-            global_step: the number of the step.
+            hparam_dict: the hyperparameters: numbers, strings, bools or None by name.
+            metric_dict: the metrics: numbers by name.
+            hparam_domain_discrete: for some hyperparameters, the list of their possible values.
+            run_name: the name of the subdirectory. Default: the current time.
+            global_step: the training step.
         """
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
@@ -289,13 +289,13 @@ class SummaryWriter:
     def add_image(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None, dataformats: str = "CHW"
     ) -> None:
-        """An image, of bytes or of values from 0 to 1, with one, three or four channels."""
+        """Add an image with one, three or four channels, of uint8 values or of values in [0, 1]."""
         self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None, dataformats: str = "NCHW"
     ) -> None:
-        """Several images of one size, in rows of eight."""
+        """Add a batch of images of the same size, arranged in rows of eight."""
         self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
 
     def add_image_with_boxes(
@@ -309,7 +309,7 @@ class SummaryWriter:
         dataformats: str = "CHW",
         labels: Any = None,
     ) -> None:
-        """An image with boxes (left, top, right, bottom), and their labels, drawn on it."""
+        """Add an image with boxes (left, top, right, bottom) and their labels drawn on it."""
         if labels is not None:
             labels = [labels] if isinstance(labels, str) else labels
             labels = labels if len(labels) == len(box_tensor) else None
@@ -319,24 +319,24 @@ class SummaryWriter:
     def add_figure(
         self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: float | None = None
     ) -> None:
-        """A figure of matplotlib, or a list of figures of one size, which are closed."""
+        """Add a matplotlib figure, or a list of figures of the same size. The figures are closed if `close`."""
         formats = "NCHW" if isinstance(figure, list) else "CHW"
         self.add_image(tag, figure_to_image(figure, close), global_step, walltime, dataformats=formats)
 
     def add_video(
         self, tag: str, vid_tensor: Any, global_step: Any = None, fps: float = 4, walltime: float | None = None
     ) -> None:
-        """Videos (N, T, C, H, W), of bytes or of values from 0 to 1, with the package `moviepy`."""
+        """Add videos of shape (N, T, C, H, W), of uint8 values or of values in [0, 1]. Requires the package `moviepy`."""
         self._add(summary.video(tag, vid_tensor, fps), global_step, walltime)
 
     def add_audio(
         self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100, walltime: float | None = None
     ) -> None:
-        """Sound: values from -1 to 1."""
+        """Add audio samples in [-1, 1]."""
         self._add(summary.audio(tag, snd_tensor, sample_rate=sample_rate), global_step, walltime)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
-        """Text, in Markdown."""
+        """Add a Markdown text."""
         self._add(summary.text(tag, text_string), global_step, walltime)
 
     def add_mesh(
@@ -349,22 +349,22 @@ class SummaryWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Points (N, points, 3) in space, with their colours, from 0 to 255, and the faces between them, as indices.
+        """Add 3-D points of shape (N, points, 3), with colours from 0 to 255 and faces as vertex indices.
 
-        `config_dict` has the names and options of classes of three.js.
+        `config_dict` contains names of three.js classes and their options.
         """
         self._add(summary.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
 
     # --- models and points ---
 
     def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> None:
-        """The calls that a model makes with an input, or a tuple of inputs, inside the modules that make them."""
+        """Add the graph of a model, recorded while it runs with an input or a tuple of inputs."""
         self._get_file_writer().add_graph(
             graph(model, () if input_to_model is None else input_to_model, verbose, use_strict_trace)
         )
 
     def add_onnx_graph(self, prototxt: str | os.PathLike[str]) -> None:
-        """Not there: flambeau does not read ONNX files.  RuntimeError."""
+        """Raise RuntimeError, since flambeau does not read ONNX files."""
         raise RuntimeError(f"flambeau does not read ONNX files, such as {os.fspath(prototxt)!r}; use `add_graph` with the model")
 
     def add_embedding(
@@ -376,15 +376,15 @@ class SummaryWriter:
         tag: str = "default",
         metadata_header: Any = None,
     ) -> None:
-        """Points (N, D) for the projector.
+        """Add points of shape (N, D) for the embedding projector.
 
         Args:
             mat: the points.
-            metadata: a label for each, or a list of labels.
-            label_img: a picture for each: (N, C, H, W), values from 0 to 1.
-            global_step: the number of the step.
-            tag: the name.
-            metadata_header: the names of the labels, where each point has several.
+            metadata: for each point a label, or a list of labels.
+            label_img: for each point an image: an array of shape (N, C, H, W) with values in [0, 1].
+            global_step: the training step.
+            tag: the name of the embedding.
+            metadata_header: the names of the label columns, if points have several labels.
         """
         from google.protobuf import text_format
         from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
@@ -409,28 +409,28 @@ class SummaryWriter:
     # --- dashboards ---
 
     def add_custom_scalars_multilinechart(self, tags: list[str], category: str = "default", title: str = "untitled") -> None:
-        """One chart of several scalars, by their tags."""
+        """Add a chart of several scalars, given by their tags."""
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
     def add_custom_scalars_marginchart(self, tags: list[str], category: str = "default", title: str = "untitled") -> None:
-        """One chart of a scalar between two others, by the three tags: value, lower, upper."""
+        """Add a chart of a scalar with a margin, given by the tags of its value, lower and upper limit."""
         if len(tags) != 3:
             raise AssertionError("len(tags) != 3")
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
     def add_custom_scalars(self, layout: dict[str, dict[str, Sequence[Any]]]) -> None:
-        """Charts by category and title: each the kind, `"Multiline"` or `"Margin"`, and the tags of the scalars in it."""
+        """Add charts, given as `{category: {title: [kind, tags]}}` with the kind `"Multiline"` or `"Margin"`."""
         self._add(summary.custom_scalars(layout))
 
     # --- the files ---
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write all queued events."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
     def close(self) -> None:
-        """Write what waits, and close the files."""
+        """Write all queued events and close the files."""
         for writer in (self.all_writers or {}).values():
             writer.close()
         self.file_writer = self.all_writers = None

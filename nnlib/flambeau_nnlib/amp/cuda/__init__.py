@@ -1,4 +1,4 @@
-"""The deprecated names of mixed precision on CUDA: `torch.cuda.amp`."""
+"""Deprecated functions and classes of `torch.cuda.amp`."""
 
 from __future__ import annotations
 

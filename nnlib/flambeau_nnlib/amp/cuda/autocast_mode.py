@@ -1,4 +1,4 @@
-"""`torch.cuda.amp.autocast`, and the decorators for custom autograd functions."""
+"""Deprecated: `torch.cuda.amp.autocast`, `custom_fwd` and `custom_bwd`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 class autocast(autocast_mode.autocast):
-    """`torch.amp.autocast("cuda", ...)`."""
+    """Deprecated: use `torch.amp.autocast("cuda", ...)`."""
 
     def __init__(self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True) -> None:
         deprecate("cuda", "autocast", "autocast('cuda', args...)")
@@ -22,12 +22,12 @@ class autocast(autocast_mode.autocast):
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: torch.dtype | None = None) -> Any:
-    """`torch.amp.custom_fwd(..., device_type="cuda")`."""
+    """Deprecated: use `torch.amp.custom_fwd(..., device_type="cuda")`."""
     deprecate("cuda", "custom_fwd", "custom_fwd(args..., device_type='cuda')")
     return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Any:
-    """`torch.amp.custom_bwd(..., device_type="cuda")`."""
+    """Deprecated: use `torch.amp.custom_bwd(..., device_type="cuda")`."""
     deprecate("cuda", "custom_bwd", "custom_bwd(args..., device_type='cuda')")
     return autocast_mode.custom_bwd(bwd, device_type="cuda")

@@ -1,4 +1,4 @@
-"""What the deprecated namespaces `torch.cuda.amp` and `torch.cpu.amp` share."""
+"""Helpers of the deprecated namespaces `torch.cuda.amp` and `torch.cpu.amp`."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def deprecate(device_type: str, name: str, instead: str) -> None:
 
 
 def amp_definitely_not_available() -> bool:
-    """Whether there is no CUDA device."""
+    """Whether CUDA is unavailable."""
     return not torch.cuda.is_available()

@@ -1,4 +1,4 @@
-"""`torch.cuda.amp.GradScaler`."""
+"""Deprecated: `torch.cuda.amp.GradScaler`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler(grad_scaler.GradScaler):
-    """`torch.amp.GradScaler("cuda", ...)`."""
+    """Deprecated: use `torch.amp.GradScaler("cuda", ...)`."""
 
     def __init__(
         self,

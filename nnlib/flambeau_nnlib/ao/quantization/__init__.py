@@ -1,6 +1,6 @@
-"""Networks that are to be quantized: what observes their numbers, and what rounds them in training as few integers would.
+"""Observers and fake quantization, for training and preparing models that will be quantized.
 
-Tensors of integers with a scale, and the kernels for these, are not part of flambeau.
+Quantized tensors and their kernels are not part of flambeau.
 """
 
 from .fake_quantize import *

@@ -1,4 +1,4 @@
-"""Constructors with some of their arguments given, as configurations of quantization hold them."""
+"""Constructors of observers with some arguments already bound, for quantization configurations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["Constructible", "Constructor"]
 
 
 class Constructor:
-    """A class with some arguments given; those in `callables` are called when a module is made.
+    """A class with some arguments bound. Functions in `callable_args` are called for each new instance.
 
     Attributes:
         p: a `functools.partial` of the class.
-        callable_args: functions of no arguments, by the names of the arguments that they return.
+        callable_args: functions without arguments by argument name; each returns the value of that argument.
     """
 
     def __init__(self, p: Callable[..., Any], callable_args: dict[str, Callable[[], Any]] | None = None) -> None:
@@ -28,20 +28,20 @@ class Constructor:
         return repr(self.p) + repr(self.callable_args)
 
     def with_args(self, **kwargs: Any) -> Constructor:
-        """The same with more arguments given."""
+        """Return a constructor with additional bound arguments."""
         return Constructor(partial(self.p, **kwargs), self.callable_args)
 
     def with_callable_args(self, **kwargs: Callable[[], Any]) -> Constructor:
-        """The same with more arguments, which these functions return."""
+        """Return a constructor with additional arguments, computed by these functions for each new instance."""
         return Constructor(self.p, {**self.callable_args, **kwargs})
 
 
 class Constructible:
-    """What can be configured by a constructor with some arguments given."""
+    """Base of classes that provide constructors with bound arguments."""
 
     @classmethod
     def with_args(cls, **kwargs: Any) -> Constructor:
-        """A constructor with these arguments.
+        """Return a constructor with these arguments bound.
 
         Example:
             >>> from flambeau.ao.quantization import MinMaxObserver
@@ -53,5 +53,5 @@ class Constructible:
 
     @classmethod
     def with_callable_args(cls, **kwargs: Callable[[], Any]) -> Constructor:
-        """A constructor with arguments that these functions return whenever a module is made."""
+        """Return a constructor whose arguments are computed by these functions for each new instance."""
         return Constructor(partial(cls), kwargs)

@@ -1,4 +1,4 @@
-"""Modules that round numbers in training as integers with a scale would, while gradients pass through (Jacob et al. 2018)."""
+"""Fake quantization for training: round values like integers with a scale; gradients pass through (Jacob et al. 2018)."""
 
 from __future__ import annotations
 
@@ -34,50 +34,50 @@ __all__ = [
 
 
 class FakeQuantizeBase(Constructible, ABC, Module):
-    """What every fake quantization is: an observer and a rounding, each of which can be switched off."""
+    """Base class of fake quantizations: an observer and a rounding, which can be enabled separately."""
 
     fake_quant_enabled: Tensor
     observer_enabled: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        # tensors, so that they are the same in all processes that train a network
+        # buffers, so that distributed training synchronizes them across processes
         self.register_buffer("fake_quant_enabled", torch.tensor([1], dtype=torch.uint8))
         self.register_buffer("observer_enabled", torch.tensor([1], dtype=torch.uint8))
 
     @abstractmethod
     def forward(self, x: Tensor) -> Tensor:
-        """`x`, observed and rounded."""
+        """Observe and round `x`, if enabled."""
 
     @abstractmethod
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """The scale and the zero point for what has been observed."""
+        """Compute the scale and the zero point from the observed tensors."""
 
     def enable_fake_quant(self, enabled: bool = True) -> None:
-        """Round what comes from now on."""
+        """Enable or disable rounding."""
         self.fake_quant_enabled[0] = int(enabled)
 
     def disable_fake_quant(self) -> None:
-        """Pass on what comes from now on."""
+        """Disable rounding: inputs are returned unchanged."""
         self.enable_fake_quant(False)
 
     def enable_observer(self, enabled: bool = True) -> None:
-        """Observe what comes from now on."""
+        """Enable or disable the observer."""
         self.observer_enabled[0] = int(enabled)
 
     def disable_observer(self) -> None:
-        """Keep the scale."""
+        """Disable the observer: the scale no longer changes."""
         self.enable_observer(False)
 
 
 class FakeQuantize(FakeQuantizeBase):
-    """Rounds numbers to multiples of a scale, which an observer finds.
+    """Round values to multiples of a scale that an observer determines.
 
     Args:
-        observer: makes the observer.
-        quant_min, quant_max: the least and the greatest of the integers.
-        is_dynamic: whether the scale is found anew for each tensor.
-        observer_kwargs: what else the observer is made with.
+        observer: the constructor of the observer.
+        quant_min, quant_max: the minimum and maximum integer.
+        is_dynamic: whether the scale is computed separately for each tensor.
+        observer_kwargs: further arguments of the observer.
 
     Example:
         >>> rounding = torch.ao.quantization.FakeQuantize(quant_min=0, quant_max=15)
@@ -119,7 +119,7 @@ class FakeQuantize(FakeQuantizeBase):
         return found
 
     def _found(self) -> tuple[Tensor, Tensor]:
-        """The scale and the zero point to round by."""
+        """Compute the scale and the zero point for rounding."""
         return self.calculate_qparams()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -160,10 +160,10 @@ def _check_range(quant_min: int, quant_max: int, dtype: Any) -> None:
 
 
 class FixedQParamsFakeQuantize(FakeQuantize):
-    """Rounds numbers to multiples of a scale that is given.
+    """Round values to multiples of a fixed scale.
 
     Args:
-        observer: makes a `FixedQParamsObserver`.
+        observer: the constructor of a `FixedQParamsObserver`.
     """
 
     def __init__(self, observer: Any) -> None:
@@ -181,12 +181,12 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
 
 class FusedMovingAvgObsFakeQuantize(FakeQuantize):
-    """`FakeQuantize` whose observer has moving averages, of which it finds scales as `fused_moving_avg_obs_fake_quant` does.
+    """`FakeQuantize` with a moving-average observer. Scales are computed as in `fused_moving_avg_obs_fake_quant`.
 
     Args:
-        observer: makes a `MovingAverageMinMaxObserver` or a `MovingAveragePerChannelMinMaxObserver`.
-        quant_min, quant_max: the least and the greatest of the integers.
-        observer_kwargs: what else the observer is made with.
+        observer: the constructor of a `MovingAverageMinMaxObserver` or `MovingAveragePerChannelMinMaxObserver`.
+        quant_min, quant_max: the minimum and maximum integer.
+        observer_kwargs: further arguments of the observer.
     """
 
     def __init__(
@@ -213,13 +213,13 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         )
 
 
-_LEAST_SCALE = 6.1e-5  # what multiplies by its reciprocal in half precision can still represent that
+_LEAST_SCALE = 6.1e-5  # about the smallest normal float16: kernels that multiply by 1 / scale in float16 stay finite
 
 
 def _scale_of_range(min_val: Tensor, max_val: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:
-    """The scale and the zero point at which 0 is represented exactly and the range is covered.
+    """Compute a scale and zero point that cover the range and represent 0 exactly.
 
-    A symmetric scheme is one for ranges on both sides of 0 only.
+    If `symmetric`, only ranges that contain both negative and positive values are treated symmetrically.
     """
     steps, middle = quant_max - quant_min, (quant_max - quant_min) // 2
     least, greatest = min_val.double().reshape(-1), max_val.double().reshape(-1)
@@ -238,7 +238,7 @@ def _scale_of_range(min_val: Tensor, max_val: Tensor, quant_min: int, quant_max:
     return scale.float(), zero_point.clamp(quant_min, quant_max).round().to(torch.int)
 
 
-# --- usual ones ---------------------------------------------------------------------------------------------------
+# --- default fake quantizations -----------------------------------------------------------------------------------
 
 _OF_BYTES = {"quant_min": 0, "quant_max": 255, "dtype": torch.quint8}
 _OF_WEIGHTS = {"quant_min": -128, "quant_max": 127, "dtype": torch.qint8}
@@ -270,24 +270,24 @@ fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuan
 
 
 def disable_fake_quant(mod: Module) -> None:
-    """`model.apply(disable_fake_quant)`: let all modules of a model pass numbers on."""
+    """Disable rounding of a fake quantization. Apply to a model with `model.apply(disable_fake_quant)`."""
     if isinstance(mod, FakeQuantizeBase):
         mod.disable_fake_quant()
 
 
 def enable_fake_quant(mod: Module) -> None:
-    """`model.apply(enable_fake_quant)`: let all modules of a model round numbers."""
+    """Enable rounding of a fake quantization. Apply to a model with `model.apply(enable_fake_quant)`."""
     if isinstance(mod, FakeQuantizeBase):
         mod.enable_fake_quant()
 
 
 def disable_observer(mod: Module) -> None:
-    """`model.apply(disable_observer)`: let all modules of a model keep their scales."""
+    """Disable the observer of a fake quantization. Apply to a model with `model.apply(disable_observer)`."""
     if isinstance(mod, FakeQuantizeBase):
         mod.disable_observer()
 
 
 def enable_observer(mod: Module) -> None:
-    """`model.apply(enable_observer)`: let all modules of a model find their scales."""
+    """Enable the observer of a fake quantization. Apply to a model with `model.apply(enable_observer)`."""
     if isinstance(mod, FakeQuantizeBase):
         mod.enable_observer()

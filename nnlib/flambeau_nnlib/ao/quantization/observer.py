@@ -1,4 +1,4 @@
-"""Modules that see tensors pass, and find the scale and the zero point for representing such numbers by few integers."""
+"""Observers: modules that record the range of tensors and compute the scale and zero point of their quantization."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RANGES = {
 
 
 class ObserverBase(Constructible, ABC, Module):
-    """What every observer is: `forward` sees a tensor and returns it, `calculate_qparams` returns a scale and a zero point."""
+    """Base class of observers. `forward` records a tensor and returns it; `calculate_qparams` returns scale and zero point."""
 
     def __init__(self, dtype: Any, is_dynamic: bool = False) -> None:
         super().__init__()
@@ -47,15 +47,15 @@ class ObserverBase(Constructible, ABC, Module):
 
     @abstractmethod
     def forward(self, x: Tensor) -> Tensor:
-        """See `x`."""
+        """Record `x` and return it."""
 
     @abstractmethod
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """The scale and the zero point for what has been seen."""
+        """Compute the scale and the zero point from the recorded tensors."""
 
 
 def _integers(dtype: Any, reduce_range: bool, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
-    """The least and the greatest integer; with `reduce_range`, of one bit less."""
+    """Return the minimum and maximum integer. `reduce_range` halves the range."""
     if quant_min is None or quant_max is None:
         least, greatest = _RANGES[dtype]
         reducible = dtype in _BYTES or dtype in _UNSIGNED_BYTES
@@ -70,16 +70,16 @@ def _integers(dtype: Any, reduce_range: bool, quant_min: int | None, quant_max: 
 
 
 class UniformQuantizationObserverBase(ObserverBase):
-    """An observer of evenly spaced steps.
+    """Base class of observers for integers with uniform steps.
 
     Args:
-        dtype: the integers, such as `torch.quint8`.
-        qscheme: whether each channel has a scale of its own, and whether the zero point is 0.
+        dtype: the quantized dtype, such as `torch.quint8`.
+        qscheme: per tensor or per channel, and affine or symmetric.
         reduce_range: whether to use one bit less.
-        quant_min, quant_max: the least and the greatest integer; by default those of `dtype`.
+        quant_min, quant_max: the minimum and maximum integer. Default: those of `dtype`.
         factory_kwargs: `device` and `dtype` of the buffers.
-        eps: the least scale.
-        is_dynamic: whether the scale is to be found anew for each tensor.
+        eps: the minimum scale.
+        is_dynamic: whether the scale is computed separately for each tensor.
     """
 
     _version = 3
@@ -122,7 +122,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         self.quant_min, self.quant_max = _integers(dtype, reduce_range, quant_min, quant_max)
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        """The scale and the zero point for what has been seen, a number for each channel or one for all."""
+        """Compute scale and zero point from the recorded range. Their size is the number of channels, or 1 if per tensor."""
         return self._calculate_qparams(self.min_val, self.max_val)
 
     def _calculate_qparams(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
@@ -148,7 +148,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         return scale.reshape(-1), zero_point.reshape(-1)
 
     def _middle(self) -> int:
-        """The zero point of a symmetric scheme."""
+        """Return the zero point of a symmetric scheme."""
         if self.dtype in _UNSIGNED_BYTES:
             return (self.quant_min + self.quant_max) // 2 if self.has_customized_qrange else 128
         return 2**15 if self.dtype is torch.uint16 else 0
@@ -158,18 +158,18 @@ class UniformQuantizationObserverBase(ObserverBase):
         self.max_val.resize_(max_val.shape).copy_(max_val)
 
     def reset_min_max_vals(self) -> None:
-        """Forget what has been seen."""
+        """Forget the recorded range."""
         raise NotImplementedError("Cannot reset min/max values in the given observer.")
 
     def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}"
 
 
-# --- one scale for all --------------------------------------------------------------------------------------------
+# --- observers with one scale per tensor --------------------------------------------------------------------------
 
 
 class MinMaxObserver(UniformQuantizationObserverBase):
-    """Finds the scale from the least and the greatest number that it has seen.
+    """Compute the scale from the minimum and maximum of all recorded tensors.
 
     Example:
         >>> observer = torch.ao.quantization.MinMaxObserver()
@@ -206,11 +206,11 @@ def _moved(average: Tensor, value: Tensor, constant: float) -> Tensor:
 
 
 class MovingAverageMinMaxObserver(MinMaxObserver):
-    """Finds the scale from moving averages of the least and the greatest number of each tensor.
+    """Compute the scale from moving averages of the minimum and maximum of each tensor.
 
     Args:
-        averaging_constant: how much of the average each tensor replaces.
-        args, kwargs: as for `MinMaxObserver`.
+        averaging_constant: the weight of a new tensor in the moving average.
+        args, kwargs: see `MinMaxObserver`.
     """
 
     def __init__(self, averaging_constant: float = 0.01, *args: Any, **kwargs: Any) -> None:
@@ -228,15 +228,15 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
         return _moved(self.min_val, min_val, constant), _moved(self.max_val, max_val, constant)
 
 
-# --- a scale for each channel -------------------------------------------------------------------------------------
+# --- observers with one scale per channel -------------------------------------------------------------------------
 
 
 class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
-    """Finds a scale for each channel from its least and its greatest number.
+    """Compute a scale for each channel from the minimum and maximum of all recorded tensors.
 
     Args:
-        ch_axis: the dimension of channels.
-        dtype, qscheme, kwargs: as for `MinMaxObserver`.
+        ch_axis: the channel dimension.
+        dtype, qscheme, kwargs: see `MinMaxObserver`.
     """
 
     def __init__(
@@ -274,11 +274,11 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
 
 
 class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
-    """Finds a scale for each channel from moving averages of its least and its greatest number.
+    """Compute a scale for each channel from moving averages of the minimum and maximum of each tensor.
 
     Args:
-        averaging_constant: how much of the average each tensor replaces.
-        args, kwargs: as for `PerChannelMinMaxObserver`.
+        averaging_constant: the weight of a new tensor in the moving average.
+        args, kwargs: see `PerChannelMinMaxObserver`.
     """
 
     def __init__(self, averaging_constant: float = 0.01, *args: Any, **kwargs: Any) -> None:
@@ -291,21 +291,21 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
 
 
 def resize_to_saved(module: Module, names: tuple[str, ...], state_dict: dict[str, Any], prefix: str) -> None:
-    """Give buffers, whose sizes depend on what has been seen, those of a state that is to be loaded."""
+    """Resize buffers to their sizes in `state_dict`, since they depend on the recorded tensors."""
     for name in names:
         if prefix + name in state_dict:
             getattr(module, name).resize_(state_dict[prefix + name].shape)
 
 
-# --- without looking ----------------------------------------------------------------------------------------------
+# --- observers that record nothing --------------------------------------------------------------------------------
 
 
 class FixedQParamsObserver(ObserverBase):
-    """Tells the scale and the zero point that it was given.
+    """An observer with a fixed scale and zero point.
 
     Args:
-        scale, zero_point: what it tells.
-        dtype, qscheme, quant_min, quant_max, is_dynamic: as for `MinMaxObserver`.
+        scale, zero_point: the values that `calculate_qparams` returns.
+        dtype, qscheme, quant_min, quant_max, is_dynamic: see `MinMaxObserver`.
     """
 
     scale: Tensor
@@ -337,13 +337,13 @@ class FixedQParamsObserver(ObserverBase):
 
 
 class PlaceholderObserver(ObserverBase):
-    """Sees nothing: it stands where a tensor is to be quantized, and says how.
+    """An observer that records nothing. It marks a tensor to be quantized and stores the dtype.
 
     Args:
-        dtype: the dtype that the tensor is to have.
-        custom_op_name: the operation that is to do it.
-        compute_dtype: where given, the dtype; deprecated.
-        quant_min, quant_max, qscheme, eps, is_dynamic: as for `MinMaxObserver`.
+        dtype: the dtype of the quantized tensor.
+        custom_op_name: the name of the operation that quantizes the tensor.
+        compute_dtype: deprecated; any dtype sets `is_dynamic`.
+        quant_min, quant_max, qscheme, eps, is_dynamic: see `MinMaxObserver`.
     """
 
     def __init__(
@@ -375,7 +375,7 @@ class PlaceholderObserver(ObserverBase):
 
 
 class NoopObserver(ObserverBase):
-    """Sees nothing: what is given `dtype` needs no scale."""
+    """An observer that records nothing, for a `dtype` such as float16 that needs no scale."""
 
     def __init__(self, dtype: Any = torch.float16, custom_op_name: str = "") -> None:
         super().__init__(dtype=dtype, is_dynamic=False)
@@ -388,7 +388,7 @@ class NoopObserver(ObserverBase):
         raise RuntimeError("calculate_qparams should not be called for NoopObserver")
 
 
-# --- usual ones ---------------------------------------------------------------------------------------------------
+# --- default observers --------------------------------------------------------------------------------------------
 
 default_observer = MinMaxObserver.with_args(quant_min=0, quant_max=127)
 default_placeholder_observer = PlaceholderObserver

@@ -1,4 +1,4 @@
-"""How a layer is to be quantized: what observes or rounds its result, and what its weight."""
+"""Quantization configurations of layers: the observers or fake quantizations of activations and weights."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class _Fields(NamedTuple):
 
 
 class QConfig(_Fields):
-    """Two constructors of observers or fake quantizations.
+    """Constructors of the observers or fake quantizations of a layer's output and weight.
 
     Args:
-        activation: makes what sees a layer's result.
-        weight: makes what sees its weight.
+        activation: constructor for the layer's output.
+        weight: constructor for the layer's weight.
 
     Raises:
-        ValueError: one of them is a module, which layers would share, rather than a constructor.
+        ValueError: an argument is a module instead of a constructor. Layers would share the module.
 
     Example:
         >>> from flambeau.ao.quantization import MinMaxObserver, QConfig

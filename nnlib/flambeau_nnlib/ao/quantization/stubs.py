@@ -1,4 +1,4 @@
-"""Where numbers become integers in a network that is to be quantized, and where they become numbers again."""
+"""Markers of the places in a model where tensors are quantized and dequantized."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 
 
 class QuantStub(Module):
-    """Marks where a network's numbers are to become integers; until it is quantized, they pass.
+    """Mark where a model's tensors become quantized. It is the identity until the model is converted.
 
     Args:
-        qconfig: how; by default as the network.
+        qconfig: the quantization configuration. None uses the configuration of the model.
     """
 
     def __init__(self, qconfig: Any = None) -> None:
@@ -28,14 +28,14 @@ class QuantStub(Module):
 
 
 class DeQuantStub(QuantStub):
-    """Marks where a network's integers are to become numbers again."""
+    """Mark where a model's quantized tensors become floating-point tensors again."""
 
 
 class QuantWrapper(Module):
-    """A module between a `QuantStub` and a `DeQuantStub`.
+    """Wrap a module between a `QuantStub` and a `DeQuantStub`.
 
     Args:
-        module: takes one tensor and returns one.
+        module: a module that takes one tensor and returns one tensor.
     """
 
     def __init__(self, module: Module) -> None:

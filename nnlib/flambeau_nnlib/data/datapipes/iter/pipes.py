@@ -282,7 +282,7 @@ class ShardingFilterIterDataPipe(IterDataPipe[Any]):
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:
-    """Enable or disable the shufflers of a pipe. If `shuffle` is True and there are none, append one."""
+    """Enable or disable the shufflers of a pipe. If `shuffle` is True and the pipe has no shuffler, append one."""
     shufflers = [pipe for pipe in _sources(datapipe) if hasattr(pipe, "set_shuffle")]
     if shuffle and not shufflers:
         warnings.warn(

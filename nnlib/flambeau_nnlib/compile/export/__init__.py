@@ -1,4 +1,4 @@
-"""`torch.export`: programs as graphs of PyTorch's operators, with nothing of Python left in them.
+"""`torch.export`: capture a module as a graph that contains only PyTorch operators.
 
 >>> class Model(torch.nn.Module):
 ...     def forward(self, x):

@@ -1,4 +1,4 @@
-"""`ExportedProgram.run_decompositions`: graphs without in-place operators, in which operators are written as others."""
+"""Implementation of `ExportedProgram.run_decompositions`: functionalize a program and decompose its operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WRITTEN = {
 
 
 def without_writes(program: ExportedProgram) -> ExportedProgram:
-    """The program without in-place operators: what it writes to its inputs are outputs, the first ones."""
+    """Return the program without in-place operators. New values of mutated buffers and inputs become its first outputs."""
     graph, written = functionalized(program.graph)
     signature = copy.deepcopy(program.graph_signature)
     results = list(graph.output_node().args[0])
@@ -51,11 +51,11 @@ def without_writes(program: ExportedProgram) -> ExportedProgram:
 
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgram:
-    """The program without in-place operators, in which a table's functions stand for its operators.
+    """Return the program without in-place operators, with its operators decomposed by the functions of a table.
 
     Args:
         program: the program.
-        table: from operators, `torch.ops.aten.relu.default`, to functions with their arguments.
+        table: maps operators, such as `torch.ops.aten.relu.default`, to functions with the same arguments.
     """
     program = without_writes(program)
     signature = copy.deepcopy(program.graph_signature)
@@ -82,7 +82,7 @@ def _submodules(program: ExportedProgram) -> dict[str, Any]:
 
 
 def _remove_unused(graph: Graph) -> None:
-    """Remove nodes whose results nobody uses, but for inputs and checks."""
+    """Remove nodes without users, except placeholders, the output and assertions."""
     for node in reversed(list(graph.nodes)):
         checks = "_assert" in str(node.target)
         if not node.users and node.op not in ("placeholder", "output") and not checks:
@@ -90,7 +90,7 @@ def _remove_unused(graph: Graph) -> None:
 
 
 def _traced(graph: Graph, node: Node, copies: dict[Node, Any], function: Any) -> Any:
-    """Add what a function computes for a node's arguments; tensors of zeros stand for these."""
+    """Add the operators that a decomposition calls to the graph. The function is traced on tensors of zeros."""
     recording = Recording(graph, nn.Module(), SizeGuards({}), None)
 
     def stand_in(used: Node) -> Any:

@@ -1,4 +1,4 @@
-"""What `export` raises about programs that it cannot follow."""
+"""The exceptions that `torch.export.export` raises."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ __all__ = ["GuardOnDataDependentSymNode", "UserError"]
 
 
 class UserError(RuntimeError):
-    """What was asked of `export` contradicts the program."""
+    """The arguments of `export`, for example `dynamic_shapes`, contradict what the program does."""
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """The program does what depends on a value that only a call will know."""
+    """The program branches on, or needs the value of, data that is unknown until the exported program is called."""

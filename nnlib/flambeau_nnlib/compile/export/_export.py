@@ -1,4 +1,4 @@
-"""`export`: a module runs once on examples, and becomes an `ExportedProgram`."""
+"""`torch.export.export`: run a module once on example inputs and record an `ExportedProgram`."""
 
 from __future__ import annotations
 
@@ -46,26 +46,27 @@ def export(
     preserve_module_call_signature: tuple[str, ...] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
 ) -> ExportedProgram:
-    """Run a module once on example inputs, and keep what it computed as a graph of PyTorch's operators.
+    """Run a module once on example inputs and record it as a graph of PyTorch operators.
 
-    Python code that does not look at values of tensors is gone from the graph: loops are unrolled, and of an `if` there is the
-    branch that was taken. `torch.cond` and `torch.while_loop` stay in it. Sizes are those of the examples unless `dynamic_shapes`
-    names them. Neither the module's buffers nor the random generators are changed by the run.
+    The graph contains no Python code: loops are unrolled, and an `if` contributes only the branch taken for the examples.
+    `torch.cond` and `torch.while_loop` remain operators. Sizes are fixed to those of the examples, unless `dynamic_shapes`
+    names them. The run changes neither the module's buffers nor the state of random generators.
 
     Args:
         mod: the module.
-        args, kwargs: the example inputs: tensors, numbers, strings, None, and lists, tuples, dicts and data classes of them.
-        dynamic_shapes: the sizes that may differ from call to call: for each argument, by name or in order, None or a dictionary
-            from dimensions to `Dim`s, `Dim.AUTO` or `Dim.DYNAMIC`; nested as the argument is.
-        strict: accepted; programs are traced by running them in either case.
-        preserve_module_call_signature: paths of submodules whose arguments `unflatten` shall keep.
-        prefer_deferred_runtime_asserts_over_guards: accepted.
+        args, kwargs: the example inputs: tensors, numbers, strings, None, and lists, tuples, dicts and dataclasses of them.
+        dynamic_shapes: the sizes that may differ from call to call. For each argument, by name or in order: None, or a
+            dictionary that maps dimensions to `Dim`s, `Dim.AUTO` or `Dim.DYNAMIC`. It is nested like the argument.
+        strict: accepted for compatibility; programs are always traced by running them.
+        preserve_module_call_signature: paths of submodules whose call signature `unflatten` preserves.
+        prefer_deferred_runtime_asserts_over_guards: accepted and ignored.
 
     Raises:
-        ValueError: `mod` is no module.
-        UserError: the arguments are no tuple; `dynamic_shapes` does not fit them; or a size that it names is needed as a number
-            (a `RuntimeError`).
-        GuardOnDataDependentSymNode: the program looks at the value of a tensor; the message names the line (a `RuntimeError`).
+        ValueError: `mod` is not a module.
+        UserError: `args` is not a tuple, `dynamic_shapes` does not match the arguments, or the program requires a dynamic
+            size to be a constant. It is a subclass of RuntimeError.
+        GuardOnDataDependentSymNode: the program reads the value of a tensor. The message gives the source line. It is a
+            subclass of RuntimeError.
 
     >>> batch = torch.export.Dim("batch")
     >>> program = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),), dynamic_shapes=({0: batch},))
@@ -83,7 +84,7 @@ def export(
     while True:
         try:
             return _Exporter(mod, args, kwargs, dynamic, preserve_module_call_signature).export()
-        except Specialized as specialized:  # a size of which the user had left it open
+        except Specialized as specialized:  # `Dim.AUTO`: fix this size and trace again
             dynamic = _without(dynamic, specialized.symbol)
 
 
@@ -97,14 +98,14 @@ def draft_export(
     strict: bool = False,
     prefer_deferred_runtime_asserts_over_guards: bool = False,
 ) -> ExportedProgram:
-    """`export` that gives up dynamic sizes where the program needs them as numbers, and says so in a warning.
+    """Export a module; if dynamic sizes make that fail, fix all sizes to those of the examples and warn.
 
     Args:
         mod, args, kwargs, dynamic_shapes, preserve_module_call_signature, strict, prefer_deferred_runtime_asserts_over_guards: as
-            for `export`.
+            in `export`.
 
     Raises:
-        GuardOnDataDependentSymNode: the program looks at the value of a tensor.
+        GuardOnDataDependentSymNode: the program reads the value of a tensor.
 
     >>> torch.export.draft_export(torch.nn.ReLU(), (torch.ones(2),)).graph_signature.user_outputs
     ('relu',)
@@ -116,17 +117,20 @@ def draft_export(
             mod, args, kwargs, dynamic_shapes=dynamic_shapes, preserve_module_call_signature=preserve_module_call_signature
         )
     except UserError as error:
-        warnings.warn(f"draft_export: all sizes are those of the examples, because of this:\n{error}", stacklevel=2)
+        warnings.warn(
+            f"draft_export: export with dynamic sizes failed, so all sizes are fixed to those of the examples:\n{error}",
+            stacklevel=2,
+        )
         return export(mod, args, kwargs, preserve_module_call_signature=preserve_module_call_signature)
 
 
 def _without(dynamic: dict[int, dict[int, Any]], symbol: Symbol) -> dict[int, dict[int, Any]]:
-    """What `dynamic_shapes` says, but for one size."""
+    """Return the dynamic sizes without those of one symbol."""
     return {key: {dim: size for dim, size in sizes.items() if (key, dim) not in symbol.keys} for key, sizes in dynamic.items()}
 
 
 class _Exporter:
-    """One attempt to export a module."""
+    """A single attempt to export a module, with a given set of dynamic sizes."""
 
     def __init__(
         self, mod: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: dict[int, dict[int, Any]], preserved: Any
@@ -135,7 +139,7 @@ class _Exporter:
         self.leaves, self.in_spec = pytree.tree_flatten((args, kwargs))
         self.names = _names_of_inputs(mod, args, kwargs)
         self.symbols: dict[str, Symbol] = {}
-        self.forms: dict[tuple[int, int], tuple[Symbol, int, int]] = {}  # by input and dimension: symbol, factor, offset
+        self.forms: dict[tuple[int, int], tuple[Symbol, int, int]] = {}  # (input, dimension) -> (symbol, factor, offset)
         self._find_symbols()
 
     def export(self) -> ExportedProgram:
@@ -167,7 +171,7 @@ class _Exporter:
 
     @staticmethod
     def _other_size(root: Any, hint: int, number: int) -> int:
-        """A size for the probe: another multiple, of which there is one for each symbol, if that is in range."""
+        """Return a size for the probe run, in the range of `root`. Each symbol gets a different multiple of its hint."""
         limits = (root.min, root.max) if isinstance(root, Dim) else (0, None)
         for other in (
             *(hint * factor for factor in range(2 + number, 6 + number)),
@@ -197,7 +201,7 @@ class _Exporter:
             )
 
     def _resized(self, place: int) -> Any:
-        """An input with the sizes of the probe: its elements again and again, so that no value is new."""
+        """Return an input resized for the probe run. Its elements are repeated, so that it contains no new values."""
         leaf = self.leaves[place]
         if not isinstance(leaf, Tensor):
             return leaf
@@ -251,7 +255,9 @@ class _Exporter:
         leaves, out_spec = pytree.tree_flatten(result)
         for leaf in leaves:
             if not (isinstance(leaf, (Tensor, int, float, bool, str, type(None))) or is_symbolic(leaf)):
-                raise UserError(f"It looks like one of the outputs is of type {type(leaf)}, which a graph cannot give back")
+                raise UserError(
+                    f"It looks like one of the outputs is of type {type(leaf)}, which an exported program cannot return"
+                )
         recording.graph.output(tuple(recording.node_of(leaf) for leaf in leaves))
         graph = recording.graph
         signature = ExportGraphSignature(
@@ -295,7 +301,7 @@ class _Exporter:
         return getattr(self.mod.get_submodule(owner), name)
 
     def _state(self) -> dict[str, Any]:
-        """Parameters and persistent buffers under all their names, shared with the module."""
+        """Return parameters and persistent buffers by name, including duplicates. They are shared with the module."""
         named = [*self.mod.named_parameters(remove_duplicate=False), *self.mod.named_buffers(remove_duplicate=False)]
         dropped = {
             f"{path}.{name}" if path else name
@@ -306,7 +312,7 @@ class _Exporter:
 
 
 def argument_of(value: Any, node: Any) -> Any:
-    """The entry of a signature for an input or output."""
+    """Convert an input or output to its entry in a graph signature."""
     if isinstance(value, (Tensor, TensorSpec)):
         return TensorArgument(node.name)
     kinds = {torch.SymInt: SymIntArgument, torch.SymFloat: SymFloatArgument, torch.SymBool: SymBoolArgument}
@@ -316,19 +322,19 @@ def argument_of(value: Any, node: Any) -> Any:
 
 
 def run_program(recording: Recording, mod: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run the module; stacks of nodes begin below this function."""
+    """Run the module. `user_frames` starts below this function's stack frame."""
     with recording:
         return mod(*args, **kwargs)
 
 
 def _fresh(tensor: Tensor) -> Tensor:
-    """A copy, so that a program which writes to its input does not write to the example."""
+    """Copy an example input, so that a program that modifies its inputs does not modify the example."""
     return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
 @contextmanager
 def tracking_modules(recording: Recording) -> Iterator[None]:
-    """Keep note of which module is running."""
+    """Record the stack of running modules during a trace."""
 
     def enter(module: nn.Module, args: Any) -> None:
         recording.module_stack.append((recording.paths.get(id(module), ""), type(module)))
@@ -344,7 +350,7 @@ def tracking_modules(recording: Recording) -> Iterator[None]:
 
 @contextmanager
 def restoring_state(mod: nn.Module) -> Iterator[None]:
-    """Put buffers, and attributes that are tensors, back to what they were."""
+    """Restore buffers, and tensor attributes, when the context exits."""
     buffers = {name: (buffer, buffer.detach().clone(), buffer._version) for name, buffer in mod.named_buffers()}
     attributes = [(module, copy.copy(module._buffers), _tensors_of(module)) for module in mod.modules()]
     try:
@@ -376,7 +382,7 @@ def _tensors_of(module: nn.Module) -> dict[str, Tensor]:
 
 
 def _names_of_inputs(mod: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """A name for each input: that of its parameter, with the way to it inside containers."""
+    """Return a name for each input leaf: the name of its parameter, joined with its path in nested containers."""
     names: list[str] = []
     for name, value in arguments_by_name(mod, args, kwargs).items():
         for path, _ in pytree.tree_leaves_with_path(value):

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole."""
+"""Replace files atomically."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file: whoever reads it sees the former or the new one, and never a part."""
+    """Write a file atomically: a concurrent reader sees the old content or the new content."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

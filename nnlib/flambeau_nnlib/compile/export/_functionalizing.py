@@ -1,9 +1,10 @@
-"""Graphs without in-place operators: what is written is a new value, which views of the same memory are taken of anew.
+"""Functionalization: replace in-place operators in a graph by out-of-place operators.
 
     y = x[0]; y.mul_(2)     becomes     y = x[0]; z = y * 2; x = select_scatter(x, z, 0, 0)
 
-A value that is a view knows its base and the operators on the way to it. A write goes back along that way, by the operator that
-puts a part into a copy of the whole, and the base has a new value from then on.
+Each value that is a view stores its base and the chain of view operators from that base. A write to the view applies the
+inverse operators (`select_scatter`, `slice_scatter`, ...) in reverse order. The result replaces the base, and views of it are
+computed again when they are next used.
 """
 
 from __future__ import annotations
@@ -20,42 +21,42 @@ from ..fx.node import Node, map_arg
 
 __all__ = ["functionalized", "is_view", "operator_name"]
 
-# Views of which the operator makes a copy where it has to.
+# Operators that return a view or a copy, depending on strides. They are treated as copies.
 _SOMETIMES_VIEWS = frozenset(["flatten", "reshape", "reshape_as", "ravel"])
 _WITHOUT_EFFECT = frozenset(["detach_", "requires_grad_"])
 
 
 class _Base:
-    """The memory that views share: the node of its present value."""
+    """Memory shared by several views. `node` computes its current content, and `origin` is its placeholder, if any."""
 
     def __init__(self, node: Node, origin: Node | None = None) -> None:
         self.node, self.origin, self.version = node, origin, 0
 
 
 class _Value:
-    """What a node of the old graph stands for: a base, and the operators that lead from it to this part of it."""
+    """The value of a node of the original graph: a base, and the chain of view operators from the base to the value."""
 
     def __init__(self, base: _Base, steps: list[Node], node: Any) -> None:
         self.base, self.steps, self.node, self.version = base, steps, node, base.version
 
 
 def operator_name(node: Node) -> str:
-    """The name of a node's operator: `add_`, `getitem`."""
+    """Return the name of a node's operator, such as `add_` or `getitem`."""
     packet = getattr(node.target, "overloadpacket", node.target)
     return getattr(packet, "__name__", str(packet))
 
 
 def functionalized(graph: Graph) -> tuple[Graph, list[tuple[Node, Node]]]:
-    """The graph without in-place operators.
+    """Return a graph without in-place operators.
 
     Args:
         graph: the graph.
 
     Returns:
-        The new graph, without its output; and the placeholders that it writes to, each with the node of its new value.
+        The new graph, and pairs `(placeholder, node)` of each mutated placeholder with the node of its new value.
 
     Raises:
-        RuntimeError: it writes to what has no such operator, such as an expanded tensor.
+        RuntimeError: a write has no out-of-place equivalent, such as a write to an expanded tensor.
     """
     rewriter = _Rewriter()
     for node in graph.nodes:
@@ -99,11 +100,11 @@ class _Rewriter:
             self.values[node] = _Value(base, [], copied)
 
     def mapped(self, argument: Any) -> Any:
-        """An argument with the nodes of the new graph."""
+        """Replace nodes of the original graph in an argument by nodes of the new graph."""
         return map_arg(argument, self._read)
 
     def _copy(self, node: Node, first: Any = None) -> Node:
-        """A node in the new graph, maybe with another first argument."""
+        """Copy a node to the new graph, with `first` as its first argument if given."""
         args = self.mapped(node.args) if first is None else (first, *self.mapped(node.args[1:]))
         copied = self.graph.create_node(node.op, node.target, args, self.mapped(node.kwargs), node.name, node.type)
         copied.meta.update(node.meta)
@@ -112,7 +113,7 @@ class _Rewriter:
     def _call(self, name: str, args: tuple[Any, ...], like: Node, overload: str = "default") -> Node:
         packet = getattr(getattr(torch.ops, namespace_of(name)), name, None)
         if packet is None:
-            raise RuntimeError(f"functionalization: there is no operator {name} for what {like.format_node()} writes")
+            raise RuntimeError(f"functionalization: operator {name} does not exist; {like.format_node()} requires it")
         called = self.graph.create_node("call_function", getattr(packet, overload, packet.default), args, {}, name)
         called.meta.update(like.meta)
         return called
@@ -127,7 +128,7 @@ class _Rewriter:
         return current
 
     def _along(self, value: _Value) -> list[Node]:
-        """The base, and what each step makes of it."""
+        """Apply the view operators of a value to its base. Return the base and all intermediate nodes."""
         nodes = [value.base.node]
         for step in value.steps:
             nodes.append(self._copy(step, nodes[-1]))
@@ -147,7 +148,7 @@ class _Rewriter:
         self.values[node] = self.values[first]
 
     def _put(self, value: _Value, new: Node) -> None:
-        """Let a value, and with it its base, be what a node computes."""
+        """Replace the content of a value and of its base by the result of a node."""
         written, whole = new, self._along(value)[:-1] if value.steps else []
         for step, before in zip(reversed(value.steps), reversed(whole), strict=True):
             written = self._put_back(step, before, written)
@@ -156,7 +157,7 @@ class _Rewriter:
         value.node, value.version = new, value.base.version
 
     def _put_back(self, step: Node, whole: Node, part: Node) -> Node:
-        """The whole, where a part of it, which an operator takes of it, has another value."""
+        """Return `whole` with the part that the view operator `step` selects replaced by `part`."""
         name, like = operator_name(step), step.args[0]
         assert isinstance(like, Node)
         if name in ("alias", "detach"):
@@ -171,14 +172,16 @@ class _Rewriter:
             dims = [dim % len(step.args[1]) for dim in step.args[1]]
             return self._call("permute", (part, sorted(range(len(dims)), key=dims.__getitem__)), like)
         if isinstance(step.meta.get("val"), tuple):
-            return part  # which `_put_back_piece` has put together
+            return part  # `whole` already contains it, see `_put_back_piece`
         if name != "diagonal" and step.meta["val"].shape.numel() == like.meta["val"].shape.numel():
             return self._call("view_as", (part, whole), like)
-        raise RuntimeError(f"functionalization: a write to the result of {step.target} cannot be put back into its whole")
+        raise RuntimeError(
+            f"functionalization: a write to a view made by {step.target} is not supported; write to the base tensor instead"
+        )
 
     def _put_back_piece(self, pieces: Node, place: Any, whole: Node, part: Node) -> Node:
-        """The tensor of which `split`, `chunk` or `unbind` gives pieces, with another value in the place of one."""
-        source: Any = whole.args[0]  # `whole` is the operator that gives the pieces
+        """Return the input of `split`, `chunk` or `unbind` with one of the resulting chunks replaced by `part`."""
+        source: Any = whole.args[0]  # `whole` is the `split`, `chunk` or `unbind` node
         dim = pieces.args[2] if len(pieces.args) > 2 else 0
         if operator_name(pieces) == "unbind":
             return self._call(
@@ -189,7 +192,7 @@ class _Rewriter:
         return self._call("slice_scatter", (source, part, dim, start, start + sizes[place]), pieces.args[0])
 
     def _train_batch_norm(self, node: Node) -> None:
-        """A normalization that moves its running statistics gives their new values back."""
+        """Replace a training batch norm by the functional operator that also returns the updated running statistics."""
         args = node.args[:8]
         results = self._call("_native_batch_norm_legit_functional", self.mapped(args), node)
         nodes = [self.graph.call_function(getitem, (results, place)) for place in (0, 3, 4)]

@@ -1,8 +1,8 @@
-"""Calls of public functions and methods as calls of operators: `x.float()` is `aten.to.dtype(x, torch.float32)`.
+"""Translate public functions and methods to operator calls: `x.float()` becomes `aten.to.dtype(x, torch.float32)`.
 
-A tracer receives functions as programs call them.  A graph holds operators, with arguments in the order of their schemas and
-without defaults at the end.  For most functions `operator_call` translates one into the other; the functions whose operator takes
-other arguments are listed here.
+A tracer receives functions as the program calls them. A graph holds operators, with arguments in schema order and trailing
+defaults dropped. `operator_call` translates most functions. Functions whose operator has a different signature are listed
+here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["COMPOSITES", "PROPERTIES", "Call", "aten", "call_of", "name_of"]
 
 
 class Call(NamedTuple):
-    """A call of an operator."""
+    """An operator call: the operator and its arguments."""
 
     target: Any
     args: list[Any]
     kwargs: dict[str, Any]
 
 
-# Functions of Python that are no operators: the operators that they call are.
+# Functions implemented in Python: instead of the function itself, the operators that it calls are recorded.
 COMPOSITES = frozenset({"Tensor.module_load"}) | {f"nn.functional.{name}" for name in (
     "affine_grid", "batch_norm", "dropout1d", "embedding", "embedding_bag", "gaussian_nll_loss", "gumbel_softmax",
     "instance_norm",    "multi_head_attention_forward", "multilabel_soft_margin_loss", "normalize", "softmin", "softsign",
@@ -49,7 +49,7 @@ PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "adjoint", "mH": "adjoint", "real
 
 
 def name_of(func: Any) -> str:
-    """The path of a function below `torch`: `nn.functional.relu`, `Tensor.add_`, `Tensor.T`; its plain name elsewhere."""
+    """Return the path of a function below `torch`, such as `nn.functional.relu` or `Tensor.add_`; elsewhere its plain name."""
     return _name_of(func.__wrapped__ if type(func).__name__ == "ForOuterModes" else func)
 
 
@@ -59,7 +59,7 @@ def _name_of(func: Any) -> str:
     if path is not None:
         return path.removeprefix("torch.").removesuffix(".__get__")
     owner = getattr(func, "__self__", None)
-    if isinstance(owner, property):  # its setter
+    if isinstance(owner, property):  # the setter of a property
         attribute = next((name for name, value in vars(Tensor).items() if getattr(value, "original", value) is owner), "?")
         return f"Tensor.{attribute}.{func.__name__}"
     if public_module(getattr(func, "__module__", None) or "").startswith("torchvision."):
@@ -71,12 +71,12 @@ def call_of(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     """Translate a call of a public function to a call of an operator.
 
     Args:
-        name: the function's path, by `name_of`.
+        name: the path of the function, from `name_of`.
         func: the function.
         args, kwargs: the arguments.
 
     Raises:
-        RuntimeError: no operator computes the function, or none with these arguments.
+        RuntimeError: no operator implements the function with these arguments.
     """
     space, _, short = name.rpartition(".")
     if not space and short in _INTERNAL and not hasattr(func, "__body__"):
@@ -91,7 +91,7 @@ def call_of(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: 
         return Call(
             getattr(torch.ops.torchvision, short).default, *ordered(schema, named_arguments(schema, func, args, kwargs) or {})
         )
-    if isinstance(getattr(torch, short, None), torch.dtype):  # as `x.float()`
+    if isinstance(getattr(torch, short, None), torch.dtype):  # such as `x.float()`
         return aten("to", [args[0], getattr(torch, short)], None, "dtype")
     if short in PROPERTIES and not kwargs and len(args) == 1:
         return aten(PROPERTIES[short], list(args))
@@ -110,7 +110,7 @@ def call_of(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: 
 
 
 def _operator_named(space: str, short: str) -> tuple[str, bool]:
-    """The operator that a function or method calls, and whether with swapped arguments, as a reflected `__rpow__` does."""
+    """Return the operator of a function or method, and whether its arguments are swapped, as for the reflected `__rpow__`."""
     if space in ("linalg", "fft", "special"):
         return f"{space}_{short}", False
     if short in _METHODS or not short.startswith("__"):
@@ -137,7 +137,7 @@ def _options(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _with_reduction(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The options of a loss with the reduction that those of PyTorch before 0.4.1 stand for."""
+    """Replace the deprecated `size_average` and `reduce` options of a loss by the equivalent `reduction`."""
     if kwargs.get("size_average") is None and kwargs.get("reduce") is None:
         return kwargs
     averaged, reduced = kwargs.get("size_average") is not False, kwargs.get("reduce") is not False
@@ -146,10 +146,10 @@ def _with_reduction(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def aten(name: str, args: list[Any], kwargs: dict[str, Any] | None = None, overload_name: str | None = None) -> Call:
-    """A call of an operator, by default of the overload that accepts these arguments.
+    """Return a call of an ATen operator, by default of the overload that accepts these arguments.
 
     Raises:
-        RuntimeError: there is no such operator.
+        RuntimeError: the operator does not exist.
     """
     kwargs = kwargs or {}
     return Call(_form(name, overload_name or overload(name, args, kwargs)), args, kwargs)
@@ -158,7 +158,7 @@ def aten(name: str, args: list[Any], kwargs: dict[str, Any] | None = None, overl
 def _form(name: str, overload_name: str) -> Any:
     packet = getattr(getattr(torch.ops, namespace_of(name)), name, None)
     if packet is None:
-        raise RuntimeError(f"torch.export: {name} is no operator that a graph can hold")
+        raise RuntimeError(f"torch.export: {name} is not an operator and cannot be stored in a graph")
     return getattr(packet, overload_name or "default", packet.default)
 
 
@@ -241,7 +241,7 @@ def _tensordot(space: str, a: Tensor, b: Tensor, dims: Any = 2, **kwargs: Any) -
     return aten("tensordot", [a, b, *listed])
 
 
-# Operations of layers, which are no public functions: theirs take other arguments.
+# Internal functions of layers. Their signatures differ from those of the operators.
 _INTERNAL: dict[str, Callable[..., Call]] = {
     "linear": lambda bias, input, weight: aten("linear", [input, weight, bias]),
     "attention": lambda query, key, value, scale: aten("scaled_dot_product_attention", [query, key, value], {"scale": scale}),
@@ -249,11 +249,13 @@ _INTERNAL: dict[str, Callable[..., Call]] = {
 
 
 def _unfold(space: str, *args: Any, **kwargs: Any) -> Call | None:
-    return None if space else aten("unfold", list(args[:4]))  # without the backend
+    return None if space else aten("unfold", list(args[:4]))  # drop the backend argument
 
 
 def _unbound_write(space: str, *args: Any) -> Call:
-    raise RuntimeError("torch.export: a write by torch.Tensor.copy_(x, y), or fill_ or zero_, is not seen; call it as x.copy_(y)")
+    raise RuntimeError(
+        "torch.export: torch.Tensor.copy_(x, y), fill_ and zero_ cannot be recorded when called on the class; call x.copy_(y)"
+    )
 
 
 def _batch_norm(space: str, *args: Any, **kwargs: Any) -> Call | None:

@@ -1,7 +1,7 @@
-"""Exported programs in files: a zip archive with the graph as JSON, and the tensors as `torch.save` writes them.
+"""Save and load exported programs: a zip archive with the graph as JSON, and the tensors in the format of `torch.save`.
 
-Nothing in a file is executed when it is loaded: a graph can name operators of `torch.ops` and a few functions of `operator`, and
-tensors are loaded without pickled code.
+Loading never executes code from the file. A graph may refer only to operators of `torch.ops` and a few functions of
+`operator`, and tensors are loaded without pickled code.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def save(
 
     Args:
         ep: the program.
-        f: a path, by custom `NAME.pt2`, or a file that is open for writing. The file at a path is replaced as a whole.
-        extra_files: further files for the archive, by their names.
-        opset_version, pickle_protocol: accepted.
+        f: a path, conventionally `NAME.pt2`, or a binary file open for writing. A file at the path is replaced atomically.
+        extra_files: additional files to store in the archive, by name.
+        opset_version, pickle_protocol: accepted and ignored.
 
     Raises:
-        TypeError: `ep` is no exported program.
-        RuntimeError: the graph holds what no file can.
+        TypeError: `ep` is not an `ExportedProgram`.
+        RuntimeError: the graph contains a value that cannot be serialized.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -108,24 +108,24 @@ def load(
     extra_files: dict[str, Any] | None = None,
     expected_opset_version: dict[str, int] | None = None,
 ) -> ExportedProgram:
-    """Read an exported program that `save` has written.
+    """Load an exported program that was written by `save`.
 
     Args:
-        f: a path, or a file that is open for reading.
-        extra_files: a dictionary whose keys name further files of the archive; their texts become its values.
-        expected_opset_version: accepted.
+        f: a path, or a binary file open for reading.
+        extra_files: a dictionary whose keys name additional files in the archive; their contents are stored as its values.
+        expected_opset_version: accepted and ignored.
 
     Raises:
-        RuntimeError: the file is none of these, or names what a graph may not name.
+        RuntimeError: the file was not written by `save`, or its graph refers to a disallowed function.
     """
     try:
         archive = zipfile.ZipFile(f)
         described = json.loads(archive.read("program.json"))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise RuntimeError(f"{f} is no exported program of flambeau's torch.export.save: {error}") from error
+        raise RuntimeError(f"{f} is not a file written by flambeau's torch.export.save: {error}") from error
     with archive:
         if described["format"] != FORMAT:
-            raise RuntimeError(f"{f} is of format {described['format']}, where {FORMAT} is known")
+            raise RuntimeError(f"{f} has format version {described['format']}, but this version of flambeau reads {FORMAT}")
         tensors = {
             name: torch.load(io.BytesIO(archive.read(f"{name}.pt")), weights_only=True)
             for name in ("weights", "constants", "inputs")
@@ -225,7 +225,7 @@ def _target(node: Node) -> str:
         return f"torch.ops.{target}"
     name = next((name for name, function in _FUNCTIONS.items() if function is target), None)
     if name is None:
-        raise RuntimeError(f"torch.export.save: {target} is no operator")
+        raise RuntimeError(f"torch.export.save: {target} is not an operator")
     return name
 
 
@@ -237,12 +237,12 @@ def _read_target(described: dict[str, Any]) -> Any:
         return _FUNCTIONS[target]
     parts = target.split(".")
     if parts[:2] != ["torch", "ops"] or not 4 <= len(parts) <= 5 or any(part.startswith("__") for part in parts):
-        raise RuntimeError(f"the file names {target}, which a graph may not")
+        raise RuntimeError(f"the file refers to {target}, which is not allowed in a graph")
     found: Any = torch.ops
     for part in parts[2:]:
         found = getattr(found, part)
     if not isinstance(found, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-        raise RuntimeError(f"the file names {target}, which is no operator")
+        raise RuntimeError(f"the file refers to {target}, which is not an operator")
     return found
 
 
@@ -252,7 +252,7 @@ _SETTINGS = {"dtype": torch.dtype, "device": torch.device, "layout": torch.layou
 
 
 def _value(value: Any) -> Any:
-    """An argument as JSON; what JSON does not have is a dictionary with one key, which says what it is."""
+    """Convert an argument to JSON. A value that JSON lacks becomes a dictionary with its type as the only key."""
     if isinstance(value, Node):
         return {"node": value.name}
     if isinstance(value, (list, tuple)):
@@ -269,7 +269,7 @@ def _value(value: Any) -> Any:
         return {"complex": [value.real, value.imag]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise RuntimeError(f"torch.export.save: an argument is {value!r}, which a file cannot hold")
+    raise RuntimeError(f"torch.export.save: the argument {value!r} cannot be serialized")
 
 
 def _read_value(value: Any, nodes: dict[str, Node]) -> Any:
@@ -290,15 +290,15 @@ def _read_value(value: Any, nodes: dict[str, Node]) -> Any:
         return readers[kind](content)
     found = getattr(torch, content, None)
     if kind not in _SETTINGS or not isinstance(found, _SETTINGS[kind]):
-        raise RuntimeError(f"the file holds {value}, which is no argument")
+        raise RuntimeError(f"the file contains the invalid argument {value}")
     return found
 
 
-# --- what is known of values ---
+# --- metadata of values ---
 
 
 class _Settled:
-    """The recorder of sizes in programs that are loaded: nothing depends on them any more."""
+    """Size recorder of loaded programs: it records nothing, because the graph is complete."""
 
     def computed(self, function: Any, args: Any, value: Any) -> Any:
         return value

@@ -1,4 +1,4 @@
-"""Sizes that may differ from call to call: what is known of each, and what a program that is exported decides by them."""
+"""Dynamic sizes: how each symbolic size is computed, and the guards on sizes that a program needs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether a value is a number that is being recorded."""
+    """Whether a value is a symbolic number."""
     return isinstance(value, _SYMBOLIC)
 
 
 def plain(value: Any) -> Any:
-    """The value of a symbolic number for the examples; any other value as it is."""
+    """Return the value that a symbolic number has for the examples; return any other value unchanged."""
     return value.value if isinstance(value, _SYMBOLIC) else value
 
 
 class Specialized(Exception):
-    """A size of which `export` was to find out whether it can be dynamic cannot."""
+    """Raised when the program requires a `Dim.AUTO` size to be a constant."""
 
     def __init__(self, symbol: Symbol) -> None:
         super().__init__(symbol.name)
@@ -37,36 +37,36 @@ class Specialized(Exception):
 
 
 class Symbol:
-    """A size of the inputs that may differ.
+    """A dynamic size of the inputs.
 
     Args:
-        name: its name, `s0`.
-        dim: the `Dim` without the arithmetic, or `Dim.AUTO` or `Dim.DYNAMIC`.
-        hint: its value in the examples.
-        probe: another value, for the probe.
+        name: its name, such as `s0`.
+        dim: the root `Dim` without arithmetic, or `Dim.AUTO` or `Dim.DYNAMIC`.
+        hint: its value in the example inputs.
+        probe: its value in the probe run.
     """
 
     def __init__(self, name: str, dim: Any, hint: int, probe: int) -> None:
         self.name, self.dim, self.hint, self.probe = name, dim, hint, probe
         self.range = Constraint(dim.min, dim.max) if isinstance(dim, Dim) else Constraint()
-        self.places: list[tuple[str, int]] = []  # the inputs and dimensions that have it
-        self.keys: set[tuple[int, int]] = set()  # the same, by the input's `id`
+        self.places: list[tuple[str, int]] = []  # the names of inputs, and the dimensions, that have this size
+        self.keys: set[tuple[int, int]] = set()  # the same with the `id` of each input
 
     @property
     def label(self) -> str:
-        """What the user calls it."""
+        """The name that error messages use: that of the user's `Dim`, or the inputs and dimensions with this size."""
         return (
             self.dim.__name__ if isinstance(self.dim, Dim) else " and ".join(f"{name}.size()[{dim}]" for name, dim in self.places)
         )
 
 
 class Form:
-    """What is known of a symbolic number.
+    """The expression that computes a symbolic number.
 
     Args:
-        text: how it is computed.
-        linear: its factors by symbol, and its constant under ''; None if it is no such sum.
-        is_data_dependent: whether values of tensors decide about it, rather than sizes.
+        text: the expression as text.
+        linear: the factor of each symbol and, with the key '', the constant; None if the expression is not linear.
+        is_data_dependent: whether it depends on the values of tensors, rather than on sizes.
     """
 
     def __init__(self, text: str, linear: dict[str, int] | None = None, is_data_dependent: bool = False) -> None:
@@ -82,7 +82,7 @@ class Form:
 
     @property
     def is_variable(self) -> bool:
-        """Whether it is more than a plain number."""
+        """Whether the expression depends on a symbol, or is not linear."""
         return self.linear is None or any(name and factor for name, factor in self.linear.items())
 
     def __str__(self) -> str:
@@ -95,30 +95,30 @@ _MIRRORED = {operator.lt: operator.gt, operator.le: operator.ge, operator.gt: op
 
 
 class SizeGuards:
-    """The sizes that may differ, and what the program has been seen to need of them.
+    """The dynamic sizes of an export, and the guards on them that the program needs.
 
     Args:
-        symbols: the sizes, by name.
+        symbols: the dynamic sizes, by name.
     """
 
     def __init__(self, symbols: dict[str, Symbol]) -> None:
         self.symbols = symbols
 
-    # --- what is known of a number ---
+    # --- expressions of symbolic numbers ---
 
     def form(self, symbol: Symbol, factor: int = 1, offset: int = 0) -> Form:
-        """What is known of a multiple of a size."""
+        """Return the expression `factor * symbol + offset`."""
         return Form(_text({symbol.name: factor, "": offset}), {symbol.name: factor, "": offset})
 
     def matching(self, size: int, other: int, text: str) -> Form:
-        """What is known of a size that is this one for the examples, and that one for the probe."""
+        """Return the multiple of a symbol that is `size` in the examples and `other` in the probe, or the expression `text`."""
         for symbol in self.symbols.values():
             if size % symbol.hint == 0 and other == size // symbol.hint * symbol.probe if symbol.hint else False:
                 return self.form(symbol, size // symbol.hint)
         return Form(text)
 
     def combined(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Form:
-        """What is known of a result."""
+        """Return the expression of the result of a function of symbolic numbers."""
         forms = [arg.origin if is_symbolic(arg) else _constant(arg) for arg in args]
         texts = [f"({form.text})" if " " in form.text else form.text for form in forms]
         text = f" {_SYMBOLS[function]} ".join(texts) if function in _SYMBOLS else f"{function.__name__}({', '.join(texts)})"
@@ -136,11 +136,11 @@ class SizeGuards:
     # --- decisions ---
 
     def decide(self, number: Any, where: str) -> bool:
-        """Take note that the program goes on as it does for this value; False if that has to be checked in each call.
+        """Record that the program relies on the truth value of a comparison. Return False if each call has to check it.
 
         Raises:
-            UserError: a size that the user declared to be dynamic decides about it.
-            Specialized: another size does.
+            UserError: the decision depends on a size that the user declared dynamic.
+            Specialized: the decision depends on another dynamic size.
         """
         form: Form = number.origin
         if form.comparison is None:
@@ -169,11 +169,11 @@ class SizeGuards:
             )
 
     def _compare(self, symbol: Symbol, function: Any, factor: int, constant: int, answer: bool, where: str) -> bool:
-        """Decide `factor * symbol + constant` compared with 0."""
+        """Decide the comparison of `factor * symbol + constant` with 0."""
         assumed = symbol.range.narrowed(lower=2 if symbol.hint >= 2 else 0)
         if function in (operator.eq, operator.ne):
             if constant % factor or -constant // factor not in assumed:
-                return True  # cannot be equal
+                return True  # equality is impossible
             if answer is (function is operator.eq):
                 self._fix(self.form(symbol), symbol.hint, where)
             return False
@@ -255,15 +255,15 @@ def sizes_after(
     depends: bool,
     operator_name: str,
 ) -> list[Known]:
-    """Which sizes of a result may differ, and what is known of them.
+    """Return the dynamic dimensions of a result, with their expressions.
 
     Args:
-        guards: the sizes that may differ.
-        inputs: the shapes of the operator's tensors.
-        shape: that of the result.
-        other: the shape of the same result in the probe.
-        depends: whether values decide about the first size of this operator's result.
-        operator_name: the operator.
+        guards: the dynamic sizes.
+        inputs: the shapes of the operator's tensor arguments.
+        shape: the shape of the result.
+        other: the shape of the result in the probe run.
+        depends: whether the first size of the result depends on values, as for `nonzero`.
+        operator_name: the name of the operator.
     """
     found: list[Known] = []
     if depends and shape:

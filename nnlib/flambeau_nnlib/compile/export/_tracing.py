@@ -1,8 +1,8 @@
-"""The tracer of `torch.export`: a mode that is offered every public call of a real run, and writes it into a graph.
+"""The tracer of `torch.export`: a `TorchFunctionMode` that records each public call of a run in a graph.
 
-Tensors keep their values and programs run as they do without it, so that control flow, classes and containers need no support of
-their own.  What a tensor is in the graph is remembered by its identity.  Sizes that may differ from call to call are symbolic
-numbers; which sizes those are is known from a *probe*, an earlier run on inputs of other sizes (see `SizeGuards`).
+Tensors keep their values while the program runs, so control flow, classes and containers work as usual. The node of a tensor
+is found by the tensor's identity. Dynamic sizes are symbolic numbers. An earlier run on inputs of other sizes, the *probe*,
+shows which sizes of results are dynamic (see `SizeGuards`).
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ __all__ = ["Recording", "TensorSpec", "user_frames"]
 
 _OURS = tuple(
     str(Path(module.__file__ or "").parent) for module in (torch, sys.modules[__package__.partition(".")[0]])
-)  # files of the core and of nnlib
+)  # files of flambeau
 
 
 class TensorSpec:
-    """What is known of a tensor of an exported program before it runs: shape, dtype and device.
+    """The metadata of a tensor in an exported program: shape, dtype, device.
 
     Args:
-        shape: its sizes; symbolic numbers for those that may differ.
-        dtype, device, requires_grad: as the tensor's.
+        shape: the sizes; symbolic numbers for dynamic ones.
+        dtype, device, requires_grad: as for a tensor.
     """
 
     def __init__(self, shape: tuple[Any, ...], dtype: torch.dtype, device: torch.device, requires_grad: bool = False) -> None:
-        self.shape: Any = torch.Size(shape)  # a `Size` with symbolic numbers in it
+        self.shape: Any = torch.Size(shape)  # a `Size` that may contain symbolic numbers
         self.dtype, self.device, self.requires_grad = dtype, device, requires_grad
         self.ndim = len(self.shape)
-        self.is_number = False  # whether it surely has no dimensions, in a graph of another format
+        self.is_number = False  # whether it is known to be a scalar; used by graphs of other formats
 
     def dim(self) -> int:
         """The number of dimensions."""
         return self.ndim
 
     def size(self, dim: int | None = None) -> Any:
-        """The sizes, or one of them."""
+        """Return the sizes, or the size of one dimension."""
         return self.shape if dim is None else self.shape[dim]
 
     def numel(self) -> Any:
@@ -72,18 +72,18 @@ _LOOK = frozenset(
     ["__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__", "is_nonzero", "equal", "allclose"]
 )
 _CONVERT = frozenset("numpy __array__ __dlpack__ __array_wrap__ __reduce_ex__".split())  # noqa: SIM905
-_DATA_DEPENDENT = names(dynamic_shape=True) | {"nms", "nonzero_numpy"}  # shapes of results depend on values
+_DATA_DEPENDENT = names(dynamic_shape=True) | {"nms", "nonzero_numpy"}  # their result shapes depend on values
 
 
 class Recording(TorchFunctionMode):
-    """Writes a run into a graph.
+    """Record a run in a graph.
 
     Args:
         graph: the graph.
-        module: the module that runs; tensors among its attributes that are no parameters or buffers become constants.
-        sizes: the sizes that may differ: see `SizeGuards`.
-        probe: the recording of an earlier run with other sizes.
-        outer: the recording of the graph of which this is a part, as a branch of `cond`.
+        module: the module that runs. Its tensor attributes that are not parameters or buffers become constants.
+        sizes: the dynamic sizes, see `SizeGuards`.
+        probe: the recording of an earlier run on inputs of other sizes.
+        outer: the recording of the enclosing graph, if this graph is a branch of `cond` or `while_loop`.
     """
 
     def __init__(
@@ -92,24 +92,24 @@ class Recording(TorchFunctionMode):
         self.graph, self.module, self.sizes, self.probe, self.outer = graph, module, sizes, probe, outer
         self.nodes: dict[int, Node] = {}
         self.specs: dict[int, TensorSpec] = {}
-        self.kept: list[Any] = []  # so that no identity is used twice
+        self.kept: list[Any] = []  # keeps tensors alive, so that no `id` is reused
         self.constants: dict[str, Tensor] = {} if outer is None else outer.constants
         self.constant_nodes: dict[str, Node] = {}
-        self.literals: set[int] = set()  # tensors made of Python's numbers, whose values may be looked at
+        self.literals: set[int] = set()  # `id`s of tensors made from Python numbers, whose values may be read
         self.size_nodes: dict[tuple[Node, int], Node] = {}
         self.module_stack: list[tuple[str, type]] = [] if outer is None else outer.module_stack
         self.paths = {id(submodule): path for path, submodule in module.named_modules(remove_duplicate=False)}
-        self.steps: list[tuple[str, list[tuple[int, ...]]]] = []  # the operators, with the shapes of their results
-        self.lifted: list[Any] = []  # what a branch uses of the graph around it
+        self.steps: list[tuple[str, list[tuple[int, ...]]]] = []  # the operators with the shapes of their results
+        self.lifted: list[Any] = []  # values of the enclosing graph that a branch uses
         self.submodules: dict[str, nn.Module] = {}
         self.lifted_numbers: list[tuple[Any, Node]] = []
         self.follows_grad_mode = torch.is_grad_enabled()
-        self.cut: dict[int, Tensor] = {}  # computed without recording from what requires gradients
+        self.cut: dict[int, Tensor] = {}  # results computed under `no_grad` from tensors that require gradients
 
-    # --- what stands for what ---
+    # --- nodes of tensors ---
 
     def stands_for(self, tensor: Tensor, node: Node, spec: TensorSpec | None = None) -> None:
-        """Remember the node of a tensor."""
+        """Record `node` as the node of a tensor."""
         self.nodes[id(tensor)] = node
         self.kept.append(tensor)
         spec = spec or TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device, tensor._requires_grad)
@@ -117,7 +117,7 @@ class Recording(TorchFunctionMode):
         node.meta["val"] = spec
 
     def node_of(self, value: Any) -> Any:
-        """What stands in the graph for an argument: nodes for tensors and symbolic numbers, also inside containers."""
+        """Replace tensors and symbolic numbers in an argument, also inside containers, by their nodes."""
         if isinstance(value, Tensor):
             node = self.nodes.get(id(value))
             if id(value) in self.cut and torch.is_grad_enabled():
@@ -139,7 +139,7 @@ class Recording(TorchFunctionMode):
         return value
 
     def _unknown(self, tensor: Tensor) -> Node:
-        """The node of a tensor that the run has not computed: of the graph around, an attribute of a module, or a literal."""
+        """Return a node for a tensor that the run did not compute: a lifted value, an attribute of a module, or a constant."""
         if self.outer is not None:
             self.outer.node_of(tensor)
             return self._lift(tensor)
@@ -151,7 +151,7 @@ class Recording(TorchFunctionMode):
         return node
 
     def _lift(self, value: Any) -> Node:
-        """A placeholder of a branch for a value of the graph around it."""
+        """Add a placeholder to a branch for a value of the enclosing graph."""
         first = next((node for node in self.graph.nodes if node.op != "placeholder"), None)
         node = self._placeholder(f"lifted_{len(self.lifted)}", first)
         self.lifted.append(value)
@@ -161,7 +161,7 @@ class Recording(TorchFunctionMode):
         return node
 
     def _placeholder(self, name: str, following: Node | None) -> Node:
-        """A further input, before a node, or after all."""
+        """Add a placeholder before a node, or at the end."""
         if following is None:
             return self.graph.placeholder(name)
         with self.graph.inserting_before(following):
@@ -180,14 +180,16 @@ class Recording(TorchFunctionMode):
     # --- symbolic numbers ---
 
     def number(self, value: Any) -> Node:
-        """The node of a symbolic number, which is added where it is first needed."""
+        """Return the node of a symbolic number; it is added to the graph at its first use."""
         origin: Form = value.origin
         if origin.recording is not self:
             found = next((node for number, node in self.lifted_numbers if number is value), None)
             if found is not None:
                 return found
             if self.outer is None:
-                raise RuntimeError("torch.export: a size of another trace is used")
+                raise RuntimeError(
+                    "torch.export: the program uses a symbolic size of another trace; pass sizes as inputs instead"
+                )
             self.outer.number(value)
             node = self._lift(value)
             self.lifted_numbers.append((value, node))
@@ -200,25 +202,25 @@ class Recording(TorchFunctionMode):
         return added
 
     def computed(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> Any:
-        """See `flambeau.engine.values.symbols`."""
+        """Return the symbolic result of a function of symbolic numbers, as `flambeau.engine.values.symbols` requires."""
 
         def make() -> Node:
             return self._create(function, tuple(self.node_of(arg) for arg in args), {})
 
         form = self.sizes.combined(function, args)
         if not form.is_variable:
-            return value  # such as n - n
+            return value  # a constant, such as n - n
         form.recording, form.make = self, make
         kind = SymBool if isinstance(value, bool) else SymInt if isinstance(value, int) else SymFloat
         return kind(self, value, form)
 
     def decided(self, number: Any) -> Any:
-        """See `flambeau.engine.values.symbols`."""
+        """Return the value of a symbolic number and record a guard, as `flambeau.engine.values.symbols` requires."""
         form: Form = number.origin
         if form.is_data_dependent:
             raise GuardOnDataDependentSymNode(
-                f"Could not guard on data-dependent expression {form.text} (unhinted: {form.text}): the program asks for a value "
-                f"that only a call will know.\n\nThe following call raised this error:\n{_where()}"
+                f"Could not guard on data-dependent expression {form.text} (unhinted: {form.text}): the program needs a value "
+                f"that is unknown before the call.\n\nThe following call raised this error:\n{_where()}"
             )
         if not self.sizes.decide(number, _where()):
             node = self.number(number if isinstance(number, SymBool) else number == number.value)
@@ -231,7 +233,7 @@ class Recording(TorchFunctionMode):
         return number.value
 
     def _item(self, tensor: Tensor) -> Any:
-        """The element of a tensor as a number that only a call will know; at once, if it was written in the program."""
+        """Return the element of a tensor as a symbolic number, or as a plain number if the tensor is a literal."""
         value = Tensor.item(tensor)
         if id(tensor) in self.literals:
             return value
@@ -244,14 +246,14 @@ class Recording(TorchFunctionMode):
         return number
 
     def _sizes(self, tensor: Tensor) -> Any:
-        """The shape of a tensor; symbolic numbers where it may differ from call to call."""
+        """Return the shape of a tensor, with symbolic numbers for dynamic sizes."""
         spec = self.specs.get(id(tensor))
         if spec is None and self.outer is not None:
             spec = self.outer.specs.get(id(tensor))
         return tensor.shape if spec is None else spec.shape
 
     def sized(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
-        """What is known of a tensor, of whose sizes these are not plain numbers."""
+        """Return the metadata of a tensor with the given dynamic sizes."""
         shape: list[Any] = list(tensor.shape)
         for dim, form in known:
             form.recording, form.make = self, lambda dim=dim: self._size_node(tensor, dim)
@@ -286,8 +288,7 @@ class Recording(TorchFunctionMode):
             return self._look(func, short, args, kwargs)
         if short in _CONVERT:
             raise RuntimeError(
-                f".{short}() is not supported while a program is exported: what is done to the array would not be "
-                f"seen\n{_where()}"
+                f".{short}() is not supported during export, because operations on the array are not recorded\n{_where()}"
             )
         out = kwargs.get("out") if kwargs else None
         if isinstance(out, Tensor):
@@ -306,29 +307,28 @@ class Recording(TorchFunctionMode):
         return self.emit(call_of(name, func, args, kwargs))
 
     def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """A call without tensors: the result is one of an operator that creates tensors, or nothing to be recorded."""
+        """Run a call without tensor arguments; record it only if it creates tensors."""
         result = func(*args, **kwargs)
-        if name in ("fft.fftfreq", "fft.rfftfreq"):  # which are no operators of their own: a constant
+        if name in ("fft.fftfreq", "fft.rfftfreq"):  # not operators: their result is a constant
             return result
         if any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
             return self.emit(call_of(name, func, args, kwargs))
         return result
 
     def _look(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
-        """A question about the values of tensors."""
+        """Handle a function that reads the values of tensors, such as `bool()`."""
         if all(id(arg) in self.literals for arg in args if isinstance(arg, Tensor)):
             return func(*args, **kwargs)
         if name in ("__index__", "__int__", "__float__", "__bool__"):
             number = self._item(args[0])
             return self.decided(number) if is_symbolic(number) else number
         raise GuardOnDataDependentSymNode(
-            f"Could not guard on data-dependent expression: {name.strip('_')}() asks for the values of tensors, which only a "
-            "call "
-            f"will know.\n\nThe following call raised this error:\n{_where()}"
+            f"Could not guard on data-dependent expression: {name.strip('_')}() reads tensor values, which are unknown "
+            f"before the call.\n\nThe following call raised this error:\n{_where()}"
         )
 
     def emit(self, call: Call) -> Any:
-        """Compute an operator and add it to the graph; what gives no tensor is not added."""
+        """Run an operator and add it to the graph, unless its result contains no tensors."""
         args, kwargs = with_plain_numbers((tuple(call.args), call.kwargs))
         result = call.target(*args, **kwargs)
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
@@ -355,12 +355,12 @@ class Recording(TorchFunctionMode):
         return result
 
     def _note_cut(self, results: list[Tensor], used: list[Tensor]) -> None:
-        """Remember what `no_grad` keeps gradients from: where it is used outside, the graph, which has no modes, detaches it."""
+        """Record results computed under `no_grad`, which graphs cannot express: a later use with gradients adds a `detach`."""
         if any(leaf.requires_grad or id(leaf) in self.cut for leaf in used):
             self.cut.update({id(leaf): leaf for leaf in results if not leaf.requires_grad and leaf.is_floating_point()})
 
     def _shapes_of_probe(self, leaves: list[Tensor]) -> list[tuple[int, ...] | None]:
-        """The shapes that the same tensors had in the probe."""
+        """Return the shapes of the same results in the probe run; None for each if they are unknown."""
         if self.probe is None:
             return [None] * len(leaves)
         place = len(self.steps) - 1
@@ -368,9 +368,9 @@ class Recording(TorchFunctionMode):
         own = self.steps[place][1]
         if name != self.steps[place][0] or [len(shape) for shape in shapes] != [len(shape) for shape in own]:
             raise UserError(
-                f"Constraints violated! The program computes {self.steps[place][0]} for the examples, where it computes "
-                f"{name} for "
-                f"inputs of other sizes: sizes that were marked as dynamic decide about its steps.\n\nThey part here:\n{_where()}"
+                f"Constraints violated! The program runs {self.steps[place][0]} for the examples, "
+                f"but {name} for inputs of other sizes: its control flow depends on sizes marked as dynamic.\n\n"
+                f"The runs diverge here:\n{_where()}"
             )
         return list(shapes)
 
@@ -396,7 +396,7 @@ class Recording(TorchFunctionMode):
             node.meta["torch_fn"] = (f"{node.name}_1", f"OpOverload.{target}")
         return node
 
-    # --- calls that are several operators, or none ---
+    # --- calls that expand to several operators, or to none ---
 
     def _trace_shape(self, tensor: Tensor) -> Any:
         return self._sizes(tensor)
@@ -459,7 +459,7 @@ class Recording(TorchFunctionMode):
         return self.emit_all(_parts(tensor, index))
 
     def emit_all(self, steps: Any) -> Any:
-        """Compute what a generator asks for, and let it go on with the results."""
+        """Run the operator calls that a generator yields, and send it their results."""
         result = None
         try:
             call = next(steps)
@@ -478,7 +478,7 @@ class Recording(TorchFunctionMode):
                 values = value if isinstance(value, Tensor) else self._trace_tensor(value, dtype=tensor.dtype)
                 self.emit(aten("index_put_", [tensor, places, values], None, "default"))
                 return
-            raise RuntimeError(f"torch.export: cannot hold a write to a tensor at {index}\n{_where()}")
+            raise RuntimeError(f"torch.export: assignment to a tensor at index {index} is not supported\n{_where()}")
         part = self.emit_all(_parts(tensor, index))
         if isinstance(value, Tensor):
             self.emit(aten("copy_", [part, value]))
@@ -536,19 +536,19 @@ _WRITTEN_ATTRIBUTES = frozenset({"Tensor.requires_grad.__set__", "Tensor.grad.__
 
 
 def _may_be_question(name: str) -> bool:
-    """Whether a function may return something about a tensor that leaves no trace: it is one, or declares nothing."""
+    """Whether a function may read tensor metadata without leaving a trace: it is a query, or an unknown operator."""
     short = name.rpartition(".")[2]
     facts = facts_of(short)
     return not short.endswith("_") and (facts is None or facts.kind is Kind.QUERY) and not name.startswith("torchvision.")
 
 
 def plain_length(size: Any) -> int:
-    """What `len` may return for a size: a plain number."""
+    """Return a size as a plain integer, as `len` requires."""
     return int(size)
 
 
 def _is_of_python(name: str, func: Callable[..., Any]) -> bool:
-    """Whether a function that is offered is one of a library in Python, of which nothing is an operator."""
+    """Whether a function is implemented in Python by a library and thus corresponds to no operator."""
     if "." in name:
         return False
     module = public_module(getattr(func, "__module__", None) or "")
@@ -561,7 +561,7 @@ def _shares_memory(result: Tensor, source: Tensor) -> bool:
 
 
 def with_plain_numbers(value: Any) -> Any:
-    """Arguments with the values that symbolic numbers in them have for the examples."""
+    """Replace symbolic numbers in arguments by their values for the examples."""
     if isinstance(value, (torch.Size, list)):
         return [with_plain_numbers(item) for item in value]
     if isinstance(value, tuple):
@@ -577,7 +577,7 @@ def _as_index(each: Any) -> Tensor:
 
 
 def _parts(tensor: Tensor, index: Any) -> Any:
-    """Indexing as operators: `select` for numbers, `slice` for slices, `unsqueeze` for None, `index` for tensors."""
+    """Translate indexing to operators: `select` for numbers, `slice` for slices, `unsqueeze` for None, `index` for tensors."""
     indices = list(index) if isinstance(index, tuple) else [index]
     taken = sum(
         each.dim()
@@ -608,7 +608,7 @@ def _parts(tensor: Tensor, index: Any) -> Any:
             places[dim] = given
             dim += given.dim() if given.dtype is torch.bool else 1
         elif isinstance(each, (bool,)):
-            raise RuntimeError(f"torch.export: cannot hold the index {index}\n{_where()}")
+            raise RuntimeError(f"torch.export: the index {index} is not supported\n{_where()}")
         else:
             result = yield aten("select", [result, dim, each])
     if places:
@@ -626,7 +626,7 @@ def _parts(tensor: Tensor, index: Any) -> Any:
 
 
 def trace_control_flow(recording: Recording, func: Any, *args: Any) -> Any:
-    """Add `cond` or `while_loop`, with their functions as submodules: both branches run once on the examples."""
+    """Add `cond` or `while_loop` to the graph, with the branches as submodules. Both branches run once on the examples."""
     if func is cond:
         pred, first, second, operands = args
         if not isinstance(pred, Tensor) and not is_symbolic(pred):
@@ -670,12 +670,12 @@ def trace_control_flow(recording: Recording, func: Any, *args: Any) -> Any:
 
 
 def plain_truth(pred: Any) -> bool:
-    """The truth value of a condition for the examples."""
+    """Return the truth value of a condition for the examples."""
     return bool(plain(pred))
 
 
 def copy_form(form: Form) -> Form:
-    """The same knowledge, of a size of another tensor."""
+    """Copy an expression, for the size of another tensor."""
     return Form(form.text, form.linear, form.is_data_dependent)
 
 
@@ -684,7 +684,7 @@ def _kind(value: Any) -> Any:
 
 
 def _branch(recording: Recording, function: Any, inputs: Any) -> tuple[Recording, list[Any], Any]:
-    """A function as a graph of its own: its recording, its results, and how they are nested."""
+    """Trace a function as a separate graph. Return its recording, its output leaves and their structure."""
     branch = Recording(Graph(), recording.module, recording.sizes, None, recording)
     leaves, structure = pytree.tree_flatten(inputs)
     copies = []
@@ -703,7 +703,7 @@ def _branch(recording: Recording, function: Any, inputs: Any) -> tuple[Recording
 
 
 def _align(branches: list[Recording]) -> None:
-    """Let both graphs take what either uses of the graph around them, in one order."""
+    """Give both branches the same lifted placeholders in the same order, as `cond` requires."""
     first, second = branches
     for branch, others, before in ((first, second.lifted, False), (second, first.lifted, True)):
         own = [node for node in branch.graph.nodes if node.op == "placeholder" and str(node.target).startswith("lifted_")]
@@ -715,11 +715,11 @@ def _align(branches: list[Recording]) -> None:
                 branch.graph.placeholder(f"unused_{number}")
 
 
-# --- where in the program ---
+# --- source locations ---
 
 
 def user_frames() -> list[tuple[FrameType, int]]:
-    """The frames of the program, outermost first, from the call of `export` on: of layers too, but not of functions in them."""
+    """Return the stack frames below the call of `export`, outermost first. Frames inside functions of layers are left out."""
     frames: list[tuple[FrameType, int]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

@@ -1,4 +1,4 @@
-"""How operators are written as others: what `ExportedProgram.run_decompositions` does where nothing else is asked for."""
+"""The default decompositions of operators for `ExportedProgram.run_decompositions`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flambeau import Tensor
 __all__ = ["CustomDecompTable", "default_decompositions"]
 
 
-def _aten() -> Any:  # in a function, where mypy knows the type of what `torch` loads when it is asked for
+def _aten() -> Any:  # a function, so that mypy sees the type of the lazily loaded `torch.ops`
     return torch.ops.aten
 
 
@@ -20,15 +20,16 @@ _DEFAULT: dict[Any, Callable[..., Any]] = {}
 
 
 class CustomDecompTable(dict[Any, Any]):
-    """A table from operators to functions that compute them by others; change it as a dictionary."""
+    """A table that maps operators to functions that decompose them; modify it like a dictionary."""
 
     def materialize(self) -> dict[Any, Any]:
-        """The same as a plain dictionary."""
+        """Return the table as a plain dictionary."""
         return dict(self)
 
 
 def default_decompositions() -> CustomDecompTable:
-    """Linear maps as products, convolutions as the general one; dropout in evaluation is nothing.
+    """Return the default table. It decomposes `linear` into a matrix product and `conv2d` into `convolution`, and drops
+    dropout in evaluation mode.
 
     >>> table = torch.export.default_decompositions()
     >>> torch.ops.aten.linear.default in table, torch.ops.aten.relu.default in table
@@ -122,7 +123,7 @@ def _attention(
     elif mask is not None:
         scores = aten.add.Tensor(scores, mask)
     weights = aten.softmax.int(scores, -1)
-    if mask is not None:  # a query that may attend to nothing gives zeros
+    if mask is not None:  # queries with every key masked return zeros
         nothing = aten.all.dim(aten.eq.Scalar(scores, float("-inf")), -1, True)
         weights = aten.masked_fill.Scalar(weights, nothing, 0.0)
     return aten.matmul.default(_dropout(weights, dropout_p, True) if dropout_p else weights, value)

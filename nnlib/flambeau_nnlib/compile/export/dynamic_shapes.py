@@ -1,4 +1,4 @@
-"""Which sizes of the inputs may differ from those of the examples: `Dim`, and what `dynamic_shapes` may say with it."""
+"""Dynamic sizes of inputs: `Dim`, and the `dynamic_shapes` argument of `torch.export.export`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AdditionalInputs", "Constraint", "Dim", "ShapesCollection", "dims"]
 
 
 class _Hint(Enum):
-    """What to do about a size that has no name."""
+    """How to treat a size without a name."""
 
     AUTO = "AUTO"
     DYNAMIC = "DYNAMIC"
@@ -27,14 +27,14 @@ class _Hint(Enum):
 
 
 class Dim:
-    """A size of an input that may differ from call to call; the same wherever the same name stands.
+    """A dynamic size of an input. Dimensions with the same name have the same size.
 
-    `2 * Dim("half")` or `Dim("n") + 1` is a size that depends on another. `Dim.AUTO` lets `export` find out whether a size can
-    be dynamic, `Dim.DYNAMIC` demands it, `Dim.STATIC` fixes the size of the example.
+    Expressions such as `2 * Dim("half")` and `Dim("n") + 1` are derived sizes. `Dim.AUTO` makes a size dynamic if possible,
+    `Dim.DYNAMIC` requires it to be dynamic, and `Dim.STATIC` fixes it to the size of the example.
 
     Args:
-        name: a name; a Python identifier.
-        min, max: the smallest and the largest value; 0 and no limit where they are not given.
+        name: the name, a Python identifier.
+        min, max: the smallest and the largest value; by default 0 and no limit.
 
     Raises:
         ValueError: `max` is not larger than `min`.
@@ -98,7 +98,7 @@ def _whole(value: Any, what: str) -> int:
 
 
 def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:
-    """Several `Dim`s with the same limits.
+    """Create several `Dim`s with the same limits.
 
     Args:
         names: their names.
@@ -112,13 +112,13 @@ def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[D
 
 
 class Constraint(NamedTuple):
-    """The smallest and the largest value that a size may have; None for no limit."""
+    """The range of a dynamic size; `upper` is None if it is unbounded."""
 
     lower: int = 0
     upper: int | None = None
 
     def narrowed(self, lower: int | None = None, upper: int | None = None) -> Constraint:
-        """The values that are within these limits as well."""
+        """Return the intersection with another range."""
         uppers = [limit for limit in (self.upper, upper) if limit is not None]
         return Constraint(max(self.lower, lower or 0), min(uppers) if uppers else None)
 
@@ -130,7 +130,7 @@ class Constraint(NamedTuple):
 
 
 class ShapesCollection:
-    """`dynamic_shapes` said tensor by tensor, for inputs that are deeply nested.
+    """Specify `dynamic_shapes` for individual tensors, which is easier for nested inputs.
 
     >>> x = torch.ones(4, 8)
     >>> shapes = torch.export.ShapesCollection()
@@ -154,14 +154,14 @@ class ShapesCollection:
         return len(self._shapes)
 
     def dynamic_shapes(self, m: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        """What to give `export` for a module with these arguments.
+        """Return the `dynamic_shapes` argument of `export` for a module with these arguments.
 
         Args:
             m: the module or function.
             args, kwargs: the example inputs.
 
         Raises:
-            ValueError: a tensor that was named is not among them.
+            ValueError: a tensor with an assigned shape is not among the arguments.
         """
         named = arguments_by_name(m, args, kwargs or {})
         given = {id(leaf) for leaf in pytree.tree_leaves(named)}
@@ -171,7 +171,7 @@ class ShapesCollection:
 
 
 class AdditionalInputs:
-    """`dynamic_shapes` found out from several example inputs: what differs between them is dynamic.
+    """Derive `dynamic_shapes` from several example inputs: sizes that differ between them are dynamic.
 
     >>> more = torch.export.AdditionalInputs()
     >>> more.add((torch.ones(7, 8),))
@@ -183,7 +183,7 @@ class AdditionalInputs:
         self._examples: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def add(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
-        """Add further inputs.
+        """Add another example input.
 
         Args:
             args, kwargs: the inputs.
@@ -191,27 +191,29 @@ class AdditionalInputs:
         self._examples.append((args, kwargs or {}))
 
     def dynamic_shapes(self, m: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        """What to give `export` for a module with these arguments.
+        """Return the `dynamic_shapes` argument of `export` for a module with these arguments.
 
         Args:
             m: the module or function.
             args, kwargs: the first example inputs.
 
         Raises:
-            ValueError: an input is nested otherwise than the first one.
+            ValueError: an added input has a different structure from the first one.
         """
         first, structure = pytree.tree_flatten(arguments_by_name(m, args, kwargs or {}))
         others = []
         for more_args, more_kwargs in self._examples:
             leaves, other = pytree.tree_flatten(arguments_by_name(m, more_args, more_kwargs))
             if other != structure:
-                raise ValueError(f"the inputs {more_args}, {more_kwargs} are nested otherwise than the first ones")
+                raise ValueError(
+                    f"the inputs {more_args}, {more_kwargs} have a different structure from the first example inputs"
+                )
             others.append(leaves)
         shapes = [_differing(leaf, [leaves[place] for leaves in others]) for place, leaf in enumerate(first)]
         return pytree.tree_unflatten(shapes, structure)
 
     def verify(self, ep: Any) -> None:
-        """Run an exported program on all inputs that were added, which raises where it was specialised to other sizes."""
+        """Run an exported program on all added inputs; it raises an AssertionError if their sizes are not supported."""
         module = ep.module()
         for args, kwargs in self._examples:
             module(*args, **kwargs)
@@ -226,7 +228,7 @@ def _differing(first: Any, others: list[Any]) -> Any:
 
 
 def arguments_by_name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by the names of the parameters that take them; those of `*args` as one tuple."""
+    """Return the arguments by parameter name; those of `*args` form one tuple."""
     signature = inspect.signature(function.forward if isinstance(function, torch.nn.Module) else function)
     bound = signature.bind(*args, **kwargs).arguments
     return dict(_without_rest(signature, bound))
@@ -243,7 +245,7 @@ def _without_rest(signature: inspect.Signature, bound: dict[str, Any]) -> Iterat
 def sizes_by_tensor(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
 ) -> dict[int, dict[int, Any]]:
-    """For each tensor among the inputs that has dynamic sizes, by identity: from dimensions to `Dim`s or hints.
+    """Return the dynamic sizes of each input tensor as `{id(tensor): {dim: Dim or hint}}`.
 
     Raises:
         UserError: `dynamic_shapes` does not have the structure of the inputs.
@@ -267,7 +269,7 @@ def sizes_by_tensor(
 
 
 def _match(inputs: Any, shapes: Any, where: str, note: Callable[[Any, dict[int, Any]], Any]) -> None:
-    """Walk inputs and shapes at once; what is noted are tensors, and what is said of their dimensions."""
+    """Traverse inputs and shapes together, and call `note` with each tensor and its dynamic dimensions."""
     if shapes is None:
         return
     if isinstance(inputs, torch.Tensor):
@@ -287,7 +289,7 @@ def _match(inputs: Any, shapes: Any, where: str, note: Callable[[Any, dict[int, 
         for number, (value, below) in enumerate(zip(inputs, shapes, strict=True)):
             _match(value, below, f"{where}[{number}]", note)
     else:
-        raise UserError(f"{where} is no tensor, but `dynamic_shapes` says of it {shapes!r}: None was expected")
+        raise UserError(f"{where} is not a tensor, so its entry in `dynamic_shapes` must be None, got {shapes!r}")
 
 
 def _of_dimensions(tensor: Any, shape: Any, where: str) -> dict[int, Any]:

@@ -1,4 +1,4 @@
-"""`ExportedProgram`: a graph of operators, with the tensors that it needs and what is known of its inputs and outputs."""
+"""`ExportedProgram`: a graph of operators, its parameters and constants, and the signature of its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
 
 @dataclass
 class ModuleCallSignature:
-    """How a module is called.
+    """The call signature of a module.
 
     Attributes:
-        inputs, outputs: their entries in the graph's signature; empty for the whole program.
-        in_spec, out_spec: how they are nested.
+        inputs, outputs: the entries of its inputs and outputs in the graph signature; empty for the whole program.
+        in_spec, out_spec: the pytree structure of inputs and outputs.
         forward_arg_names: the names of the inputs.
     """
 
@@ -43,11 +43,11 @@ class ModuleCallSignature:
 
 @dataclass
 class ModuleCallEntry:
-    """A module of the program that was exported, by its path.
+    """A module of the exported program.
 
     Attributes:
-        fqn: the path; empty for the whole program.
-        signature: how it is called, if that is kept.
+        fqn: the path of the module; empty for the whole program.
+        signature: its call signature, if it was preserved.
     """
 
     fqn: str
@@ -55,18 +55,18 @@ class ModuleCallEntry:
 
 
 class ExportedProgram:
-    """What `torch.export.export` gives back.
+    """A program captured by `torch.export.export`.
 
     Args:
-        root: a module with the graph, or with the submodules that it uses.
-        graph: the graph; its placeholders are parameters, buffers and constants, then the user's inputs.
-        graph_signature: what they are.
+        root: a module that owns the graph, or the submodules that the graph uses.
+        graph: the graph. Its placeholders are parameters, buffers and constants, followed by the user inputs.
+        graph_signature: the meaning of the graph's inputs and outputs.
         state_dict: parameters and persistent buffers, by name.
-        range_constraints: the ranges of the sizes that may differ, by name.
-        module_call_graph: how the program is called; the first entry is the program itself.
-        example_inputs: the inputs that it was exported with.
-        constants: further tensors, by name.
-        verifiers: accepted.
+        range_constraints: the range of each dynamic size, by name.
+        module_call_graph: the call signatures; the first entry is that of the whole program.
+        example_inputs: the inputs that the program was exported with.
+        constants: non-persistent buffers and constant tensors, by name.
+        verifiers: accepted and ignored.
 
     >>> program = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),))
     >>> print(program.graph_signature)
@@ -99,13 +99,13 @@ class ExportedProgram:
         self._graph_module.recompile()
         self._graph_signature, self._state_dict, self._range_constraints = graph_signature, state_dict, range_constraints
         self._module_call_graph, self._example_inputs, self._constants = module_call_graph, example_inputs, constants or {}
-        self._size_labels: dict[str, str] = {}  # what the user calls sizes that may differ
+        self._size_labels: dict[str, str] = {}  # the user's names of dynamic sizes
 
     # --- parts ---
 
     @property
     def graph_module(self) -> GraphModule:
-        """The graph as a module, which takes parameters, buffers and constants as inputs."""
+        """The graph as a module that takes parameters, buffers and constants as inputs."""
         return self._graph_module
 
     @property
@@ -115,7 +115,7 @@ class ExportedProgram:
 
     @property
     def graph_signature(self) -> ExportGraphSignature:
-        """What its inputs and outputs are."""
+        """The meaning of the graph's inputs and outputs."""
         return self._graph_signature
 
     @property
@@ -125,24 +125,24 @@ class ExportedProgram:
 
     @property
     def constants(self) -> dict[str, Any]:
-        """Further tensors, by name."""
+        """Non-persistent buffers and constant tensors, by name."""
         return self._constants
 
     tensor_constants = constants
 
     @property
     def range_constraints(self) -> dict[str, Constraint]:
-        """The ranges of the sizes that may differ, by name."""
+        """The range of each dynamic size, by name."""
         return self._range_constraints
 
     @property
     def module_call_graph(self) -> list[ModuleCallEntry]:
-        """How the program is called."""
+        """The call signatures of the program and its preserved submodules."""
         return self._module_call_graph
 
     @property
     def example_inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """The inputs that it was exported with: positional ones and those by name."""
+        """The example inputs, as a pair of positional and keyword arguments."""
         return self._example_inputs
 
     @example_inputs.setter
@@ -151,21 +151,21 @@ class ExportedProgram:
 
     @property
     def call_spec(self) -> Any:
-        """How inputs and outputs are nested."""
+        """The pytree structure of inputs and outputs."""
         return _CallSpec(self._signature.in_spec, self._signature.out_spec)
 
     @property
     def dialect(self) -> str:
-        """The kind of graph: `TRAINING`, which runs with derivatives, or `ATEN` after `run_decompositions`."""
+        """The kind of graph: `TRAINING` if it contains in-place operators, else `ATEN`, as after `run_decompositions`."""
         return "TRAINING" if any(_is_in_place(node) for node in self.graph.nodes) else "ATEN"
 
     @property
     def verifier(self) -> Any:
-        """None: `validate` checks programs."""
+        """Always None. `validate` checks programs."""
 
     @property
     def verifiers(self) -> list[Any]:
-        """Empty: `validate` checks programs."""
+        """Always empty. `validate` checks programs."""
         return []
 
     @property
@@ -175,33 +175,33 @@ class ExportedProgram:
         return signature
 
     def parameters(self) -> Iterator[nn.Parameter]:
-        """The parameters."""
+        """Iterate over the parameters."""
         for _, parameter in self.named_parameters():
             yield parameter
 
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """The parameters, with their names."""
+        """Iterate over pairs of name and parameter."""
         for name in self.graph_signature.parameters:
             yield name, self.state_dict[name]
 
     def buffers(self) -> Iterator[Tensor]:
-        """The buffers."""
+        """Iterate over the buffers."""
         for _, buffer in self.named_buffers():
             yield buffer
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        """The buffers, with their names."""
+        """Iterate over pairs of name and buffer."""
         for name in self.graph_signature.buffers:
             yield name, self.tensor_named(name)
 
     def tensor_named(self, name: str) -> Tensor:
-        """The parameter, buffer or constant with a name.
+        """Return the parameter, buffer or constant with the given name.
 
         Args:
             name: the name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the program has no tensor of that name.
         """
         tensor: Tensor = self._state_dict[name] if name in self._state_dict else self._constants[name]
         return tensor
@@ -212,24 +212,25 @@ class ExportedProgram:
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
 
     def module(self, check_guards: bool = True) -> GraphModule:
-        """A module with the parameters and buffers of the program, to be called as the original was.
+        """Return the program as a module with its parameters and buffers. It is called like the original module.
 
         Args:
-            check_guards: refuse inputs whose sizes the program was not exported for, with AssertionError.
+            check_guards: raise an AssertionError for inputs whose sizes the program does not support.
         """
         return _unlifted(self, check_guards)
 
     def run_decompositions(self, decomp_table: dict[Any, Any] | None = None, decompose_custom_triton_ops: bool = False) -> Any:
-        """The program without in-place operators, and with operators written as others.
+        """Return the program without in-place operators, with its operators decomposed.
 
-        What it writes to buffers and inputs becomes outputs of the graph, which the signature names; `module()` writes them back.
+        New values of mutated buffers and inputs become outputs of the graph, listed in its signature. `module()` writes them
+        back.
 
         Args:
-            decomp_table: from operators to functions that compute them; `default_decompositions()` where it is not given.
-            decompose_custom_triton_ops: accepted.
+            decomp_table: maps operators to functions that decompose them; by default `default_decompositions()`.
+            decompose_custom_triton_ops: accepted and ignored.
 
         Raises:
-            RuntimeError: the program has no example inputs, with which it has to be run.
+            RuntimeError: the program has no example inputs, which it needs to run on.
 
         >>> program = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),)).run_decompositions()
         >>> [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
@@ -238,20 +239,20 @@ class ExportedProgram:
         return decomposed(self, default_decompositions() if decomp_table is None else decomp_table)
 
     def validate(self) -> None:
-        """Check that the graph is well formed, and that its inputs and outputs are those of the signature.
+        """Check that the graph is well formed, and that its inputs and outputs match the signature.
 
         Raises:
-            RuntimeError: something of that is not so.
+            RuntimeError: one of these checks failed.
         """
         self.graph.lint()
         placeholders = [node.name for node in self.graph.nodes if node.op == "placeholder"]
         if placeholders != [spec.arg.name for spec in self.graph_signature.input_specs]:
-            raise RuntimeError("the graph has other inputs than its signature says")
+            raise RuntimeError("the placeholders of the graph do not match the inputs of its signature")
         for spec in self.graph_signature.input_specs:
             if spec.target is not None and spec.target not in self._state_dict and spec.target not in self._constants:
-                raise RuntimeError(f"the graph needs {spec.target}, which is no parameter, buffer or constant of the program")
+                raise RuntimeError(f"the graph needs {spec.target}, which is not a parameter, buffer or constant of the program")
 
-    # --- showing and copying ---
+    # --- representation and copies ---
 
     def __str__(self) -> str:
         text = self.graph_module.print_readable(print_output=False, colored=False).replace("\n", "\n    ")
@@ -266,7 +267,7 @@ class ExportedProgram:
         return self._with(copy.deepcopy(self.graph_module, memo), copy.deepcopy(self.graph_signature, memo))
 
     def _with(self, graph_module: GraphModule, signature: ExportGraphSignature) -> ExportedProgram:
-        """The program with another graph."""
+        """Return the program with another graph and signature."""
         copied = ExportedProgram(
             graph_module, graph_module.graph, signature, self._state_dict, self._range_constraints, self._module_call_graph,
             self._example_inputs, self._constants,
@@ -290,7 +291,7 @@ def _is_in_place(node: Node) -> bool:
 
 
 class ModuleCodeGen(PyTreeCodeGen):
-    """Code that takes arguments by position and by name, nested as those of the original module."""
+    """Code generation for a `forward` with the argument names and nesting of the original module."""
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
         args, kwargs = (spec.num_children for spec in self.pytree_info.in_spec.children_specs)
@@ -307,7 +308,7 @@ class ModuleCodeGen(PyTreeCodeGen):
 
 
 class _Guards(nn.Module):
-    """Refuses inputs whose sizes are not those that a program was exported for."""
+    """Raise an AssertionError for inputs whose sizes the program does not support."""
 
     def __init__(self, specs: list[tuple[str, Any]], ranges: dict[str, Constraint]) -> None:
         super().__init__()
@@ -322,7 +323,7 @@ class _Guards(nn.Module):
                 raise AssertionError(f"Guard failed: {name} == {spec!r}")
 
     def check(self, name: str, spec: Any, value: Tensor, sizes: dict[str, int]) -> None:
-        """Check one input; `sizes` are those that are known."""
+        """Check one input. `sizes` holds the sizes of symbols seen so far, and is updated."""
         if value.dim() != spec.ndim:
             raise AssertionError(f"Guard failed: len({name}.size()) == {spec.ndim}")
         if value.dtype != spec.dtype:
@@ -346,7 +347,7 @@ class _Guards(nn.Module):
 
 
 def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
-    """The program as a module: parameters, buffers and constants are looked up in it, and written to."""
+    """Return the program as a module. Parameters, buffers and constants become attributes, and mutations are written back."""
     signature, call = program.graph_signature, program._signature
     graph = Graph()
     copies: dict[Node, Node] = {}
@@ -380,7 +381,7 @@ def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
         if output.kind is OutputKind.USER_OUTPUT:
             outputs.append(copies[value] if isinstance(value, Node) else value)
         else:
-            assert output.target is not None  # what a write goes to has a name
+            assert output.target is not None  # mutated tensors have a name
             graph.call_function(torch.ops.aten.copy_.default, (by_target[output.target], copies[value]))
     graph.output(tuple(outputs))
     graph._codegen = ModuleCodeGen(PyTreeInfo(parameters_of_call(call), call.in_spec, call.out_spec))
@@ -396,7 +397,7 @@ def _targets(graph: Graph, root: dict[str, Any]) -> dict[str, Any]:
 
 
 def put_at_path(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -> None:
-    """Put a parameter, buffer or constant at its path."""
+    """Register a parameter, buffer or constant at a dotted path."""
     *owners, name = path.split(".")
     for owner in owners:
         if not hasattr(module, owner):
@@ -412,7 +413,7 @@ def put_at_path(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -
 
 
 def parameters_of_call(call: ModuleCallSignature) -> list[str]:
-    """The names of the arguments: of each container one."""
+    """Return the names of the arguments, one per container."""
     args, kwargs = call.in_spec.children_specs
     names = list(call.forward_arg_names or [])
     found: list[str] = []
@@ -423,10 +424,10 @@ def parameters_of_call(call: ModuleCallSignature) -> list[str]:
 
 
 def _common(names: list[str]) -> str:
-    """The name of a container: what the names of what is in it have in common, but for numbers."""
+    """Return the name of a container: the common prefix of the names of its leaves, without the index."""
     return names[0].rpartition("_")[0] if names else ""
 
 
 def default_argument(value: Any) -> Any:
-    """A constant argument's value."""
+    """Return the value of a constant argument; return other arguments unchanged."""
     return value.value if isinstance(value, ConstantArgument) else value

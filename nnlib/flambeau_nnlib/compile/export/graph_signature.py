@@ -1,4 +1,4 @@
-"""What the inputs and outputs of an exported graph are: parameters, buffers, constants, or the user's."""
+"""The signature of an exported graph: which inputs and outputs are parameters, buffers, constants or user values."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ __all__ = [
 
 @dataclass
 class TensorArgument:
-    """A tensor: the name of its node."""
+    """A tensor argument. `name` is its node."""
 
     name: str
 
 
 @dataclass
 class TokenArgument:
-    """A token that orders effects: the name of its node."""
+    """A token that orders side effects. `name` is its node."""
 
     name: str
 
 
 @dataclass
 class SymIntArgument:
-    """A size: the name of its node."""
+    """A symbolic integer, such as a size. `name` is its node."""
 
     name: str
 
 
 @dataclass
 class SymFloatArgument:
-    """A number that depends on the inputs: the name of its node."""
+    """A symbolic float. `name` is its node."""
 
     name: str
 
 
 @dataclass
 class SymBoolArgument:
-    """A truth value that depends on the inputs: the name of its node."""
+    """A symbolic boolean. `name` is its node."""
 
     name: str
 
 
 @dataclass
 class CustomObjArgument:
-    """An object of another kind: the name of its node, and its class."""
+    """An object of another class. `name` is its node, and `class_fqn` its class."""
 
     name: str
     class_fqn: str
@@ -58,14 +58,14 @@ class CustomObjArgument:
 
 @dataclass
 class ConstantArgument:
-    """A plain value, which is part of the program."""
+    """A constant argument. `value` is its value."""
 
     name: str
     value: Any
 
 
 class InputKind(Enum):
-    """What an input of the graph is."""
+    """The role of a graph input."""
 
     USER_INPUT = auto()
     PARAMETER = auto()
@@ -76,7 +76,7 @@ class InputKind(Enum):
 
 
 class OutputKind(Enum):
-    """What an output of the graph is."""
+    """The role of a graph output."""
 
     USER_OUTPUT = auto()
     LOSS_OUTPUT = auto()
@@ -90,7 +90,7 @@ class OutputKind(Enum):
 
 @dataclass
 class InputSpec:
-    """An input: its kind, its node, and the name of the parameter, buffer or constant that it is."""
+    """The specification of a graph input: its role, its node, and the name of the parameter, buffer or constant it holds."""
 
     kind: InputKind
     arg: Any
@@ -105,7 +105,7 @@ class InputSpec:
 
 @dataclass
 class OutputSpec:
-    """An output: its kind, its node, and the name of what it is the new value of."""
+    """The specification of a graph output: its role, its node, and the name of the tensor that it is the new value of."""
 
     kind: OutputKind
     arg: Any
@@ -118,7 +118,7 @@ class OutputSpec:
 
 @dataclass
 class ExportBackwardSignature:
-    """Which outputs are gradients, of graphs that contain their backward."""
+    """The outputs that are gradients, for graphs that contain their backward pass."""
 
     gradients_to_parameters: dict[str, str]
     gradients_to_user_inputs: dict[str, str]
@@ -127,13 +127,13 @@ class ExportBackwardSignature:
 
 @dataclass
 class ExportGraphSignature:
-    """The inputs and outputs of an exported graph.
+    """The signature of an exported graph.
 
-    The graph takes, in this order, all parameters, buffers and constants, then the user's inputs.
+    The inputs are all parameters, buffers and constants, followed by the user inputs.
 
     Args:
-        input_specs: what each placeholder is.
-        output_specs: what each element of the output is.
+        input_specs: the specification of each placeholder.
+        output_specs: the specification of each output.
     """
 
     input_specs: list[InputSpec] = field(default_factory=list)
@@ -160,84 +160,84 @@ class ExportGraphSignature:
 
     @property
     def non_persistent_buffers(self) -> tuple[str, ...]:
-        """The names of the buffers that no state dict holds."""
+        """The names of the buffers that are not part of the state dict."""
         return tuple(str(spec.target) for spec in self.input_specs if spec.kind is InputKind.BUFFER and spec.persistent is False)
 
     @property
     def lifted_tensor_constants(self) -> tuple[str, ...]:
-        """The names of the tensors that are neither."""
+        """The names of the constant tensors, which are neither parameters nor buffers."""
         return self._targets(InputKind.CONSTANT_TENSOR)
 
     @property
     def lifted_custom_objs(self) -> tuple[str, ...]:
-        """The names of objects of other kinds: none."""
+        """The names of lifted custom objects; always empty."""
         return self._targets(InputKind.CUSTOM_OBJ)
 
     @property
     def user_inputs(self) -> tuple[Any, ...]:
-        """The nodes of the user's inputs, and the values of those that are constants."""
+        """The names of the user inputs' nodes; for constant inputs, their values."""
         return tuple(_value(spec.arg) for spec in self.input_specs if spec.kind is InputKind.USER_INPUT)
 
     @property
     def user_outputs(self) -> tuple[Any, ...]:
-        """The nodes of the user's outputs, and the values of those that are constants."""
+        """The names of the user outputs' nodes; for constant outputs, their values."""
         return tuple(_value(spec.arg) for spec in self.output_specs if spec.kind is OutputKind.USER_OUTPUT)
 
     @property
     def inputs_to_parameters(self) -> dict[str, str]:
-        """From placeholders to the names of parameters."""
+        """Map placeholders to the names of their parameters."""
         return self._by_node(InputKind.PARAMETER)
 
     @property
     def inputs_to_buffers(self) -> dict[str, str]:
-        """From placeholders to the names of buffers."""
+        """Map placeholders to the names of their buffers."""
         return self._by_node(InputKind.BUFFER)
 
     @property
     def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
-        """From placeholders to the names of constants."""
+        """Map placeholders to the names of their constants."""
         return self._by_node(InputKind.CONSTANT_TENSOR)
 
     @property
     def inputs_to_lifted_custom_objs(self) -> dict[str, str]:
-        """From placeholders to the names of objects of other kinds: none."""
+        """Map placeholders to the names of custom objects; always empty."""
         return self._by_node(InputKind.CUSTOM_OBJ)
 
     @property
     def buffers_to_mutate(self) -> dict[str, str]:
-        """From outputs to the names of the buffers that they are the new values of."""
+        """Map outputs to the names of the buffers that they update."""
         return self._written(OutputKind.BUFFER_MUTATION)
 
     @property
     def parameters_to_mutate(self) -> dict[str, str]:
-        """From outputs to the names of the parameters that they are the new values of."""
+        """Map outputs to the names of the parameters that they update."""
         return self._written(OutputKind.PARAMETER_MUTATION)
 
     @property
     def user_inputs_to_mutate(self) -> dict[str, str]:
-        """From outputs to the names of the inputs that they are the new values of."""
+        """Map outputs to the names of the user inputs that they update."""
         return self._written(OutputKind.USER_INPUT_MUTATION)
 
     @property
     def input_tokens(self) -> tuple[str, ...]:
-        """Tokens that order effects: none."""
+        """Tokens that order side effects, among the inputs; always empty."""
         return tuple(spec.arg.name for spec in self.input_specs if spec.kind is InputKind.TOKEN)
 
     @property
     def output_tokens(self) -> tuple[str, ...]:
-        """Tokens that order effects: none."""
+        """Tokens that order side effects, among the outputs; always empty."""
         return tuple(spec.arg.name for spec in self.output_specs if spec.kind is OutputKind.TOKEN)
 
     @property
     def backward_signature(self) -> None:
-        """None: exported graphs contain no backward."""
+        """Always None: exported graphs contain no backward pass."""
 
     @property
     def assertion_dep_token(self) -> None:
-        """None: checks stand in the graph in their order."""
+        """Always None: assertions are ordered by their position in the graph."""
 
     def replace_all_uses(self, old: str, new: str) -> None:
-        """Let what belongs to one node belong to another.
+        """Replace one node name by another in all specifications.
 
         Args:
             old, new: the names of the nodes.

@@ -1,4 +1,4 @@
-"""Exported programs with the modules that the original had: `unflatten`."""
+"""`torch.export.unflatten`: restore the submodules of an exported program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FlatArgsAdapter", "UnflattenedModule", "unflatten"]
 
 
 class FlatArgsAdapter(ABC):
-    """Adapts arguments that are nested otherwise than those of the examples."""
+    """Adapt arguments whose pytree structure differs from that of the example inputs."""
 
     @abstractmethod
     def adapt(
@@ -31,18 +31,18 @@ class FlatArgsAdapter(ABC):
         metadata: Any = None,
         obj: Any = None,
     ) -> list[Any]:
-        """The leaves of arguments as the program takes them.
+        """Return the leaves of the arguments in the structure that the program expects.
 
         Args:
-            target_spec: how the program's arguments are nested.
-            input_spec: how those of this call are.
-            input_args: their leaves.
-            metadata, obj: nothing more.
+            target_spec: the structure that the program expects.
+            input_spec: the structure of the given arguments.
+            input_args: the leaves of the given arguments.
+            metadata, obj: unused, always None.
         """
 
 
 class UnflattenedModule(GraphModule):
-    """A program whose graph calls modules as the original did."""
+    """A module whose graph calls submodules like the original module."""
 
     _adapter: FlatArgsAdapter | None = None
 
@@ -56,13 +56,14 @@ class UnflattenedModule(GraphModule):
 
 
 def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> UnflattenedModule:
-    """The program as a module with the submodules of the original: each has the part of the graph that its calls computed.
+    """Convert a program to a module with the submodules of the original. Each submodule has the part of the graph that its
+    call computed.
 
-    A submodule that was called again is there again, as `name@1`, with the same parameters.
+    If a submodule was called more than once, each further call becomes `name@1`, `name@2`, ... with the same parameters.
 
     Args:
         module: the program.
-        flat_args_adapter: for calls whose arguments are nested otherwise.
+        flat_args_adapter: converts arguments whose structure differs from that of the examples.
 
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
     >>> unflattened = torch.export.unflatten(torch.export.export(model, (torch.ones(4, 3),)))
@@ -79,7 +80,7 @@ class _Builder:
     def __init__(self, program: ExportedProgram) -> None:
         self.program = program
         specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
-        self.state: dict[Node, str] = {}  # parameters, buffers and constants
+        self.state: dict[Node, str] = {}  # placeholder -> name of the parameter, buffer or constant
         self.inputs: list[Node] = []
         for node in program.graph.nodes:
             if node.op == "placeholder" and specs[node.name].kind is InputKind.USER_INPUT:
@@ -131,7 +132,7 @@ class _Builder:
     def _graph(
         self, nodes: list[Node], inputs: list[Node], outputs: list[Any], prefix: str, depth: int
     ) -> tuple[Graph, dict[str, nn.Module]]:
-        """The graph of one call of a module, and the modules that it calls."""
+        """Return the graph of one call of a module, and its submodules."""
         graph, copies = Graph(), dict[Node, Node]()
         children: dict[str, nn.Module] = {}
         for node in inputs:
@@ -179,7 +180,7 @@ def _class_name(node: Node, depth: int) -> str:
 
 
 def _groups(nodes: list[Node], depth: int) -> list[tuple[str | None, list[Node]]]:
-    """Nodes that follow each other and belong to one call of a module, with its path."""
+    """Group consecutive nodes of the same submodule call. Return pairs of module path and nodes."""
     groups: list[tuple[str | None, list[Node]]] = []
     for node in nodes:
         path = _path(node, depth)

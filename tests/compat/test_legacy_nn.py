@@ -551,7 +551,7 @@ def test_unpooling_puts_elements_back():
         and back.nonzero()[:, 2:].tolist() == [[1, 1], [1, 3], [3, 1], [3, 3]]
         and back.sum() == pooled.sum()
     )
-    with pytest.raises(AssertionError, match="windows that touch"):
+    with pytest.raises(AssertionError, match="stride equal to the window size"):
         nn.SpatialMaxUnpooling(nn.SpatialMaxPooling(3, 3, 1, 1))
     with pytest.raises(AssertionError, match="expected a VolumetricMaxPooling"):
         nn.VolumetricMaxUnpooling(pooling)
@@ -573,7 +573,7 @@ def test_volumes_grow_to_the_size_of_a_target():
     layer, target = nn.VolumetricFullConvolution(1, 2, 3, 3, 3, 2, 2, 2, 1, 1, 1), torch.zeros(1, 1, 6, 5, 6)
     assert layer.forward([torch.randn(1, 1, 3, 3, 3), target]).shape == (1, 2, 6, 5, 6)
     assert layer.forward(torch.randn(1, 1, 3, 3, 3)).shape == (1, 2, 5, 5, 5)
-    with pytest.raises(RuntimeError, match="adjustments have to be smaller than the strides"):
+    with pytest.raises(RuntimeError, match="adjustments smaller than the strides"):
         nn.VolumetricFullConvolution(1, 1, 2, 2, 2, adjT=1)
 
 

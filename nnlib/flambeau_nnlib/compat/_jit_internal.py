@@ -1,4 +1,4 @@
-"""`torch._jit_internal`: marks that libraries put on functions for PyTorch's compiler."""
+"""`torch._jit_internal`: markers that libraries set on functions for TorchScript."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 class FunctionModifiers:
-    """What a function says of itself, in `_torchscript_modifier`."""
+    """Values of a function's `_torchscript_modifier` attribute."""
 
     UNUSED = "unused (ignored and replaced with raising of an exception)"
     IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
@@ -28,7 +28,7 @@ class FunctionModifiers:
 
 
 def _copy_to_script_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a method as one that scripted modules have, too: here, they have all."""
+    """Mark a method to be copied to scripted modules. Without effect: scripted modules have all methods."""
     fn._torchscript_modifier = FunctionModifiers.COPY_TO_SCRIPT_WRAPPER  # type: ignore[attr-defined]
     return fn
 
@@ -37,7 +37,7 @@ def boolean_dispatch(
     arg_name: str, arg_index: int, default: bool, if_true: Callable[..., Any], if_false: Callable[..., Any], module_name: str,
     func_name: str,
 ) -> Callable[..., Any]:  # fmt: skip
-    """A function that is one of two, as one of its arguments says."""
+    """Return a function that calls `if_true` or `if_false`, depending on a boolean argument."""
 
     def fn(*args: Any, **kwargs: Any) -> Any:
         chosen = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
@@ -60,29 +60,29 @@ _overloaded: dict[str, list[Callable[..., Any]]] = {}
 
 
 def _overload(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Note a declaration of a function that has several; the definition that follows takes its place."""
+    """Register an overload declaration of a function; the definition that follows replaces it."""
     _overloaded.setdefault(_qualified_name(func), []).append(func)
     return func
 
 
 def _overload_method(func: Callable[..., Any]) -> Callable[..., Any]:
-    """`_overload`, for a method."""
+    """Register an overload declaration of a method."""
     return _overload(func)
 
 
 def _get_fn_overloads(qual_name: str) -> list[Callable[..., Any]] | None:
-    """The declarations of a function."""
+    """Return the overload declarations of a function."""
     return _overloaded.get(qual_name)
 
 
 def _qualified_name(obj: Any, mangle_name: bool = True) -> str:
-    """The name of a function or class, with its module."""
+    """Return the qualified name of a function or class, including its module."""
     module = "__torch__" if obj.__module__ == "__main__" and mangle_name else obj.__module__
     return f"{module}.{obj.__name__}"
 
 
 def is_tracing() -> bool:
-    """Whether a call is being recorded by `torch.jit.trace`."""
+    """Whether `torch.jit.trace` is running."""
     return torch.jit.is_tracing()
 
 
@@ -93,29 +93,29 @@ def can_compile_class(cls: type) -> bool:
 
 
 class BroadcastingListCls:
-    """In annotations, `BroadcastingList2[int]`: a list, or one number for all of its places."""
+    """Annotation `BroadcastingList2[int]`: a list of length 2, or a number that is repeated."""
 
     def __getitem__(self, types: Any) -> None:
         return None
 
 
 def is_optional(ann: Any) -> bool:
-    """Whether an annotation allows None."""
+    """Whether an annotation is a union that includes None."""
     return typing.get_origin(ann) is Union and type(None) in typing.get_args(ann)
 
 
 def is_tuple(ann: Any) -> bool:
-    """Whether an annotation is one of tuples."""
+    """Whether an annotation is a tuple type."""
     return typing.get_origin(ann) is tuple
 
 
 def is_list(ann: Any) -> bool:
-    """Whether an annotation is one of lists."""
+    """Whether an annotation is a list type."""
     return typing.get_origin(ann) is list
 
 
 def is_dict(ann: Any) -> bool:
-    """Whether an annotation is one of dicts."""
+    """Whether an annotation is a dict type."""
     return typing.get_origin(ann) is dict
 
 

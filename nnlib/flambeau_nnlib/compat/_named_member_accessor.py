@@ -1,4 +1,4 @@
-"""Exchanging the tensors of a module by name."""
+"""Get and replace the tensors of a module by name."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ..nn.modules.module import Module
 
 __all__ = ["set_tensor", "swap_tensor"]
 
-_MISSING: Any = object()  # in the place of a tensor that is not there
+_MISSING: Any = object()  # marks a missing tensor
 
 
 def set_tensor(module: Module, name: str, tensor: torch.Tensor | None) -> None:
-    """Let a module have a tensor under a name: as the parameter or buffer of that name, else as an attribute."""
+    """Set a tensor of a module: the parameter or buffer of that name, or else an attribute."""
     swap_tensor(module, name, tensor, allow_missing=True)
 
 
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Let a module have another tensor under a name, and return the one that it had.
+    """Replace a tensor of a module and return the previous one.
 
     Raises:
-        TypeError: it is no module, or one of both is no tensor.
-        KeyError: the name is empty or has a dot.
-        AttributeError: nothing has that name, and this is not allowed.
+        TypeError: `module` is not a Module, or the old or new value is not a tensor.
+        KeyError: the name is empty or contains a dot.
+        AttributeError: the module has no such attribute, and `allow_missing` is False.
     """
     if not isinstance(module, Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")

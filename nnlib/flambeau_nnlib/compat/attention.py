@@ -1,4 +1,4 @@
-"""Private functions of `torch.nn.functional`, which copies of PyTorch's attention and normalization call."""
+"""Private functions of `torch.nn.functional` that modified copies of PyTorch's attention and normalization layers call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None) -> list[Tensor]:
-    """Queries, keys and values, projected by one weight for all three."""
+    """Project queries, keys and values with a single packed weight `(3 * E, E)`."""
     size = q.shape[-1]
     if k is v and q is k:
         return [part.contiguous() for part in linear(q, w, b).chunk(3, -1)]
@@ -30,7 +30,7 @@ def _in_projection(
     q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor,
     b_q: Tensor | None = None, b_k: Tensor | None = None, b_v: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Queries, keys and values, projected by a weight each.  AssertionError for weights and biases of other shapes."""
+    """Project queries, keys and values with separate weights. Raise an AssertionError if shapes do not match."""
     size = q.size(-1)
     for name, weight, width in (("w_q", w_q, size), ("w_k", w_k, k.size(-1)), ("w_v", w_v, v.size(-1))):
         if weight.shape != (size, width):
@@ -44,7 +44,7 @@ def _in_projection(
 def _mha_shape_check(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None, num_heads: int
 ) -> bool:
-    """Whether the inputs of attention have a batch dimension.  AssertionError where theirs do not agree."""
+    """Whether the inputs of attention are batched. Raise an AssertionError if their dimensions are inconsistent."""
     if query.dim() not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
     is_batched = query.dim() == 3
@@ -71,7 +71,7 @@ def _mha_shape_check(
 
 
 def _none_or_dtype(input: Tensor | None) -> torch.dtype | None:
-    """The dtype; None for None.  RuntimeError for what is no tensor."""
+    """Return the dtype of a tensor, or None for None. Raise a RuntimeError for other values."""
     if input is None:
         return None
     if isinstance(input, Tensor):
@@ -83,7 +83,7 @@ def _canonical_mask(
     mask: Tensor | None, mask_name: str, other_type: torch.dtype | None, other_name: str, target_type: torch.dtype,
     check_other: bool = True,
 ) -> Tensor | None:  # fmt: skip
-    """A mask to add to scores: minus infinity where a mask of bool is True.  AssertionError for integers."""
+    """Convert a boolean mask to scores: `-inf` where it is True. Raise an AssertionError for integer masks."""
     if mask is None:
         return None
     if mask.dtype is not torch.bool and not torch.is_floating_point(mask):
@@ -96,11 +96,11 @@ def _canonical_mask(
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """Return the dimension of a softmax for which none is given, with a warning."""
+    """Return the default dimension of softmax and warn that it is implicit."""
     return implicit_dim(name, ndim)
 
 
 def _verify_batch_size(size: Sequence[int]) -> None:
-    """ValueError where a statistic of a batch would be of one value."""
+    """Raise a ValueError if batch statistics would be computed from a single value per channel."""
     if size[0] * prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")

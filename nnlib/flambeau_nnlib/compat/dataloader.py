@@ -1,4 +1,4 @@
-"""Types of `torch.utils.data.dataloader`, for annotations."""
+"""Types of `torch.utils.data.dataloader`, for use in annotations."""
 
 from __future__ import annotations
 

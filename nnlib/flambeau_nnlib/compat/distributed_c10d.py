@@ -1,4 +1,4 @@
-"""The module `torch.distributed.distributed_c10d`, in which PyTorch defines what `torch.distributed` has."""
+"""The module `torch.distributed.distributed_c10d`, where PyTorch implements `torch.distributed`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__: list[str] = []
 
 
 def _get_default_group() -> Any:
-    """The group of all processes.  ValueError before `init_process_group`."""
+    """Return the default process group. Raise a ValueError before `init_process_group`."""
     if not distributed.is_initialized():
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return distributed.group.WORLD
 
 
 def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
-    """Return the reduction that multiplies the sum over all processes by a factor."""
+    """Return the reduction that multiplies the sum over all ranks by a factor."""
     return ReduceOp("PREMUL_SUM", operator.iadd, factor)
 
 
 def _rank_not_in_group(group: Any) -> bool:
-    """Whether this process is not in a group."""
+    """Whether this rank is outside a process group."""
     return group is not None and distributed.get_rank(group) < 0
 
 

@@ -1,4 +1,4 @@
-"""Shapes and offsets of the local parts of DTensors: the module `torch.distributed.tensor._utils`."""
+"""Local shapes and offsets of DTensors: the module `torch.distributed.tensor._utils`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["compute_local_shape", "compute_local_shape_and_global_offset"]
 
 
 def compute_local_shape(global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]) -> tuple[int, ...]:
-    """The shape of this process's part of a tensor."""
+    """Return the shape of this process's shard of a tensor."""
     return local_shape(global_shape, mesh, placements)
 
 
 def compute_local_shape_and_global_offset(
     global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape of this process's part of a tensor, and where it begins in each dimension.
+    """Return the shape of this process's shard of a tensor, and its offset in each dimension.
 
     Raises:
-        NotImplementedError: a dimension is split more than once in an order that is not the mesh's.
+        NotImplementedError: a dimension is sharded more than once, in an order other than that of the mesh.
     """
-    if mesh.get_coordinate() is None:  # this process takes no part in the mesh
+    if mesh.get_coordinate() is None:  # this process is not part of the mesh
         return (0,), ()
     return local_shape_and_offset(torch.Size(global_shape), mesh, placements)

@@ -48,17 +48,17 @@ def create_extension(
     relative_to: str = ".",
     **kwargs: Any,
 ) -> Any:
-    """A `cffi.FFI` whose `build()` compiles the package `name`, which exports the C functions.
+    """Return a `cffi.FFI` whose `build()` compiles the package `name`, which exports the C functions.
 
     Args:
         name: name of the package to build, such as `"_ext.my_lib"`.
-        headers: files with the declarations of the functions to export, and nothing else.
+        headers: files with only the declarations of the functions to export.
         sources: files to compile.
         verbose: show the output of the compiler.
-        with_cuda: look for headers and libraries in `$CUDA_HOME` too.
+        with_cuda: also search `$CUDA_HOME` for headers and libraries.
         package: name the compiled module by its full name, for use in a `setup.py`.
-        relative_to: the build script, usually `__file__`: the other files are looked for beside it.
-        **kwargs: passed on to `FFI.set_source`, such as `include_dirs`, `libraries`, `extra_compile_args`.
+        relative_to: the build script, usually `__file__`; paths of headers and sources are relative to its folder.
+        **kwargs: arguments of `FFI.set_source`, such as `include_dirs`, `libraries`, `extra_compile_args`.
 
     Raises:
         ImportError: cffi is not installed.
@@ -112,7 +112,7 @@ def _build(ffi: Any, target: Path, module: str, verbose: bool) -> None:
 
 
 def wrap_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions of a module that cffi compiled, taking tensors for pointers."""
+    """Wrap the functions of a module compiled by cffi, so that they accept tensors as pointers."""
     ffi, lib = module.ffi, module.lib
     return {name: _wrap(ffi, getattr(lib, name)) for name in dir(lib) if callable(getattr(lib, name))}
 
@@ -121,7 +121,7 @@ def _wrap(ffi: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     types = [parameter.cname for parameter in ffi.typeof(function).args]
 
     def wrapper(*args: Any) -> Any:
-        # Extra arguments are left to the function, which says how many it takes.
+        # Pass extra arguments through: the C function itself raises an error with the expected number.
         padded = types + [""] * (len(args) - len(types))
         return function(*[_convert(ffi, arg, type) for arg, type in zip(args, padded, strict=False)])
 

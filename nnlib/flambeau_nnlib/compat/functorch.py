@@ -1,4 +1,5 @@
-"""`functorch`, a package that comes with PyTorch: the transforms of `torch.func`, and models as functions of their parameters.
+"""`functorch`, a package distributed with PyTorch: the transforms of `torch.func`, and models as functions of their
+parameters.
 
 >>> from flambeau_nnlib.compat.functorch import grad, make_functional
 >>> func, params = make_functional(torch.nn.Linear(2, 1, bias=False))
@@ -30,7 +31,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def _deprecated(function: C, name: str, instead: str) -> C:
-    """The function, with the warning that PyTorch has it give."""
+    """Wrap a function to emit PyTorch's deprecation warning."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +64,7 @@ class FunctionalModuleWithBuffers(Module):
         self.param_names, self.buffer_names = tuple(param_names), tuple(buffer_names)
 
     def forward(self, params: Iterable[Tensor], buffers: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # as PyTorch's
-        """The model's output with these parameters and buffers."""
+        """Return the model's output for the given parameters and buffers."""
         names = (*self.param_names, *self.buffer_names)
         state = dict(zip(names, (*params, *buffers), strict=True))
         return torch.func.functional_call(self.stateless_model, state, args, kwargs)
@@ -78,20 +79,20 @@ class FunctionalModule(Module):
         self.param_names = tuple(param_names)
 
     def forward(self, params: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # as PyTorch's
-        """The model's output with these parameters."""
+        """Return the model's output for the given parameters."""
         state = dict(zip(self.param_names, params, strict=True))
         return torch.func.functional_call(self.stateless_model, state, args, kwargs)
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Tensor, ...]]:
-    """A model without buffers as a function, and its parameters: `func(params, *args)`.
+    """Return a model without buffers as a function `func(params, *args)`, and its parameters.
 
     Args:
-        model: is not changed.
-        disable_autograd_tracking: the parameters shall not require gradients.
+        model: the model; it is not modified.
+        disable_autograd_tracking: return parameters that do not require gradients.
 
     Raises:
-        RuntimeError: it has buffers.
+        RuntimeError: the model has buffers.
     """
     if next(iter(model.buffers()), None) is not None:
         raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
@@ -102,11 +103,11 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
 def make_functional_with_buffers(
     model: Module, disable_autograd_tracking: bool = False
 ) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """A model as a function, its parameters, and its buffers: `func(params, buffers, *args)`.
+    """Return a model as a function `func(params, buffers, *args)`, its parameters, and its buffers.
 
     Args:
-        model: is not changed.
-        disable_autograd_tracking: the parameters shall not require gradients.
+        model: the model; it is not modified.
+        disable_autograd_tracking: return parameters that do not require gradients.
     """
     return _functional(model, disable_autograd_tracking)
 
@@ -124,10 +125,10 @@ def _functional(
 def combine_state_for_ensemble(
     models: Iterable[Module],
 ) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Models of one architecture as one function, and their parameters and buffers, stacked, for `vmap`.
+    """Return models of the same architecture as one function, with their stacked parameters and buffers, for use with `vmap`.
 
     Raises:
-        RuntimeError: there is none, or they are of several classes or modes.
+        RuntimeError: the list is empty, or the models differ in class or in training mode.
     """
     models = list(models)
     params, buffers = torch.func.stack_module_state(models)

@@ -1,4 +1,4 @@
-"""The older name of the hub's downloads."""
+"""`torch.utils.model_zoo`, the former location of the download functions of `torch.hub`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Private names of the modules below `torch.nn.modules`."""
+"""Private functions of the modules in `torch.nn.modules`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _global_parameter_registration_hooks = GLOBAL.registration["parameter"]
 
 
 def _addindent(s_: str, numSpaces: int) -> str:
-    """Return the text with spaces before every line except the first."""
+    """Indent all lines of a text except the first."""
     return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
-    """Return the function of the name `relu` or `gelu`.  RuntimeError for other names."""
+    """Return the activation function `relu` or `gelu`. Raise a RuntimeError for other names."""
     if activation == "relu":
         return F.relu
     if activation == "gelu":
@@ -30,7 +30,7 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
 
 
 def _list_with_default(out_size: Any, defaults: Any) -> Any:
-    """Return the sizes, with the last defaults in the place of those that are None."""
+    """Return `out_size` with each None replaced by the corresponding one of the last `defaults`."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):

@@ -1,4 +1,4 @@
-"""Private names of `torch.optim.optimizer`, from which optimizers outside of PyTorch are written."""
+"""Private names of `torch.optim.optimizer` that third-party optimizers use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _maximize_doc = """maximize (bool, optional): whether to maximize, rather than m
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator of `step`: without recording, unless the optimizer is differentiable."""
+    """Decorate `step` to run without gradient recording, unless the optimizer is differentiable."""
 
     @functools.wraps(func)
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -34,45 +34,45 @@ def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that changes nothing: calls are compiled as they are made."""
+    """Return a decorator that returns the function unchanged."""
     return lambda func: func
 
 
 def _get_value(x: Any) -> Any:
-    """The number in a tensor; in a call that is being compiled, the tensor."""
+    """Return the number in a tensor, or the tensor itself during compilation."""
     if torch.compiler.is_compiling():
         return x
     return x.item() if isinstance(x, Tensor) else x
 
 
 def _stack_if_compiling(x: Any) -> Any:
-    """The numbers; in a call that is being compiled, in one tensor."""
+    """Stack the numbers into a tensor during compilation; otherwise return them unchanged."""
     return torch.stack(x) if torch.compiler.is_compiling() else x
 
 
 def _dispatch_sqrt(x: Any) -> Any:
-    """The square root of a number or of a tensor."""
+    """Return the square root of a number or tensor."""
     return x.sqrt() if isinstance(x, Tensor) else x**0.5
 
 
 def _to_scalar(x: Any) -> Any:
-    """A tensor of one element with no dimensions; a number as it is."""
+    """Convert a one-element tensor to a 0-d tensor; return numbers unchanged."""
     return x.squeeze() if isinstance(x, Tensor) and x.dim() != 0 else x
 
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> torch.dtype:
-    """The dtype of step counts."""
+    """Return the dtype of step counters."""
     wide = torch.get_default_dtype() == torch.float64 and not is_fused
     return torch.float64 if wide else torch.float32
 
 
 def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
-    """Device types on which a step with `capturable` works."""
+    """Return the device types that support `capturable=True`."""
     return ["cuda", "xpu", "hpu", "privateuseone"] + ["xla"] * supports_xla
 
 
 def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
-    """Whether a step is one operation, and whether on all parameters together, where neither is asked for."""
+    """Return the default values of `fused` and `foreach` for the given parameters."""
     if differentiable:
         return False, False
     on = {p.device.type for p in params if p is not None}
@@ -82,7 +82,7 @@ def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool, use
 
 
 def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
-    """Replace, in the lists, complex parameters and what belongs to them by views as pairs of real numbers."""
+    """Replace complex parameters, and their state and gradients, by real views, in place in the lists."""
     for i, p in enumerate(params):
         if torch.is_complex(p):
             params[i] = torch.view_as_real(params[i])

@@ -18,5 +18,5 @@ def _reparametrize_module(
     strict: bool = False,
     stack_weights: bool = False,
 ) -> AbstractContextManager[None]:
-    """Return a context in which a module uses other parameters and buffers."""
+    """Return a context manager in which a module uses the given parameters and buffers."""
     return func._Swapped(module, parameters_and_buffers, tie_weights, strict)

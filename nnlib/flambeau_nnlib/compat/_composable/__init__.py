@@ -1,4 +1,4 @@
-"""The former package of `fully_shard`."""
+"""The former location of `fully_shard`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of PyTorch's compiler that libraries import."""
+"""The names of `torch._dynamo` that libraries use."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = [
 
 
 def graph_break(msg: str = "") -> None:
-    """Let the function that is being compiled, if one is, run eagerly: graphs here hold a whole call, or nothing of it.
+    """Make the function that is being compiled run eagerly, because graphs here contain whole calls only.
 
     Args:
-        msg: part of the message that says why.
+        msg: the reason; it becomes part of the message.
     """
-    refuse(f"it asks for a break of its graph{f': {msg}' if msg else ''}")
+    refuse(f"it calls torch._dynamo.graph_break(){f': {msg}' if msg else ''}")
 
 
 def disallow_in_graph(fn: Any) -> Any:
-    """Give back a function."""
+    """Return the function unchanged."""
     return fn
 
 
@@ -37,23 +37,23 @@ forbid_in_graph = disallow_in_graph
 
 
 def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
-    """Nothing: all sizes may change."""
+    """Do nothing: all sizes are dynamic."""
 
 
 def maybe_mark_dynamic(t: Any, index: Any) -> None:
-    """Nothing: all sizes may change."""
+    """Do nothing: all sizes are dynamic."""
 
 
 def mark_static(t: Any, index: Any = None) -> None:
-    """Nothing: no code is made for certain sizes."""
+    """Do nothing: compiled code is not specialized to sizes."""
 
 
 def mark_static_address(t: Any, guard: bool = True) -> None:
-    """Nothing: no code is made for certain tensors."""
+    """Do nothing: compiled code is not specialized to tensor addresses."""
 
 
 def optimize(*args: Any, **kwargs: Any) -> Any:
-    """A decorator, as `torch.compile` is one."""
+    """Return the decorator `torch.compile()`; arguments are ignored."""
     from flambeau_nnlib.compile.compiler import compile
 
     return compile()

@@ -1,4 +1,4 @@
-"""What makes tensors that are indices stay tensors, for masks that are functions of places."""
+"""`TransformGetItemToIndex`, which lets mask functions index tensors with tensors inside `vmap`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ __all__ = ["TransformGetItemToIndex"]
 
 
 class TransformGetItemToIndex(TorchFunctionMode):
-    """A context in which `x[i]` with tensors as indices works inside of `vmap`: it always does here.  For transformers.
+    """Context manager in which `x[i]` works with a tensor `i` inside `vmap`. It always does here; transformers imports this
+    name.
 
     >>> from flambeau._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
     >>> mask = torch.tensor([True, False, True])

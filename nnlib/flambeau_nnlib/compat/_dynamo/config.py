@@ -1,4 +1,4 @@
-"""Settings of PyTorch's compiler: programs may set them; nothing reads them."""
+"""Settings of PyTorch's compiler. They can be set, but have no effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ verbose = False
 
 @contextmanager
 def patch(settings: str | dict[str, Any] | None = None, value: Any = None, **more: Any) -> Iterator[None]:
-    """A context, and a decorator, in which settings have other values: a name and a value, a dictionary, or keywords.
+    """Context manager and decorator that changes settings temporarily, given a name and a value, a dictionary, or keywords.
 
     >>> from flambeau._dynamo import config
     >>> with config.patch(verbose=True):

@@ -1,4 +1,4 @@
-"""`OptimizedModule`, under the name by which libraries import it."""
+"""`OptimizedModule`, under the name that libraries import."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["OptimizedModule", "is_dynamo_supported"]
 
 
 def is_dynamo_supported() -> bool:
-    """Whether `torch.compile` works on this machine: it does on every one."""
+    """Whether `torch.compile` works on this machine; always True."""
     return True

@@ -1,4 +1,4 @@
-"""Exceptions of PyTorch's compiler, for programs that catch them."""
+"""Exceptions of `torch._dynamo`, for programs that catch them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch._dynamo.explain`: what `torch.compile` makes of a call, or why it makes nothing of it."""
+"""`torch._dynamo.explain`: report which graphs `torch.compile` captures from a call, or why it captures none."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ...compile.compiler.compiling import CompiledFunction
 
 __all__ = ["ExplainOutput", "GraphCompileReason", "explain"]
 
-_CALLS = 3  # the first ones may only warm up
+_CALLS = 3  # the first calls may be warm-up calls
 
 
 @dataclasses.dataclass
 class GraphCompileReason:
-    """Why a call runs eagerly.
+    """The reason why a call runs eagerly.
 
     Args:
-        reason: in words.
-        user_stack: where in the program; nothing, as a call is captured as a whole or not at all.
-        graph_break: that it is so.
+        reason: the reason as text.
+        user_stack: stack frames in the user's code; always empty, because a call is captured either as a whole or not at all.
+        graph_break: always True.
     """
 
     reason: str
@@ -33,16 +33,16 @@ class GraphCompileReason:
 
 @dataclasses.dataclass
 class ExplainOutput:
-    """What has been captured of a call.
+    """The result of `torch._dynamo.explain`.
 
     Args:
-        graphs: the programs, forward and backward; each has its source in `code`.
-        graph_count: how many there are.
-        graph_break_count: 1 where the call runs eagerly, else 0.
-        break_reasons: why it does.
-        op_count: how many calls of kernels the programs have.
-        ops_per_graph: their names, program by program.
-        out_guards, compile_times: not measured: None.
+        graphs: the captured forward and backward programs; each has its source as `code`.
+        graph_count: the number of programs.
+        graph_break_count: 1 if the call runs eagerly, else 0.
+        break_reasons: the reasons why the call runs eagerly.
+        op_count: the number of kernel calls in the programs.
+        ops_per_graph: the names of the kernels, for each program.
+        out_guards, compile_times: not measured, always None.
     """
 
     graphs: list[Any]
@@ -66,14 +66,14 @@ class ExplainOutput:
 
 
 def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
-    """Call a function as `torch.compile` would, up to three times, and say what was captured.
+    """Call a function like `torch.compile`, up to three times, and report which graphs were captured.
 
     Args:
-        f: the function, or module.
-        extra_args, extra_kwargs: its arguments; where there are none, a function of them is given back.
+        f: the function or module.
+        extra_args, extra_kwargs: its arguments. Without arguments, `explain(f)` returns a function to call with them.
 
     Returns:
-        An `ExplainOutput`, which prints.
+        An `ExplainOutput`, which can be printed.
 
     >>> torch._dynamo.explain(lambda x: x.sin() + 1)(torch.ones(2)).graph_break_count
     0
@@ -83,7 +83,7 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         name = getattr(f, "__name__", type(f).__name__)
         compiled = CompiledFunction(f.forward if isinstance(f, nn.Module) else f, name)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it runs eagerly is what is asked
+            warnings.simplefilter("ignore")  # the warning that the call runs eagerly is part of the report
             for _ in range(_CALLS):
                 compiled(*args, **kwargs)
                 if compiled.programs or compiled.reason is not None:

@@ -1,7 +1,6 @@
-"""The Lua Torch style of neural networks and optimizers, for programs written before autograd.
+"""Neural networks and optimizers in the style of Lua Torch, for programs written before autograd.
 
-`legacy.nn` has modules with `forward`, `backward` and `updateParameters`; `legacy.optim` has optimizers that
-are functions.
+`legacy.nn` has modules with `forward`, `backward` and `updateParameters`. `legacy.optim` has optimizers that are functions.
 """
 
 from __future__ import annotations

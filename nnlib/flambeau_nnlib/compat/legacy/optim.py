@@ -1,9 +1,8 @@
 """Optimizers as functions, in the style of Lua Torch.
 
-Each is called as `x, losses = sgd(closure, x, config, state)`. The closure takes the parameters, one flat
-tensor, and returns the loss and its gradient; `x` is updated in place. The configuration is a dict of
-options; what has to be remembered from step to step goes into `state`, which is the configuration itself
-where none is given.
+Each is called as `x, losses = sgd(closure, x, config, state)`. The closure takes the parameters, one flat tensor, and returns
+the loss and its gradient; `x` is updated in place. `config` is a dict of options. The optimizer's state is stored in the dict
+`state`, or in `config` if no state is given.
 
 >>> x, config = torch.tensor([4.0]), {"learningRate": 0.25}
 >>> for _ in range(2):
@@ -43,7 +42,7 @@ _PAIRS = {
 
 
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of the optimizer class for options by their Lua names."""
+    """Convert options with Lua names to the arguments of an optimizer class."""
     arguments = {_ARGUMENTS.get(name, name): value for name, value in options.items()}
     for name, parts in _PAIRS.items():
         if parts[0] in arguments:
@@ -54,7 +53,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _function(optimizer: str, **defaults: Any) -> Callable[..., tuple[Tensor, list[Any]]]:
-    """`torch.optim.<optimizer>` as a function."""
+    """Return `torch.optim.<optimizer>` as a function."""
 
     def step(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any] | None = None) -> Any:
         state = config if state is None else state
@@ -94,7 +93,7 @@ lbfgs = _function("LBFGS", learningRate=1, maxIter=20, maxEval=None, tolFun=1e-5
 
 
 def nag(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any] | None = None) -> tuple[Tensor, list[Any]]:
-    """One step of Nesterov's accelerated gradient: the gradient is taken where the momentum leads.
+    """Take a step of Nesterov's accelerated gradient, with the gradient at the look-ahead point `x + momentum * velocity`.
 
     Sutskever, Martens, Dahl and Hinton, "On the importance of initialization and momentum in deep learning", 2013.
 
@@ -103,7 +102,7 @@ def nag(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any
         x: the parameters.
         config: the options `learningRate` (0.001), `learningRateDecay`, `weightDecay`, `momentum` (0.9), and
             `learningRates`, a factor for each parameter.
-        state: what is remembered from step to step; the configuration by default.
+        state: the state between steps; `config` by default.
 
     Raises:
         ValueError: the momentum is not positive.
@@ -135,15 +134,15 @@ def nag(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any
 
 
 def cg(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any] | None = None) -> tuple[Tensor, list[Any], int]:
-    """Minimize by conjugate gradients, with line searches by polynomials: Rasmussen's `minimize`.
+    """Minimize a function by conjugate gradients with polynomial line searches: Rasmussen's `minimize`.
 
     Args:
         opfunc: returns the loss and its gradient at a point.
-        x: the point to start from; it ends as the best one.
-        config: the options `maxEval` (1.25 times `maxIter`), how many points are evaluated; `maxIter` (20), how many in one
-            line search; `rho` (0.01) and `sig` (0.5), how much the loss and the slope have to fall in one; `int` (0.1) and
-            `ext` (3), how far it goes inwards and outwards; `ratio` (100), the greatest ratio of two slopes.
-        state: unused: nothing is remembered from call to call.
+        x: the starting point; it is moved to the best point found.
+        config: the options `maxEval` (1.25 times `maxIter`), the maximum number of evaluations; `maxIter` (20), the maximum
+            number in one line search; `rho` (0.01) and `sig` (0.5), the constants of the Wolfe-Powell conditions; `int` (0.1)
+            and `ext` (3), the limits of interpolation and extrapolation; `ratio` (100), the maximum ratio of two slopes.
+        state: unused; no state is kept between calls.
 
     Returns:
         The point, the losses before and after each line search, and the number of evaluations.
@@ -175,21 +174,21 @@ def cg(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any]
             x.copy_(start)
             if has_failed or evaluations > max_eval:
                 break
-            gradient = new_gradient  # as in `minimize`, where it is that of the last point that was tried
+            gradient = new_gradient  # as in `minimize`: the gradient of the last evaluated point
             direction = -gradient
             slope = -float(direction.dot(direction))
             step, has_failed = 1 / (1 - slope), True
             continue
         loss = new_loss
         losses.append(loss)
-        # Polak's and Ribiere's direction, or that of the gradient where it does not lead down
+        # Polak-Ribiere direction, or steepest descent if that is not a descent direction
         factor = (new_gradient.dot(new_gradient) - new_gradient.dot(gradient)) / gradient.dot(gradient)
         gradient, direction, old_slope = new_gradient, direction * factor - new_gradient, slope
         slope = float(gradient.dot(direction))
         if slope > 0:
             direction = -gradient
             slope = -float(direction.dot(direction))
-        if slope == 0:  # the gradient is zero: nothing is better
+        if slope == 0:  # the gradient is zero: `x` is a stationary point
             break
         step, has_failed = length * min(ratio, old_slope / slope), False
     return x, losses, evaluations
@@ -204,24 +203,24 @@ def _search_line(
     left: float,
     config: dict[str, Any],
 ) -> tuple[bool, float, Tensor, float]:
-    """Move `x` to where the loss and the slope along a direction have fallen enough.
+    """Move `x` along a direction until the loss and the slope satisfy the Wolfe-Powell conditions.
 
-    Returns whether that was found; the loss and the gradient at the last point, and how far it is.
+    Return whether such a point was found, the loss and the gradient at the last point, and its distance.
 
     Args:
         evaluate: returns the loss and its gradient at `x`.
-        x: the point.
-        direction: the direction.
-        start: the loss and the slope at the point.
-        length: the first length to try.
-        left: how many points may be tried after that.
+        x: the starting point, moved in place.
+        direction: the search direction.
+        start: the loss and the slope at the starting point.
+        length: the initial step length.
+        left: the maximum number of further evaluations.
         config: the options of `cg`.
     """
     rho, sig = config.get("rho", 0.01), config.get("sig", 0.5)
     inwards, outwards = config.get("int", 0.1), config.get("ext", 3.0)
     loss0, slope0 = start
-    before, slope_before, distance = loss0, slope0, -length  # of the point before, seen from the latest one
-    limit = math.inf  # beyond which the minimum cannot be
+    before, slope_before, distance = loss0, slope0, -length  # of the previous point, relative to the latest one
+    limit = math.inf  # upper bound of the minimum
 
     def move(by: float) -> tuple[float, Tensor, float]:
         x.add_(direction, alpha=by)
@@ -235,9 +234,9 @@ def _search_line(
     while True:
         while is_too_far() and left > 0:
             limit = length
-            if loss > loss0:  # the minimum of a parabola
+            if loss > loss0:  # minimum of a quadratic interpolation
                 by = distance - 0.5 * slope_before * distance**2 / (slope_before * distance + loss - before)
-            else:  # of a cubic
+            else:  # minimum of a cubic interpolation
                 a, b = _cubic(loss, slope, before, slope_before, distance)
                 by = (_root(b * b - a * slope * distance**2) - b) / a if a else math.nan
             by = by if math.isfinite(by) else distance / 2
@@ -269,7 +268,7 @@ def _search_line(
 
 
 def _cubic(loss: float, slope: float, before: float, slope_before: float, distance: float) -> tuple[float, float]:
-    """Coefficients of the cubic through two points with these losses and slopes."""
+    """Return the coefficients of the cubic through two points with the given losses and slopes."""
     a = 6 * (loss - before) / distance + 3 * (slope + slope_before)
     return a, 3 * (before - loss) - distance * (slope_before + 2 * slope)
 

@@ -14,7 +14,7 @@
 >>> loss < 0.01
 True
 
-`module.py` says how modules work; the others hold them by kind.
+See `module.py` for the interface of modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Modules that transform every element, or normalise along one dimension."""
+"""Activation modules: elementwise functions, and normalization along one dimension."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ class MulConstant(Module):
 
 
 class GradientReversal(Module):
-    """`x`, with the gradient multiplied by `-lambd`."""
+    """Return `x`; multiply its gradient by `-lambd`."""
 
     def __init__(self, lambd: float = 1) -> None:
         super().__init__()
         self.lambd = lambd
 
     def setLambda(self, lambd: float) -> None:
-        """Change the factor."""
+        """Set the factor."""
         self.lambd = lambd
 
     def compute(self, input: Tensor) -> Tensor:
@@ -174,7 +174,7 @@ class ReLU(Threshold):
 
 
 class HardTanh(Module):
-    """x clamped to `[min_value, max_value]`."""
+    """Clamp x to `[min_value, max_value]`."""
 
     def __init__(self, min_value: float = -1, max_value: float = 1, inplace: bool = False) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class HardTanh(Module):
 
 
 class Clamp(HardTanh):
-    """x clamped to `[min_value, max_value]`."""
+    """Clamp x to `[min_value, max_value]`."""
 
     def __init__(self, min_value: float, max_value: float) -> None:
         super().__init__(min_value, max_value)
@@ -222,7 +222,7 @@ class LeakyReLU(Module):
 
 
 class PReLU(Module):
-    """x where it is positive, else `weight * x`, with one weight or one for each channel."""
+    """x where it is positive, else `weight * x`, with a single weight or one per channel."""
 
     def __init__(self, nOutputPlane: int = 0) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ class PReLU(Module):
 
 
 class RReLU(Module):
-    """x where it is positive, else a multiple of it: random from `[lower, upper]`, or the mean if evaluating."""
+    """x where it is positive, else `a * x`. In training, a is random in `[lower, upper]`; in evaluation, it is their mean."""
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -287,26 +287,26 @@ class SoftShrink(Module):
 
 
 def _channel_dim(input: Tensor) -> int:
-    """The dimension of features: the first of a vector or a `(c, h, w)` image, the second of a batch."""
+    """Return the channel dimension: 0 for a vector or a `(c, h, w)` image, 1 for a batch."""
     return 0 if input.dim() in (1, 3) else 1
 
 
 class SoftMax(Module):
-    """`exp(x)`, normalised over features: vectors, images `(c, h, w)` by pixel, or batches of them."""
+    """Softmax over channels, for vectors, for each pixel of `(c, h, w)` images, or for batches of them."""
 
     def compute(self, input: Tensor) -> Tensor:
         return torch.softmax(input, _channel_dim(input))
 
 
 class SoftMin(Module):
-    """`exp(-x)`, normalised over features."""
+    """Softmax of `-x` over channels."""
 
     def compute(self, input: Tensor) -> Tensor:
         return torch.softmax(-input, _channel_dim(input))
 
 
 class LogSoftMax(Module):
-    """The logarithm of `SoftMax`.
+    """Logarithm of `SoftMax`.
 
     >>> torch.legacy.nn.LogSoftMax().forward(torch.zeros(1, 2))
     tensor([[-0.6931, -0.6931]])
@@ -317,11 +317,11 @@ class LogSoftMax(Module):
 
 
 class SpatialSoftMax(SoftMax):
-    """`exp(x)`, normalised over the channels of images at each pixel."""
+    """Softmax over the channels of images, at each pixel."""
 
 
 class Normalize(Module):
-    """Vectors divided by their p-norm."""
+    """Divide vectors by their p-norm."""
 
     def __init__(self, p: float, eps: float = 1e-10) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Modules made of modules."""
+"""Modules that contain other modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Visit = Callable[[Module, Table, Table], Table]
 
 
 class Container(Module):
-    """A module made of others, in `modules`.
+    """A module with submodules, in `modules`.
 
     A subclass defines `updateOutput` and `_backward`, which passes every module its input and the gradient of its
     output, and returns the gradient of the container's input.
@@ -26,16 +26,16 @@ class Container(Module):
         self.modules: list[Module] = list(modules)
 
     def add(self, module: Module) -> Container:
-        """Append a module; returns the container."""
+        """Append a module and return the container."""
         self.modules.append(module)
         return self
 
     def get(self, index: int) -> Module:
-        """The module at `index`."""
+        """Return the module at `index`."""
         return self.modules[index]
 
     def size(self) -> int:
-        """The number of modules."""
+        """Return the number of modules."""
         return len(self.modules)
 
     def __len__(self) -> int:
@@ -73,12 +73,12 @@ class Container(Module):
         return f"nn.{type(self).__name__} {{{inside}\n}}"
 
     def _flow(self) -> list[str]:
-        """How data flow through the modules, for the printed form."""
+        """Return a diagram of the data flow through the modules, for the repr."""
         return []
 
 
 class Sequential(Container):
-    """One module after another.
+    """Apply modules one after another.
 
     >>> nn = torch.legacy.nn
     >>> nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())
@@ -90,11 +90,11 @@ class Sequential(Container):
     """
 
     def insert(self, module: Module, index: int) -> None:
-        """Put a module before the one at `index`."""
+        """Insert a module before the one at `index`."""
         self.modules.insert(index, module)
 
     def remove(self, index: int) -> None:
-        """Take out the module at `index`."""
+        """Remove the module at `index`."""
         del self.modules[index]
 
     def updateOutput(self, input: Table) -> Table:
@@ -114,7 +114,7 @@ class Sequential(Container):
 
 
 class ConcatTable(Container):
-    """Every module on the same input; the outputs as a table.
+    """Apply every module to the same input and return the outputs as a table.
 
     >>> nn = torch.legacy.nn
     >>> nn.ConcatTable().add(nn.Identity()).add(nn.Abs()).forward(torch.tensor([-1.0]))
@@ -131,7 +131,7 @@ class ConcatTable(Container):
 
 
 class Concat(ConcatTable):
-    """Every module on the same input; the outputs joined along `dimension`.
+    """Apply every module to the same input and concatenate the outputs along `dimension`.
 
     Args:
         dimension: the dimension to join along.
@@ -152,7 +152,7 @@ class Concat(ConcatTable):
 
 
 class DepthConcat(ConcatTable):
-    """Every module on the same input; the outputs joined along `dimension`, the smaller ones with zeros around them.
+    """Apply every module to the same input, zero-pad the outputs to the same size, and concatenate them along `dimension`.
 
     Szegedy et al., "Going deeper with convolutions", 2014.
 
@@ -165,7 +165,7 @@ class DepthConcat(ConcatTable):
         self.dimension = dimension
 
     def _windows(self, joined: Tensor) -> list[Tensor]:
-        """The part of a joined tensor that belongs to each module."""
+        """Return the view of a concatenated tensor that belongs to each module."""
         windows = []
         sizes = [module.output.size(self.dimension) for module in self.modules]
         for module, part in zip(self.modules, joined.split(sizes, self.dimension), strict=True):
@@ -189,7 +189,7 @@ class DepthConcat(ConcatTable):
 
 
 class ParallelTable(Container):
-    """Each module on its own entry of the input table; the outputs as a table."""
+    """Apply each module to its entry of the input table and return the outputs as a table."""
 
     def updateOutput(self, input: Table) -> Table:
         self.output = [module.updateOutput(x) for module, x in zip(self.modules, input, strict=True)]
@@ -200,11 +200,11 @@ class ParallelTable(Container):
 
 
 class Parallel(ParallelTable):
-    """Each module on its own slice of the input; the outputs joined.
+    """Apply each module to its slice of the input and concatenate the outputs.
 
     Args:
         inputDimension: the dimension of the input to slice.
-        outputDimension: the dimension to join the outputs along.
+        outputDimension: the dimension along which the outputs are concatenated.
     """
 
     def __init__(self, inputDimension: int, outputDimension: int) -> None:

@@ -1,4 +1,4 @@
-"""Criterions: losses with an explicit backward."""
+"""Criterions: loss functions with an explicit backward method."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class _Averaged(Criterion):
-    """A criterion that averages over elements, or sums without `sizeAverage`."""
+    """A criterion that averages over elements, or sums if `sizeAverage` is False."""
 
     def __init__(self, sizeAverage: bool = True) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class _Averaged(Criterion):
 
 
 class _Weighted(_Averaged):
-    """An averaging criterion with weights of classes or elements."""
+    """An averaging criterion with weights for classes or elements."""
 
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -61,16 +61,16 @@ class _Weighted(_Averaged):
 
 
 class MSECriterion(_Averaged):
-    """`(x - y) ** 2`"""
+    """Mean of `(x - y) ** 2`."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self._reduction)
 
 
 class ClassSimplexCriterion(MSECriterion):
-    """`MSECriterion` with the corner of a regular simplex for each class, whose targets are the numbers of classes.
+    """`MSECriterion` whose target for each class is a corner of a regular simplex.
 
-    The idea is that of arXiv:1506.08230.
+    Targets are class indices. The method follows arXiv:1506.08230.
 
     Args:
         nClasses: the number of classes.
@@ -85,7 +85,7 @@ class ClassSimplexCriterion(MSECriterion):
     def __init__(self, nClasses: int) -> None:
         super().__init__()
         self.nClasses = nClasses
-        self.simplex = torch.zeros(nClasses, nClasses)  # one dimension more than a simplex needs, which helps training
+        self.simplex = torch.zeros(nClasses, nClasses)  # one dimension more than a simplex requires, which helps training
         size = nClasses - 1
         for k in range(size):
             corner = self.simplex[k, :k]
@@ -98,16 +98,16 @@ class ClassSimplexCriterion(MSECriterion):
         return super().compute(input, self.simplex[target.long()].to(input.dtype))
 
     def getPredictions(self, input: Tensor) -> Tensor:
-        """How much the inputs point to the corner of each class."""
+        """Return the dot products of the inputs with the corner of each class."""
         return input @ self.simplex.to(input.dtype).t()
 
     def getTopPrediction(self, input: Tensor) -> Tensor:
-        """The class whose corner the inputs point to most."""
+        """Return the class with the highest prediction for each input."""
         return self.getPredictions(input).argmax(-1).view(-1)
 
 
 class CriterionTable(Module):
-    """A criterion as a module, whose input is a table of the criterion's input and the target.
+    """A criterion as a module: its input is a table of the criterion's input and target.
 
     Args:
         criterion: the criterion.
@@ -131,7 +131,7 @@ class CriterionTable(Module):
 
 
 class WeightedMSECriterion(_Averaged):
-    """`weight * (x - y) ** 2`"""
+    """Mean of `weight * (x - y) ** 2`."""
 
     def __init__(self, weight: Tensor, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -142,28 +142,28 @@ class WeightedMSECriterion(_Averaged):
 
 
 class AbsCriterion(_Averaged):
-    """`|x - y|`"""
+    """Mean of `|x - y|`."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self._reduction)
 
 
 class SmoothL1Criterion(_Averaged):
-    """`(x - y) ** 2 / 2` where that is below 1/2, else `|x - y| - 1/2`."""
+    """Mean of `(x - y) ** 2 / 2` where `|x - y| < 1`, else of `|x - y| - 1/2`."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.smooth_l1_loss(input, target, reduction=self._reduction)
 
 
 class BCECriterion(_Weighted):
-    """`-(y * log(x) + (1 - y) * log(1 - x))`, for probabilities x."""
+    """Mean of `-(y * log(x) + (1 - y) * log(1 - x))`, for probabilities x."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, self.weights, reduction=self._reduction)
 
 
 class ClassNLLCriterion(_Weighted):
-    """Minus the log-probability of the target class, for a batch of log-probabilities `(n, classes)`.
+    """Negative log-likelihood of the target class, for a batch of log-probabilities `(n, classes)`.
 
     >>> criterion = torch.legacy.nn.ClassNLLCriterion()
     >>> criterion.forward(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
@@ -179,21 +179,21 @@ class SpatialClassNLLCriterion(ClassNLLCriterion):
 
 
 class CrossEntropyCriterion(_Weighted):
-    """`ClassNLLCriterion` of `LogSoftMax`."""
+    """Cross-entropy: `ClassNLLCriterion` of the output of `LogSoftMax`."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(input, target.long(), self.weights, reduction=self._reduction)
 
 
 class DistKLDivCriterion(_Averaged):
-    """`y * (log(y) - x)`, for log-probabilities x and probabilities y."""
+    """Mean of `y * (log(y) - x)`, for log-probabilities x and probabilities y."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return self._reduce(torch.xlogy(target, target) - target * input)
 
 
 class MarginCriterion(_Averaged):
-    """`max(0, margin - x * y)`, for targets of 1 and -1."""
+    """Mean of `max(0, margin - x * y)`, for targets y of 1 and -1."""
 
     def __init__(self, margin: float = 1, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -204,14 +204,14 @@ class MarginCriterion(_Averaged):
 
 
 class SoftMarginCriterion(_Averaged):
-    """`log(1 + exp(-x * y))`, for targets of 1 and -1."""
+    """Mean of `log(1 + exp(-x * y))`, for targets y of 1 and -1."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self._reduction)
 
 
 class HingeEmbeddingCriterion(_Averaged):
-    """x for targets of 1, `max(0, margin - x)` for targets of -1."""
+    """Mean of x for targets of 1, and of `max(0, margin - x)` for targets of -1."""
 
     def __init__(self, margin: float = 1, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -222,7 +222,7 @@ class HingeEmbeddingCriterion(_Averaged):
 
 
 class L1HingeEmbeddingCriterion(Criterion):
-    """The L1 distance d of a table of two tensors if the target is 1, `max(0, margin - d)` if it is -1."""
+    """The L1 distance d of two tensors in a table if the target is 1, `max(0, margin - d)` if the target is -1."""
 
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ class L1HingeEmbeddingCriterion(Criterion):
 
 
 class CosineEmbeddingCriterion(_Averaged):
-    """`1 - cos` of a table of two vectors for targets of 1, `max(0, cos - margin)` for targets of -1."""
+    """Cosine embedding loss of two vectors in a table: `1 - cos` for targets of 1, `max(0, cos - margin)` for targets of -1."""
 
     def __init__(self, margin: float = 0, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -246,7 +246,7 @@ class CosineEmbeddingCriterion(_Averaged):
 
 
 class MarginRankingCriterion(_Averaged):
-    """`max(0, margin - y * (x1 - x2))` for a table of two scores, the first to be higher if y is 1."""
+    """`max(0, margin - y * (x1 - x2))` for two scores in a table; y is 1 if the first should be higher, else -1."""
 
     def __init__(self, margin: float = 1, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -257,7 +257,7 @@ class MarginRankingCriterion(_Averaged):
 
 
 class MultiMarginCriterion(_Averaged):
-    """The hinge loss over classes: `sum(max(0, margin - x[y] + x[i]) ** p) / classes`."""
+    """Multi-class hinge loss: `sum(max(0, margin - x[y] + x[i]) ** p) / classes` over the classes `i != y`."""
 
     def __init__(self, p: int = 1, weights: Tensor | None = None, margin: float = 1, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -268,21 +268,21 @@ class MultiMarginCriterion(_Averaged):
 
 
 class MultiLabelMarginCriterion(_Averaged):
-    """The hinge loss between every label and every other class; a row of labels ends at -1."""
+    """Multi-label hinge loss between every target class and every other class. Each row of targets ends at the first -1."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target.long(), reduction=self._reduction)
 
 
 class MultiLabelSoftMarginCriterion(_Weighted):
-    """The cross-entropy of each class by itself, averaged over classes, for targets of 0 and 1."""
+    """Binary cross-entropy with logits, averaged over classes, for targets of 0 and 1."""
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, self.weights, reduction=self._reduction)
 
 
 class L1Cost(Criterion):
-    """The sum of `|x|`; there is no target."""
+    """The sum of `|x|`; it takes no target."""
 
     def compute(self, input: Tensor, target: Any = None) -> Tensor:
         return input.abs().sum()
@@ -305,7 +305,7 @@ class _Sum(Criterion):
         self.weights: list[float] = []
 
     def add(self, criterion: Criterion, weight: float = 1) -> _Sum:
-        """Append a criterion; returns the sum."""
+        """Append a weighted criterion and return the sum."""
         self.criterions.append(criterion)
         self.weights.append(weight)
         return self
@@ -331,10 +331,10 @@ class MultiCriterion(_Sum):
 
 
 class ParallelCriterion(_Sum):
-    """A weighted sum of criterions, each on its own entry of the input and target tables.
+    """A weighted sum of criterions, each applied to its entry of the input and target tables.
 
     Args:
-        repeatTarget: whether the target is a single one for all.
+        repeatTarget: whether all criterions use the same target.
     """
 
     def __init__(self, repeatTarget: bool = False) -> None:

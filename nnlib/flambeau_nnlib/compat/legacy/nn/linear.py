@@ -1,4 +1,4 @@
-"""Modules with products: linear maps, lookup tables, learned factors, products and distances."""
+"""Modules with products: linear layers, lookup tables, scaling, matrix products and distances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Linear(Module):
-    """`x @ weight.t() + bias`, for a vector or a batch of them.
+    """`x @ weight.t() + bias`, for a vector or a batch of vectors.
 
     Args:
         inputSize: the length of input vectors.
@@ -69,7 +69,7 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """`x @ weight[k] @ y + bias[k]` for each k, for a table of two batches of vectors."""
+    """`x @ weight[k] @ y + bias[k]` for each output k, for a table of two batches of vectors x and y."""
 
     def __init__(self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool = True) -> None:
         super().__init__()
@@ -89,14 +89,14 @@ class Bilinear(Module):
 
 
 class LookupTable(Module):
-    """Rows of `weight` by their indices, a tensor of integers.
+    """Return the rows of `weight` at integer indices.
 
     Args:
         nIndex: the number of rows.
         nOutput: the length of a row.
-        paddingValue: an index whose row gets no gradient.
-        maxNorm: the greatest norm that rows may have; longer ones are scaled down when they are looked up.
-        normType: the p of that norm.
+        paddingValue: the index of a row that receives no gradient.
+        maxNorm: the maximum norm of a row; longer rows are scaled down when they are looked up.
+        normType: the order p of the norm.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class LookupTable(Module):
 
 
 class Add(Module):
-    """`x + bias`, with a bias for each feature, or a single one."""
+    """`x + bias`, with a bias per feature, or a single one."""
 
     def __init__(self, inputSize: int, scalar: bool = False) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class Mul(Module):
 
 
 class CMul(Module):
-    """`x * weight`, with weights of the given sizes that broadcast against x."""
+    """`x * weight`, with weights of the given sizes, broadcast to x."""
 
     def __init__(self, *size: int) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class CMul(Module):
 
 
 class Euclidean(Module):
-    """The distances of x to the columns of `weight`."""
+    """The Euclidean distances of x to the columns of `weight`."""
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Euclidean(Module):
 
 
 class WeightedEuclidean(Module):
-    """The distances of x to the columns of `weight`, whose differences are multiplied by `diagCov`."""
+    """The Euclidean distances of x to the columns of `weight`, with the differences multiplied by `diagCov`."""
 
     diagCov: Tensor
 
@@ -230,7 +230,7 @@ class Cosine(Module):
 
 
 class PartialLinear(Module):
-    """`Linear`, of which a part of the outputs may be computed alone.
+    """`Linear` that can compute a subset of its outputs.
 
     Args:
         inputsize: the length of input vectors.
@@ -257,7 +257,7 @@ class PartialLinear(Module):
         self.weight.normal_(0, 1 if stdv is None else stdv)
 
     def setPartition(self, indices: Tensor) -> PartialLinear:
-        """Compute the outputs at these indices only."""
+        """Restrict the computation to the outputs at these indices."""
         self.partition = indices.long()
         self._forget()
         return self
@@ -275,7 +275,7 @@ class PartialLinear(Module):
 
 
 class MM(Module):
-    """The matrix product of a table of two matrices, or batches of them, either transposed at will."""
+    """The matrix product of two matrices in a table, or of batches of matrices. Each can be transposed first."""
 
     def __init__(self, transA: bool = False, transB: bool = False) -> None:
         super().__init__()
@@ -288,7 +288,7 @@ class MM(Module):
 
 
 class MV(Module):
-    """The product of a table of a matrix and a vector, or batches of them, the matrix transposed at will."""
+    """The matrix-vector product of a table's two tensors, or of batches of them. The matrix can be transposed first."""
 
     def __init__(self, trans: bool = False) -> None:
         super().__init__()
@@ -300,14 +300,14 @@ class MV(Module):
 
 
 class DotProduct(Module):
-    """The dot products of a table of two batches of vectors."""
+    """The dot products of two batches of vectors in a table."""
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return (input[0] * input[1]).sum(-1)
 
 
 class CosineDistance(Module):
-    """The cosines of the angles between the vectors of a table of two batches."""
+    """The cosine similarities of two batches of vectors in a table."""
 
     def compute(self, input: list[Tensor]) -> Tensor:
         first, second = input
@@ -315,7 +315,7 @@ class CosineDistance(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norms of the differences of a table of two batches of vectors."""
+    """The p-norms of the differences between two batches of vectors in a table."""
 
     def __init__(self, p: float) -> None:
         super().__init__()

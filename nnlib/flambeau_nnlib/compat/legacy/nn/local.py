@@ -1,6 +1,6 @@
-"""Convolutions whose kernels differ from place to place, or are there for some pairs of channels only; local normalisation.
+"""Locally connected convolutions, convolutions with a connection table, and local normalization.
 
-Sizes and strides are given as width before height.
+Sizes and strides are in the order width, height.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class SpatialConvolutionLocal(Module):
-    """A convolution of images `(c, h, w)`, or of a batch of them, with kernels of its own at each place.
+    """Convolution of images `(c, h, w)`, or of a batch of images, with separate kernels for each output position.
 
     Args:
         nInputPlane, nOutputPlane: the numbers of channels.
@@ -79,7 +79,7 @@ class SpatialConvolutionLocal(Module):
 
 
 class _ConvolutionMap(Module):
-    """What both convolutions by a table share: a kernel for each pair of channels in the table."""
+    """Base of convolutions with a connection table: one kernel for each listed pair of channels."""
 
     def __init__(self, conMatrix: Tensor, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
         super().__init__()
@@ -94,23 +94,23 @@ class _ConvolutionMap(Module):
             for parameter in self.parameters()[0]:
                 parameter.uniform_(-stdv * math.sqrt(3), stdv * math.sqrt(3))
             return
-        kernels = self._pairs[:, 1].bincount(minlength=self.nOutputPlane)  # of each output
+        kernels = self._pairs[:, 1].bincount(minlength=self.nOutputPlane)  # the number of kernels of each output
         bounds = (kernels * self.weight[0].numel()).float().rsqrt()
         self.weight.uniform_(-1, 1).mul_(bounds[self._pairs[:, 1], None, None])
         self.bias.uniform_(-1, 1).mul_(bounds)
 
     def _dense(self, weight: Tensor, dim: int) -> Tensor:
-        """The kernels of all pairs, zeros where there is none, with the outputs in a dimension."""
+        """Return a dense kernel tensor, zero for pairs of channels without connection. `dim` is the output dimension."""
         size = (self.nOutputPlane, self.nInputPlane) if dim == 0 else (self.nInputPlane, self.nOutputPlane)
         index = (self._pairs[:, 1], self._pairs[:, 0]) if dim == 0 else (self._pairs[:, 0], self._pairs[:, 1])
         return weight.new_zeros(*size, *weight.shape[1:]).index_put(index, weight, accumulate=True)
 
 
 class SpatialConvolutionMap(_ConvolutionMap):
-    """A convolution of images `(c, h, w)`, or of a batch of them, that connects some pairs of channels.
+    """Convolution of images `(c, h, w)`, or of a batch of images, that connects only some pairs of channels.
 
     Args:
-        conMatrix: a row for each connection: the input's channel and the output's; `maps` has functions that make some.
+        conMatrix: a tensor with a row `(input channel, output channel)` for each connection; `maps` creates common ones.
         kW, kH: the size of the kernels.
         dW, dH: the strides.
 
@@ -121,21 +121,21 @@ class SpatialConvolutionMap(_ConvolutionMap):
     """
 
     class maps:
-        """Tables of connections."""
+        """Functions that create connection tables."""
 
         @staticmethod
         def full(nin: int, nout: int) -> Tensor:
-            """Every input with every output."""
+            """Connect every input to every output."""
             return torch.tensor([[i, j] for j in range(nout) for i in range(nin)], dtype=torch.get_default_dtype())
 
         @staticmethod
         def oneToOne(nfeat: int) -> Tensor:
-            """Every input with the output of its number."""
+            """Connect every input to the output with the same index."""
             return torch.tensor([[i, i] for i in range(nfeat)], dtype=torch.get_default_dtype())
 
         @staticmethod
         def random(nin: int, nout: int, nto: int) -> Tensor:
-            """Every output with `nto` inputs, such that inputs come again only when all have had a turn."""
+            """Connect every output to `nto` inputs, chosen at random such that all inputs are used equally often."""
             table, groups = list[list[int]](), list[list[int]]()
             for j in range(nout):
                 if not groups:
@@ -148,7 +148,7 @@ class SpatialConvolutionMap(_ConvolutionMap):
 
 
 class SpatialFullConvolutionMap(_ConvolutionMap):
-    """The transpose of `SpatialConvolutionMap`."""
+    """Transposed convolution with a connection table; see `SpatialConvolutionMap`."""
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return F.conv_transpose2d(input, self._dense(weight, 1), bias, self.stride)
@@ -158,7 +158,7 @@ class SpatialFullConvolutionMap(_ConvolutionMap):
 
 
 class _LocalMeans(Module):
-    """What local normalisations share: weighted means of all channels around each place."""
+    """Base of local normalization: weighted means over all channels in a window around each pixel."""
 
     def __init__(self, nInputPlane: int = 1, kernel: Tensor | None = None) -> None:
         super().__init__()
@@ -170,9 +170,9 @@ class _LocalMeans(Module):
             raise ValueError(f"{type(self).__name__} averaging kernel must have ODD dimensions")
 
     def _means(self, input: Tensor) -> tuple[Tensor, Tensor]:
-        """The means around each place, zeros outside of the image counting too; and those of an image of ones."""
+        """Return the local means with zero padding, and the local means of an image of ones, which correct for the padding."""
         kernel = self.kernel.to(input.dtype)
-        kernel = kernel.outer(kernel) if kernel.dim() == 1 else kernel  # one that is applied along both dimensions
+        kernel = kernel.outer(kernel) if kernel.dim() == 1 else kernel  # a 1-D kernel is applied along both dimensions
         kernel = (kernel / (kernel.sum() * self.nInputPlane)).expand(1, self.nInputPlane, *kernel.shape)
         padding = tuple(size // 2 for size in kernel.shape[2:])
         ones = torch.ones(1, *input.shape[-3:], dtype=input.dtype)
@@ -180,14 +180,14 @@ class _LocalMeans(Module):
 
 
 class SpatialSubtractiveNormalization(_LocalMeans):
-    """Images less the weighted means, over all channels, of what is around each place.
+    """Subtract from images the weighted mean over all channels in a window around each pixel.
 
     Args:
         nInputPlane: the number of channels.
-        kernel: the weights: a matrix, or a vector that is used along both dimensions; 9 x 9 ones by default.
+        kernel: the weights: a matrix, or a vector that is applied along both dimensions; 9 x 9 ones by default.
 
     Raises:
-        ValueError: the kernel has more dimensions, or an even size.
+        ValueError: the kernel has more than two dimensions, or an even size.
     """
 
     def compute(self, input: Tensor) -> Tensor:
@@ -196,16 +196,16 @@ class SpatialSubtractiveNormalization(_LocalMeans):
 
 
 class SpatialDivisiveNormalization(_LocalMeans):
-    """Images divided by the root of the weighted mean, over all channels, of the squares of what is around each place.
+    """Divide images by the root of the weighted mean square over all channels in a window around each pixel.
 
     Args:
         nInputPlane: the number of channels.
-        kernel: the weights: a matrix, or a vector that is used along both dimensions; 9 x 9 ones by default.
-        threshold: up to this deviation it is replaced.
-        thresval: what replaces it; the threshold by default.
+        kernel: the weights: a matrix, or a vector that is applied along both dimensions; 9 x 9 ones by default.
+        threshold: smaller divisors are replaced by `thresval`.
+        thresval: the replacement; the threshold by default.
 
     Raises:
-        ValueError: the kernel has more dimensions, or an even size.
+        ValueError: the kernel has more than two dimensions, or an even size.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class SpatialDivisiveNormalization(_LocalMeans):
 
     def compute(self, input: Tensor) -> Tensor:
         squares, ones = self._means(input**2)
-        is_zero = squares <= 0  # where the root has no derivative
+        is_zero = squares <= 0  # where the square root has no derivative
         deviations = torch.where(is_zero, 0.0, torch.where(is_zero, 1.0, squares).sqrt())
         return input / F.threshold(deviations / ones, self.threshold, self.thresval)
 

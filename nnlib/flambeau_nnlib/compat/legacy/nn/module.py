@@ -1,4 +1,4 @@
-"""Modules and criterions with explicit backward methods, computed by autograd underneath."""
+"""Base classes of modules and criterions with explicit backward methods, implemented with autograd."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Table = Any  # a tensor, or a list of tables
 
 
 def map_table(function: Callable[..., Any], table: Table, *others: Table) -> Table:
-    """`function` applied to every tensor of a table, or of several tables of one shape."""
+    """Apply `function` to every tensor of a table, or to corresponding tensors of several tables."""
     if isinstance(table, (list, tuple)):
         return [map_table(function, *parts) for parts in zip(table, *others, strict=True)]
     return function(table, *others)
 
 
 def tensors_of(table: Table) -> list[Tensor]:
-    """The tensors of a table in order."""
+    """Return the tensors of a nested table, in order."""
     if isinstance(table, (list, tuple)):
         return [tensor for part in table for tensor in tensors_of(part)]
     return [table]
 
 
 def _grad(results: list[Tensor], leaves: list[Tensor], gradients: list[Tensor] | None = None) -> list[Tensor]:
-    """The gradients with respect to the leaves, zeros for those that were not used; the graph is retained."""
+    """Return the gradients with respect to the leaves, and zeros for unused leaves. The graph is retained."""
     if not results or not leaves:
         return [torch.zeros_like(leaf) for leaf in leaves]
     computed = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
@@ -72,7 +72,7 @@ class Module:
         self._result: Table = None
 
     def _add_parameters(self, **parameters: Tensor) -> None:
-        """Register each parameter under its name, and a zero gradient for it: `gradWeight` for `weight`."""
+        """Register each parameter by name, and its gradient, initially zero, as `gradWeight` for `weight`."""
         for name, parameter in parameters.items():
             self._parameter_names.append(name)
             setattr(self, name, parameter)
@@ -81,12 +81,12 @@ class Module:
     # --- computing ---
 
     compute: Callable[..., Any]
-    """The output, as a differentiable function of the input and the parameters; each layer has its own number of them."""
-    weight: Any  # of the layers that have it; None where it was taken away
+    """Return the output, as a differentiable function of the input and the parameters. Signatures differ between layers."""
+    weight: Any  # only of layers that have one; None if removed
     bias: Any
 
     def updateOutput(self, input: Table) -> Table:
-        """Compute `output`, and remember what `backward` will need."""
+        """Compute `output`, and store what `backward` requires."""
         self._latest_input = input
         self._inputs = map_table(_leaf, input)
         self._params = [_leaf(p) for p in self.parameters()[0]]
@@ -115,23 +115,23 @@ class Module:
             self.updateOutput(input)
 
     def _gradients(self, leaves: list[Tensor], gradOutput: Table) -> list[Tensor]:
-        """The gradients of some inputs or parameters; the graph is retained for the others."""
+        """Return the gradients of some inputs or parameters; the graph is retained for the others."""
         results, gradients = tensors_of(self._result), tensors_of(gradOutput)
         differentiable = [i for i, result in enumerate(results) if result.requires_grad]
         return _grad([results[i] for i in differentiable], leaves, [gradients[i] for i in differentiable])
 
     def forward(self, input: Table) -> Table:
-        """The output for `input`; the same as calling the module."""
+        """Return the output for `input`, like calling the module."""
         return self.updateOutput(input)
 
     def backward(self, input: Table, gradOutput: Table, scale: float = 1) -> Table:
-        """The gradient of `input`; also accumulates `scale` times the gradients of the parameters."""
+        """Return the gradient of `input`, and accumulate `scale` times the gradients of the parameters."""
         self.updateGradInput(input, gradOutput)
         self.accGradParameters(input, gradOutput, scale)
         return self.gradInput
 
     def backwardUpdate(self, input: Table, gradOutput: Table, lr: float) -> Table:
-        """`backward`, and a step of gradient descent instead of accumulating the gradients of the parameters."""
+        """Run `backward`, and update the parameters by gradient descent instead of accumulating their gradients."""
         saved = [gradient.clone() for gradient in self.parameters()[1]]
         self.zeroGradParameters()
         self.backward(input, gradOutput)
@@ -146,12 +146,12 @@ class Module:
     # --- parameters ---
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The parameters, and their accumulated gradients."""
+        """Return the parameters, and their accumulated gradients."""
         names = self._parameter_names
         return [getattr(self, n) for n in names], [getattr(self, _grad_name(n)) for n in names]
 
     def reset(self, stdv: float | None = None) -> None:
-        """Draw the parameters afresh."""
+        """Initialize the parameters randomly."""
 
     def zeroGradParameters(self) -> None:
         """Set the accumulated gradients of the parameters to zero."""
@@ -159,13 +159,13 @@ class Module:
             gradient.zero_()
 
     def updateParameters(self, learningRate: float) -> None:
-        """A step of gradient descent."""
+        """Update the parameters by a step of gradient descent."""
         for parameter, gradient in zip(*self.parameters(), strict=True):
             parameter.sub_(gradient, alpha=learningRate)
 
     def flattenParameters(self) -> tuple[Tensor, Tensor]:
-        """All parameters, and all gradients, as one vector each, of which the modules then hold views."""
-        owners: dict[int, list[tuple[Module, str]]] = {}  # shared parameters stay shared
+        """Return all parameters, and all gradients, as a flat vector each; the modules' tensors become views of them."""
+        owners: dict[int, list[tuple[Module, str]]] = {}  # keeps shared parameters shared
         for module in self.listModules():
             for name in module._parameter_names:
                 owners.setdefault(getattr(module, name).data_ptr(), []).append((module, name))
@@ -189,11 +189,13 @@ class Module:
         return self
 
     def clone(self, *names: str) -> Module:
-        """A copy, which shares the named tensors with this module."""
+        """Return a copy of the module that shares the named tensors with it."""
         return copy.deepcopy(self).share(self, *names)
 
     def type(self, type: str | None = None) -> Any:
-        """Convert parameters and buffers to a type such as `"torch.DoubleTensor"`; or return the present one."""
+        """Convert parameters and buffers to a type such as `"torch.DoubleTensor"`; without an argument, return the current
+        type.
+        """
         if type is None:
             return self._type
         for module in self.listModules():
@@ -215,18 +217,18 @@ class Module:
         return result
 
     def cuda(self) -> Module:
-        """Move to the GPU, as float32."""
+        """Move to the GPU and convert to float32."""
         result: Module = self.type("torch.cuda.FloatTensor")
         return result
 
     # --- structure and mode ---
 
     def training(self) -> None:
-        """Behave as when training."""
+        """Switch to training mode."""
         self.apply(lambda module: setattr(module, "train", True))
 
     def evaluate(self) -> None:
-        """Behave as when evaluating: no dropout, running statistics."""
+        """Switch to evaluation mode: no dropout, and running statistics in batch normalization."""
         self.apply(lambda module: setattr(module, "train", False))
 
     def apply(self, callback: Callable[[Module], Any]) -> None:
@@ -235,29 +237,29 @@ class Module:
             callback(module)
 
     def listModules(self) -> list[Module]:
-        """This module and all modules inside it, depth first."""
+        """Return this module and all modules inside it, depth first."""
         return [self] + [inner for module in getattr(self, "modules", []) for inner in module.listModules()]
 
     def findModules(self, cls: builtins.type) -> list[Module]:
-        """Those of `listModules` that are instances of `cls`."""
+        """Return all modules in `listModules` that are instances of `cls`."""
         return [module for module in self.listModules() if isinstance(module, cls)]
 
     def replace(self, callback: Callable[[Module], Module]) -> Module:
-        """The module that `callback` returns for this one, with every module inside it replaced likewise."""
+        """Return `callback(self)`, with every module inside it replaced in the same way."""
         new = callback(self)
         if hasattr(new, "modules"):
             new.modules = [module.replace(callback) for module in new.modules]
         return new
 
     def clearState(self) -> Module:
-        """Free the outputs and gradients of the latest pass."""
+        """Free the outputs and gradients of the most recent pass."""
         for module in self.listModules():
             module._forget()
             module.output, module.gradInput = torch.empty(0), torch.empty(0)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # The recorded graph cannot be copied; without it, backward computes forward again.
+        # The recorded graph cannot be copied. In the copy, `backward` runs the forward computation again.
         return {**vars(self), "_latest_input": None, "_inputs": None, "_params": [], "_result": None}
 
     def __repr__(self) -> str:
@@ -269,7 +271,7 @@ def _grad_name(name: str) -> str:
 
 
 class Criterion:
-    """A loss in the style of Lua Torch: `forward` gives a number, `backward` the gradient of the input.
+    """A loss function in the style of Lua Torch: `forward` returns a number, `backward` the gradient of the input.
 
     A subclass defines a differentiable `compute(input, target)`.
 
@@ -284,11 +286,11 @@ class Criterion:
         self.gradInput: Table = torch.empty(0)
 
     def compute(self, input: Table, target: Table) -> Tensor:
-        """The loss as a tensor."""
+        """Return the loss as a tensor."""
         raise NotImplementedError
 
     def updateOutput(self, input: Table, target: Table) -> Any:
-        """Compute the loss, which is also stored as `output`."""
+        """Compute the loss, store it as `output`, and return it."""
         self.output = self.compute(input, target).item()
         return self.output
 
@@ -302,18 +304,18 @@ class Criterion:
         return self.gradInput
 
     def forward(self, input: Table, target: Table) -> Any:
-        """The loss; the same as calling the criterion."""
+        """Return the loss, like calling the criterion."""
         return self.updateOutput(input, target)
 
     def backward(self, input: Table, target: Table) -> Table:
-        """The gradient of the loss with respect to the input."""
+        """Return the gradient of the loss with respect to the input."""
         return self.updateGradInput(input, target)
 
     def __call__(self, input: Table, target: Table) -> Any:
         return self.forward(input, target)
 
     def type(self, type: str | None = None) -> Any:
-        """Convert the tensors that the criterion holds, such as class weights."""
+        """Convert the criterion's tensors, such as class weights; without an argument, return the current type."""
         if type is None:
             return self.gradInput.type()
         for name, value in vars(self).items():
@@ -326,6 +328,6 @@ class Criterion:
 
 
 def as_sequence(value: Any) -> Sequence[Any]:
-    """Dimensions given one by one, or as a single sequence."""
+    """Return dimensions given as separate arguments, or as a single sequence, as a sequence."""
     result: Sequence[Any] = value[0] if len(value) == 1 and not isinstance(value[0], int) else value
     return result

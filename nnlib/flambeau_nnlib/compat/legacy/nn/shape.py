@@ -1,4 +1,4 @@
-"""Modules that rearrange, select, reduce or regularise."""
+"""Modules that reshape, select or reduce tensors, and dropout."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ __all__ = [
 
 
 class Identity(Module):
-    """The input itself, a tensor or a table."""
+    """Return the input, a tensor or a table, unchanged."""
 
     def compute(self, input: Table) -> Table:
         return input
 
 
 class Contiguous(Module):
-    """The input in contiguous memory."""
+    """Return the input in contiguous memory."""
 
     def compute(self, input: Tensor) -> Tensor:
         return input.contiguous()
 
 
 class Copy(Module):
-    """A copy of the input."""
+    """Return a copy of the input."""
 
     def compute(self, input: Tensor) -> Tensor:
         return input.clone()
 
 
 class Reshape(Module):
-    """The input, or every entry of a batch, in the given sizes.
+    """Reshape the input, or every entry of a batch, to the given sizes.
 
-    The first dimension is taken as that of a batch where the number of elements calls for it.
+    The first dimension is treated as a batch dimension if the number of elements requires it.
 
     >>> torch.legacy.nn.Reshape(2, 3).forward(torch.zeros(5, 6)).shape
     torch.Size([5, 2, 3])
@@ -81,14 +81,14 @@ class Reshape(Module):
 
 
 class View(Module):
-    """The input in the given sizes, one of which may be -1."""
+    """Reshape the input to the given sizes, one of which may be -1."""
 
     def __init__(self, *sizes: Any) -> None:
         super().__init__()
         self.resetSize(*sizes)
 
     def resetSize(self, *sizes: Any) -> View:
-        """Change the sizes."""
+        """Set the sizes."""
         self.size = torch.Size(as_sequence(sizes))
         return self
 
@@ -100,7 +100,7 @@ class View(Module):
 
 
 class Transpose(Module):
-    """Pairs of dimensions swapped, one pair after another."""
+    """Swap pairs of dimensions, one pair after another."""
 
     def __init__(self, *permutations: tuple[int, int]) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class Transpose(Module):
 
 
 class Squeeze(Module):
-    """Dimension `dim` taken out if its size is 1, or all dimensions of size 1."""
+    """Remove dimension `dim` if its size is 1, or all dimensions of size 1."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class Squeeze(Module):
 
 
 class Unsqueeze(Module):
-    """A dimension of size 1 put in at `dim`."""
+    """Insert a dimension of size 1 at `dim`."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -135,10 +135,10 @@ class Unsqueeze(Module):
 
 
 class PixelShuffle(Module):
-    """Images `(n, c * r * r, h, w)` as `(n, c, h * r, w * r)`.
+    """Rearrange images `(n, c * r * r, h, w)` to `(n, c, h * r, w * r)`.
 
     Args:
-        upscale_factor: r.
+        upscale_factor: the factor r.
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -153,7 +153,7 @@ class PixelShuffle(Module):
 
 
 class Replicate(Module):
-    """The input repeated `nf` times along a new dimension `dim`."""
+    """Repeat the input `nf` times along a new dimension `dim`."""
 
     def __init__(self, nf: int, dim: int = 0) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class Replicate(Module):
 
 
 class Select(Module):
-    """The slice at `index` along `dimension`."""
+    """Return the slice at `index` along `dimension`."""
 
     def __init__(self, dimension: int, index: int) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class Select(Module):
 
 
 class Narrow(Module):
-    """The `length` slices from `offset` on along `dimension`."""
+    """Return `length` slices along `dimension`, starting at `offset`."""
 
     def __init__(self, dimension: int, offset: int, length: int = 1) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class Narrow(Module):
 
 
 class Index(Module):
-    """From a table of a tensor and indices, the slices at those indices along `dimension`."""
+    """For a table of a tensor and an index tensor, return the slices at those indices along `dimension`."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -203,14 +203,14 @@ class Index(Module):
 
 
 class MaskedSelect(Module):
-    """From a table of a tensor and a mask, the elements where the mask is set, in one dimension."""
+    """For a table of a tensor and a mask, return the selected elements as a 1-D tensor."""
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return input[0].masked_select(input[1].bool())
 
 
 class Padding(Module):
-    """`|pad|` slices of `value` put in along `dim`: at the end, or at the start for a negative `pad`."""
+    """Pad dimension `dim` with `|pad|` slices of `value`, at the end, or at the start if `pad` is negative."""
 
     def __init__(self, dim: int, pad: int, value: float = 0) -> None:
         super().__init__()
@@ -226,12 +226,12 @@ class Padding(Module):
 
 
 class Sum(Module):
-    """The sum along `dimension`, or the mean with `sizeAverage`.
+    """Sum along `dimension`, or average if `sizeAverage`.
 
     Args:
         dimension: the dimension to reduce.
-        nInputDims: the number of dimensions without a batch; an input with one more has a batch in front.
-        sizeAverage: whether to divide by the number of summands.
+        nInputDims: the number of dimensions of an unbatched input; an input with one more has a leading batch dimension.
+        sizeAverage: whether to divide by the size of the dimension.
     """
 
     def __init__(self, dimension: int = -1, nInputDims: int = -1, sizeAverage: bool = False) -> None:
@@ -247,14 +247,14 @@ class Sum(Module):
 
 
 class Mean(Sum):
-    """The mean along `dimension`."""
+    """Average along `dimension`."""
 
     def __init__(self, dimension: int = -1, nInputDims: int = -1) -> None:
         super().__init__(dimension, nInputDims, sizeAverage=True)
 
 
 class Max(Module):
-    """The greatest element along `dimension`."""
+    """Maximum along `dimension`."""
 
     def __init__(self, dimension: int = 0) -> None:
         super().__init__()
@@ -266,7 +266,7 @@ class Max(Module):
 
 
 class Min(Module):
-    """The least element along `dimension`."""
+    """Minimum along `dimension`."""
 
     def __init__(self, dimension: int = 0) -> None:
         super().__init__()
@@ -278,14 +278,14 @@ class Min(Module):
 
 
 class Dropout(Module):
-    """When training, every element zeroed with probability p, and the others scaled by `1 / (1 - p)`."""
+    """In training mode, set elements to zero with probability p and scale the others by `1 / (1 - p)`."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         self.setp(p)
 
     def setp(self, p: float) -> None:
-        """Change the probability."""
+        """Set the dropout probability."""
         if not 0 <= p < 1:
             raise ValueError(f"<Dropout> illegal percentage, must be 0 <= p < 1, but got {p}")
         self.p = p
@@ -298,23 +298,23 @@ class Dropout(Module):
 
 
 class SpatialDropout(Dropout):
-    """`Dropout` of whole channels of a batch of images."""
+    """Dropout of whole channels, for a batch of images."""
 
     def compute(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.train)
 
 
 class VolumetricDropout(Dropout):
-    """`Dropout` of whole channels of a batch of volumes."""
+    """Dropout of whole channels, for a batch of volumes."""
 
     def compute(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.train)
 
 
 class L1Penalty(Module):
-    """The input itself, with the gradient of `l1weight * |input|` added on the way back when training.
+    """Return the input unchanged; in training mode, `backward` adds the gradient of `l1weight * |input|`.
 
-    The penalty of the latest input is kept as `loss`.
+    The penalty of the most recent input is stored as `loss`.
     """
 
     def __init__(self, l1weight: float, sizeAverage: bool = False, provideOutput: bool = True) -> None:

@@ -1,6 +1,6 @@
-"""Modules over sequences, images and volumes: convolution, pooling, normalisation, resizing.
+"""Modules for sequences, images and volumes: convolution, pooling, batch normalization, padding, upsampling.
 
-Sizes, strides and paddings are given as width before height, and time before width.
+Sizes, strides and paddings are in the order time, width, height.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 
 class _Convolution(Module):
-    """What convolutions share: a weight and a bias, drawn uniformly by the number of inputs of an output."""
+    """Base of convolutions: a weight and a bias, initialized uniformly within `±1 / sqrt(fan_in)`."""
 
     def _add_weight(self, *size: int, outputs: int, fan_in: int, bias: bool = True) -> None:
         self._fan_in = fan_in
@@ -61,7 +61,7 @@ class _Convolution(Module):
             parameter.uniform_(-bound, bound)
 
     def noBias(self) -> _Convolution:
-        """Take the bias away."""
+        """Remove the bias."""
         if "bias" in self._parameter_names:
             self._parameter_names.remove("bias")
             self.bias = self.gradBias = None
@@ -69,13 +69,13 @@ class _Convolution(Module):
 
 
 class SpatialConvolution(_Convolution):
-    """A convolution of images `(c, h, w)`, or of a batch of them.
+    """Convolution of images `(c, h, w)`, or of a batch of images.
 
     Args:
         nInputPlane, nOutputPlane: the numbers of channels.
         kW, kH: the size of the kernel.
         dW, dH: the strides.
-        padW, padH: the zero padding on either side; `padH` is `padW` by default.
+        padW, padH: the zero padding on each side; `padH` is `padW` by default.
 
     >>> layer = torch.legacy.nn.SpatialConvolution(3, 8, 5, 3, padW=2, padH=1)
     >>> layer
@@ -114,7 +114,7 @@ class SpatialConvolution(_Convolution):
 
 
 class SpatialDilatedConvolution(SpatialConvolution):
-    """`SpatialConvolution` with `dilationW - 1` and `dilationH - 1` pixels between those of the kernel."""
+    """`SpatialConvolution` with a dilated kernel: its elements are `dilationW` and `dilationH` pixels apart."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class SpatialDilatedConvolution(SpatialConvolution):
 
 
 class SpatialFullConvolution(SpatialConvolution):
-    """The transpose of `SpatialConvolution`, with `adjW` and `adjH` more pixels of output."""
+    """Transposed convolution of images, with `adjW` and `adjH` additional output pixels; see `SpatialConvolution`."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class SpatialFullConvolution(SpatialConvolution):
 
 
 class TemporalConvolution(_Convolution):
-    """A convolution of sequences `(frames, features)`, or of a batch of them.
+    """Convolution of sequences `(frames, features)`, or of a batch of sequences.
 
     Args:
         inputFrameSize, outputFrameSize: the numbers of features.
@@ -185,7 +185,7 @@ class TemporalConvolution(_Convolution):
 
 
 class VolumetricConvolution(_Convolution):
-    """A convolution of volumes `(c, t, h, w)`, or of a batch of them; see `SpatialConvolution`."""
+    """Convolution of volumes `(c, t, h, w)`, or of a batch of volumes; see `SpatialConvolution`."""
 
     def __init__(
         self,
@@ -212,9 +212,9 @@ class VolumetricConvolution(_Convolution):
 
 
 class VolumetricFullConvolution(VolumetricConvolution):
-    """The transpose of `VolumetricConvolution`, with `adjT`, `adjW` and `adjH` more voxels of output.
+    """Transposed convolution of volumes, with `adjT`, `adjW` and `adjH` additional output voxels.
 
-    The input may be a table, whose second tensor has the size that the output should have.
+    The input may be a table; its second tensor then gives the output size.
     """
 
     def __init__(
@@ -235,9 +235,7 @@ class VolumetricFullConvolution(VolumetricConvolution):
         adjH: int = 0,
     ) -> None:
         if adjT >= dT or adjW >= dW or adjH >= dH:
-            raise RuntimeError(
-                f"the adjustments have to be smaller than the strides, but got {(adjT, adjW, adjH)} of {(dT, dW, dH)}"
-            )
+            raise RuntimeError(f"expected adjustments smaller than the strides {(dT, dW, dH)}, but got {(adjT, adjW, adjH)}")
         super().__init__(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)
         self.kernel, self.adjustment = (kT, kH, kW), (adjT, adjH, adjW)
         for name in ("weight", "gradWeight"):
@@ -253,7 +251,7 @@ class VolumetricFullConvolution(VolumetricConvolution):
 
 
 class _SubSampling(_Convolution):
-    """The sums of windows, with a factor and a bias for each channel."""
+    """Sums over windows, scaled and shifted per channel."""
 
     def _scaled(self, sums: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         size = (-1, *(1 for _ in self.window))
@@ -263,7 +261,7 @@ class _SubSampling(_Convolution):
 
 
 class SpatialSubSampling(_SubSampling):
-    """The sums of windows of images, with a factor and a bias for each channel.
+    """Sums over windows of images, scaled and shifted per channel.
 
     Args:
         nInputPlane: the number of channels.
@@ -281,7 +279,7 @@ class SpatialSubSampling(_SubSampling):
 
 
 class TemporalSubSampling(_SubSampling):
-    """The sums of windows of sequences `(frames, features)`, with a factor and a bias for each feature.
+    """Sums over windows of sequences `(frames, features)`, scaled and shifted per feature.
 
     Args:
         inputFrameSize: the number of features.
@@ -300,7 +298,7 @@ class TemporalSubSampling(_SubSampling):
 
 
 class _Pooling(Module):
-    """What pooling modules share: a kernel, strides, paddings, and how to round the size of the output."""
+    """Base of pooling modules: kernel size, stride, padding, and rounding of the output size."""
 
     def __init__(self, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...]) -> None:
         super().__init__()
@@ -319,12 +317,12 @@ class _Pooling(Module):
 
 
 class SpatialMaxPooling(_Pooling):
-    """The greatest elements of windows of images.
+    """Max pooling of images.
 
     Args:
         kW, kH: the size of the windows.
-        dW, dH: the strides, those sizes by default.
-        padW, padH: the padding on either side.
+        dW, dH: the strides; by default the size of the windows.
+        padW, padH: the padding on each side.
     """
 
     def __init__(self, kW: int, kH: int, dW: int | None = None, dH: int | None = None, padW: int = 0, padH: int = 0) -> None:
@@ -339,12 +337,12 @@ class SpatialMaxPooling(_Pooling):
 
 
 class SpatialAveragePooling(_Pooling):
-    """The means of windows of images.
+    """Average pooling of images.
 
     Args:
         kW, kH: the size of the windows.
         dW, dH: the strides.
-        padW, padH: the padding on either side.
+        padW, padH: the padding on each side.
     """
 
     count_include_pad = True
@@ -353,12 +351,12 @@ class SpatialAveragePooling(_Pooling):
         super().__init__((kH, kW), (dH, dW), (padH, padW))
 
     def setCountIncludePad(self) -> SpatialAveragePooling:
-        """Count padding in the means."""
+        """Include padding in the averages."""
         self.count_include_pad = True
         return self
 
     def setCountExcludePad(self) -> SpatialAveragePooling:
-        """Leave padding out of the means."""
+        """Exclude padding from the averages."""
         self.count_include_pad = False
         return self
 
@@ -367,7 +365,7 @@ class SpatialAveragePooling(_Pooling):
 
 
 class SpatialLPPooling(_Pooling):
-    """The p-norms of windows of images."""
+    """p-norm pooling of images."""
 
     def __init__(self, nInputPlane: int, pnorm: float, kW: int, kH: int, dW: int | None = None, dH: int | None = None) -> None:
         super().__init__((kH, kW), (dH or kH, dW or kW), (0, 0))
@@ -378,7 +376,7 @@ class SpatialLPPooling(_Pooling):
 
 
 class SpatialAdaptiveMaxPooling(Module):
-    """The greatest elements of windows, of such sizes that the output is `h` by `w`."""
+    """Max pooling of images to an output of size `h` by `w`."""
 
     def __init__(self, w: int, h: int) -> None:
         super().__init__()
@@ -390,7 +388,7 @@ class SpatialAdaptiveMaxPooling(Module):
 
 
 class TemporalMaxPooling(Module):
-    """The greatest elements of windows of sequences `(frames, features)`."""
+    """Max pooling of sequences `(frames, features)`."""
 
     def __init__(self, kW: int, dW: int | None = None) -> None:
         super().__init__()
@@ -402,7 +400,7 @@ class TemporalMaxPooling(Module):
 
 
 class VolumetricMaxPooling(_Pooling):
-    """The greatest elements of windows of volumes; see `SpatialMaxPooling`."""
+    """Max pooling of volumes; see `SpatialMaxPooling`."""
 
     def __init__(
         self,
@@ -427,7 +425,7 @@ class VolumetricMaxPooling(_Pooling):
 
 
 class VolumetricAveragePooling(_Pooling):
-    """The means of windows of volumes."""
+    """Average pooling of volumes."""
 
     def __init__(self, kT: int, kW: int, kH: int, dT: int | None = None, dW: int | None = None, dH: int | None = None) -> None:
         super().__init__((kT, kH, kW), (dT or kT, dH or kH, dW or kW), (0, 0, 0))
@@ -437,20 +435,20 @@ class VolumetricAveragePooling(_Pooling):
 
 
 class SpatialFractionalMaxPooling(Module):
-    """The greatest elements of windows of images, which are placed at random so that the output has a given size.
+    """Fractional max pooling of images: windows are placed at random, such that the output has a given size.
 
     Args:
         poolSizeW, poolSizeH: the size of the windows.
-        arg1, arg2: the width and height of the output; or, between 0 and 1, as parts of the input's.
+        arg1, arg2: the width and height of the output; between 0 and 1, a fraction of the input's.
 
     Raises:
-        AssertionError: windows of less than 2, or parts that are not between 0 and 1.
+        AssertionError: a window is smaller than 2, or a fraction is not between 0 and 1.
     """
 
     def __init__(self, poolSizeW: int, poolSizeH: int, arg1: float, arg2: float) -> None:
         super().__init__()
         if poolSizeW < 2 or poolSizeH < 2:
-            raise AssertionError(f"windows have to be of 2 at least, but got {poolSizeW} x {poolSizeH}")
+            raise AssertionError(f"expected windows of at least 2 x 2, but got {poolSizeW} x {poolSizeH}")
         self.poolSizeW, self.poolSizeH = poolSizeW, poolSizeH
         self.outW = self.outH = self.ratioW = self.ratioH = None
         self.randomSamples: Tensor | None = None
@@ -461,11 +459,11 @@ class SpatialFractionalMaxPooling(Module):
         elif 0 < arg1 < 1 and 0 < arg2 < 1:
             self._size = {"output_ratio": (arg2, arg1)}
         else:
-            raise AssertionError(f"expected a size of 1 at least, or parts between 0 and 1, but got {arg1} and {arg2}")
+            raise AssertionError(f"expected output sizes of at least 1, or fractions between 0 and 1, but got {arg1} and {arg2}")
         self._shown = f"({arg1}x{arg2}, {poolSizeW}, {poolSizeH})"
 
     def fixPoolingRegions(self, val: bool = True) -> SpatialFractionalMaxPooling:
-        """Use the latest windows again, or draw new ones each time."""
+        """Keep the current pooling regions if `val` is True, else draw new ones in each pass."""
         self._keeps_regions = val
         return self
 
@@ -482,7 +480,7 @@ class SpatialFractionalMaxPooling(Module):
 
 
 class _MaxUnpooling(Module):
-    """The elements that a pooling module has taken, back at their places, among zeros."""
+    """Base of max unpooling: put the maxima of a pooling module back at their positions; other elements are zero."""
 
     def __init__(self, poolingModule: _Pooling) -> None:
         super().__init__()
@@ -490,7 +488,7 @@ class _MaxUnpooling(Module):
             raise AssertionError(f"expected a {self._pooling_class.__name__}, but got {poolingModule!r}")
         kernel, stride = poolingModule.kernel, poolingModule.stride
         if kernel != stride:
-            raise AssertionError(f"expected windows that touch, but got {kernel}, {stride} apart")
+            raise AssertionError(f"expected a pooling stride equal to the window size {kernel}, but got {stride}")
         self.pooling: Any = poolingModule
 
     _pooling_class: type[_Pooling]
@@ -500,10 +498,10 @@ class _MaxUnpooling(Module):
 
 
 class SpatialMaxUnpooling(_MaxUnpooling):
-    """The elements that a `SpatialMaxPooling` has taken, back at their places, among zeros.
+    """Put the maxima of a `SpatialMaxPooling` back at their positions; other elements are zero.
 
     Args:
-        poolingModule: that module, whose windows touch; it has to have run before.
+        poolingModule: the pooling module. Its strides equal its window size, and it must have run before.
     """
 
     _pooling_class = SpatialMaxPooling
@@ -514,7 +512,7 @@ class SpatialMaxUnpooling(_MaxUnpooling):
 
 
 class VolumetricMaxUnpooling(_MaxUnpooling):
-    """The elements that a `VolumetricMaxPooling` has taken, back at their places; see `SpatialMaxUnpooling`."""
+    """Put the maxima of a `VolumetricMaxPooling` back at their positions; see `SpatialMaxUnpooling`."""
 
     _pooling_class = VolumetricMaxPooling
 
@@ -524,12 +522,12 @@ class VolumetricMaxUnpooling(_MaxUnpooling):
 
 
 class BatchNormalization(Module):
-    """A batch of vectors, normalised over the batch, or by running statistics if not training.
+    """Batch normalization of vectors: by the statistics of the batch in training mode, else by running statistics.
 
     Args:
         nOutput: the number of features.
-        eps: added to variances.
-        momentum: the weight of the latest batch in running statistics.
+        eps: a constant added to variances.
+        momentum: the weight of the current batch in the running statistics.
         affine: whether to scale by `weight` and shift by `bias`.
     """
 
@@ -557,19 +555,19 @@ class BatchNormalization(Module):
 
 
 class SpatialBatchNormalization(BatchNormalization):
-    """`BatchNormalization` of the channels of a batch of images."""
+    """Batch normalization of the channels of a batch of images."""
 
     nDim = 4
 
 
 class VolumetricBatchNormalization(BatchNormalization):
-    """`BatchNormalization` of the channels of a batch of volumes."""
+    """Batch normalization of the channels of a batch of volumes."""
 
     nDim = 5
 
 
 class SpatialCrossMapLRN(Module):
-    """Local response normalisation over `size` neighbouring channels.
+    """Local response normalization over `size` neighboring channels.
 
     Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural networks", 2012.
     """
@@ -583,7 +581,7 @@ class SpatialCrossMapLRN(Module):
 
 
 class _Padding(Module):
-    """Padding of images, by pixels on the left, the right, the top and the bottom."""
+    """Base of image padding; the widths are left, right, top and bottom."""
 
     mode = "constant"
 
@@ -596,23 +594,23 @@ class _Padding(Module):
 
 
 class SpatialZeroPadding(_Padding):
-    """Images padded with zeros; negative paddings crop."""
+    """Pad images with zeros; negative widths crop."""
 
 
 class SpatialReflectionPadding(_Padding):
-    """Images padded with their reflection at the border."""
+    """Pad images by reflection at the border."""
 
     mode = "reflect"
 
 
 class SpatialReplicationPadding(_Padding):
-    """Images padded with their border pixels."""
+    """Pad images by repeating border pixels."""
 
     mode = "replicate"
 
 
 class VolumetricReplicationPadding(Module):
-    """Volumes padded with their border voxels: on the left, right, top, bottom, front and back."""
+    """Pad volumes by repeating border voxels; the widths are left, right, top, bottom, front and back."""
 
     def __init__(
         self,
@@ -631,7 +629,7 @@ class VolumetricReplicationPadding(Module):
 
 
 class SpatialUpSamplingNearest(Module):
-    """Images with every pixel repeated `scale` times both ways."""
+    """Upsample images by repeating each pixel `scale` times in both directions."""
 
     def __init__(self, scale: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Modules that make, take apart or combine tables."""
+"""Modules that create, split or combine tables."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ class CMulTable(Module):
 
 
 class CSubTable(Module):
-    """The first of two tensors less the second."""
+    """The difference of two tensors in a table: first minus second."""
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return input[0] - input[1]
 
 
 class CDivTable(Module):
-    """The first of two tensors over the second."""
+    """The quotient of two tensors in a table: first divided by second."""
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return input[0] / input[1]
 
 
 def _batch_dim(dimension: int, nInputDims: int, tensor: Tensor) -> int:
-    """`dimension`, which does not count the batch where `nInputDims` says that there is one."""
+    """Return `dimension`, shifted by one if `tensor` has a batch dimension, i.e. more than `nInputDims` dimensions."""
     return dimension + (0 <= nInputDims < tensor.dim() and dimension >= 0)
 
 
 class JoinTable(Module):
-    """The tensors of a table joined along `dimension`.
+    """Concatenate the tensors of a table along `dimension`.
 
     Args:
-        dimension: the dimension to join along.
-        nInputDims: the number of dimensions without a batch; inputs with one more have a batch in front.
+        dimension: the dimension along which to concatenate.
+        nInputDims: the number of dimensions of an unbatched input; inputs with one more have a leading batch dimension.
     """
 
     def __init__(self, dimension: int, nInputDims: int = -1) -> None:
@@ -82,11 +82,11 @@ class JoinTable(Module):
 
 
 class SplitTable(Module):
-    """The slices along `dimension`, as a table.
+    """Return the slices along `dimension` as a table.
 
     Args:
         dimension: the dimension to slice.
-        nInputDims: the number of dimensions without a batch; an input with one more has a batch in front.
+        nInputDims: the number of dimensions of an unbatched input; an input with one more has a leading batch dimension.
     """
 
     def __init__(self, dimension: int, nInputDims: int = -1) -> None:
@@ -99,7 +99,7 @@ class SplitTable(Module):
 
 
 class SelectTable(Module):
-    """The entry of a table at `index`, which may be negative."""
+    """Return the entry of a table at `index`, which may be negative."""
 
     def __init__(self, index: int) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class SelectTable(Module):
 
 
 class NarrowTable(Module):
-    """The `length` entries of a table from `offset` on."""
+    """Return `length` entries of a table, starting at `offset`."""
 
     def __init__(self, offset: int, length: int = 1) -> None:
         super().__init__()
@@ -122,16 +122,16 @@ class NarrowTable(Module):
 
 
 class FlattenTable(Module):
-    """All tensors of a table of tables, as one flat table."""
+    """Flatten nested tables to a flat table of tensors."""
 
     def compute(self, input: Table) -> Table:
         return tensors_of(input)
 
 
 class MixtureTable(Module):
-    """The sum of experts weighted by a gater.
+    """Mixture of experts: the sum of expert outputs, weighted by a gate.
 
-    The input is a table of the gater `(batch, n)` and the experts, a table of n tensors `(batch, ...)` or a
+    The input is a table of the gate `(batch, n)` and the experts. The experts are a table of n tensors `(batch, ...)`, or one
     tensor with the experts along `dim`.
     """
 

@@ -100,7 +100,7 @@ SUITES = {
             "test/sampling/test_get_sampler.py::TestGetSampler::test_get_sampler": "a covariance matrix of 22,000 rows",
         },
         copied=("botorch", "botorch_community"),
-        known="`qKnowledgeGradient.evaluate`, which takes a `view` of a result that NumPy lays out in another order of dimensions",
+        known="`qKnowledgeGradient.evaluate`, which calls `view` on a result whose memory order differs with NumPy",
     ),
     "captum": Suite(
         tests=tuple(f"tests/{part}" for part in ("attr", "concept", "metrics", "module", "robust", "utils")),
@@ -130,7 +130,7 @@ SUITES = {
             "tests/util",
         ),
         copied=("e3nn",),
-        known="scripts are not refused what TorchScript refuses",
+        known="`torch.jit.script` accepts code that TorchScript rejects",
     ),
     "einops": Suite(tests=("einops/tests",), environment={"EINOPS_TEST_BACKENDS": "numpy,torch"}),
     "gpytorch": Suite(
@@ -139,7 +139,7 @@ SUITES = {
             "test/examples": "a quarter of an hour of training",
         },
         copied=("gpytorch",),
-        known="export to ONNX of a model that reads the value of a buffer, which one test makes",
+        known="ONNX export of a model that reads the value of a buffer (one test)",
     ),
     "kornia": Suite(tests=("tests/color", "tests/losses"), repository="https://github.com/kornia/kornia", copied=("kornia",)),
     "lightning": Suite(
@@ -174,7 +174,7 @@ SUITES = {
         tag="{version}",
         options=("-k", "not cuda and not test_script_save and (losses or blocks or layers or test_script)"),
         copied=("monai",),
-        known="scripts that are saved with einops' layers, or with a mode of `interpolate` that there is not",
+        known="saving scripts with einops' layers, or with an unsupported mode of `interpolate`",
     ),
     "opacus": Suite(
         tests=("opacus/tests",),
@@ -274,7 +274,7 @@ SUITES = {
         tag="v0.14.0",
         folder="test",
         options=("-k", "not compile"),
-        known="memory-mapped nested tensors; `torch.unbind(td, 0)`, which is handed on as `torch.unbind(td)`",
+        known="memory-mapped nested tensors; `torch.unbind(td, 0)`, whose `dim` is not passed on",
     ),
     "timm": Suite(
         left_out={
@@ -291,7 +291,7 @@ SUITES = {
         repository="https://github.com/pyg-team/pytorch_geometric",
         tag="{version}",
         copied=("torch_geometric",),
-        known="scripts are not refused what TorchScript refuses; tensors of workers do not say that they are shared",
+        known="`torch.jit.script` accepts code that TorchScript rejects; `is_shared()` is false for tensors of workers",
     ),
     "torchinfo": Suite(
         repository="https://github.com/TylerYep/torchinfo",

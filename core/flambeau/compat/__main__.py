@@ -10,10 +10,11 @@ from .table import MODULES, NAMES
 
 __all__ = ["document", "main"]
 
-_HEADING = """# Private names of PyTorch's that libraries use
+_HEADING = """# Private names of PyTorch that libraries use
 
-They are found where PyTorch has them, and do what they do there. `python -m flambeau.compat` writes this page from the table in
-`core/flambeau/compat/table.py`; `tests/compat/test_private_names.py` looks for each name.
+Each name is where PyTorch has it and behaves as there. The second column names libraries and programs that use it; it gives
+examples, not a list of everything that was tried. `python -m flambeau.compat` writes this page from the table in
+`core/flambeau/compat/table.py`, and `tests/compat/test_private_names.py` looks up each name.
 """
 
 
@@ -24,11 +25,11 @@ def document() -> str:
 
 def _rows(kind: str, table: Mapping[str, tuple[str, str]]) -> str:
     rows = "".join(f"| `{name}` | {users} |\n" for name, (_, users) in table.items())
-    return f"| {kind} | for |\n|---|---|\n{rows}"
+    return f"| {kind} | used by |\n|---|---|\n{rows}"
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or check it; returns the exit status."""
+    """Write the file, or compare it with the table if `--check` is given.  Return the exit status."""
     paths = [argument for argument in arguments if argument != "--check"]
     path = Path(paths[0] if paths else "docs/private_names.md")
     if path.exists() and path.read_text(encoding="utf-8") == document():

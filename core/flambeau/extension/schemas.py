@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import flambeau as torch
 
-from ..engine.calls.facts import facts_of
+from ..engine.calls.facts import facts_of, is_inplace
 from ..engine.calls.schema import Argument, FunctionSchema, derive, parse
 from ..engine.calls.tables import OPS
 from .aten import ATEN, FUNCTIONAL_NAMES, REDUCTIONS
@@ -90,8 +90,7 @@ def function_of(name: str) -> Any:
     for place in (torch, torch.nn.functional):
         found = getattr(place, FUNCTIONAL_NAMES.get(name, name), None)
         if callable(found) and not isinstance(found, (type, ModuleType)):
-            is_method = [*inspect.signature(found).parameters] == ["input", "args", "kwargs"]  # a method as a function
-            return getattr(torch.Tensor, name) if is_method else found
+            return getattr(torch.Tensor, name) if _calls_method(found) else found
     method = getattr(torch.Tensor, name, None)
     if callable(method):
         return method
@@ -102,6 +101,14 @@ def function_of(name: str) -> Any:
         return compute and (lambda input, *args, **kwargs: input.copy_(compute(input, *args, **kwargs)))
     write = getattr(torch.Tensor, name + "_", None) if namespace_of(name) == "aten" else None
     return write and functools.wraps(write)(lambda input, *args, **kwargs: write(input.clone(), *args, **kwargs))
+
+
+def _calls_method(function: Callable[..., Any]) -> bool:
+    """Whether a function of `torch` only calls the Tensor method of its name."""
+    try:
+        return [*inspect.signature(function).parameters] == ["input", "args", "kwargs"]
+    except ValueError:  # a function in C
+        return False
 
 
 def operator_name(name: str) -> str:
@@ -117,7 +124,8 @@ def operator_name(name: str) -> str:
 def schemas(name: str) -> tuple[FunctionSchema, ...]:
     """Return the schemas of an operator, one for each overload, in the order in which a call tries them.
 
-    They are declared with the operation (the fact `schema`), or derived from the signature of its public function.
+    They are declared with the operation (the fact `schema`), or derived from the signature of its public function.  In-place and
+    operator methods have the overloads whose first argument is a tensor.
 
     Args:
         name: the operator's name without its namespace: `add`, `add_`, `linalg_norm`, `huber_loss`.
@@ -128,20 +136,36 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
     aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
     """
     namespace, plain = namespace_of(name), _functional(name)
+    function = function_of(name) or function_of(plain)  # first: it may import the module that declares the schema
     texts = _declared(name) or _declared(plain)
-    function = function_of(name) or function_of(plain)
     if not texts and function is None:
         return ()
-    derived = not texts or any("(" not in text for text in texts)
-    base = str(derive(plain, function_of(plain) or function, namespace)).partition("::")[2] if derived else ""
-    found = [parse(_complete(text, plain, base), namespace) for text in texts or [base]]
-    return tuple(map(_in_place, found)) if name != plain else tuple(found)
+    base = ""
+    if not texts or any("(" not in text for text in texts):
+        try:
+            base = str(derive(plain, function_of(plain) or function, namespace)).partition("::")[2]
+        except (TypeError, ValueError):  # not an operator: a function such as `torch.save`
+            return ()
+    if texts and all("(" in text and _operator_in(text) == name for text in texts):
+        return tuple(parse(text, namespace) for text in texts)
+    is_function = name == plain and not name.startswith("__")
+    if not is_function:  # the overload that only has a name is for names of dimensions, which methods lack
+        texts = [text if "(" in text else plain for text in texts]
+    found = tuple(parse(_complete(text, plain, base), namespace) for text in texts or [base])
+    return found if is_function else tuple(_method(name, schema) for schema in found if schema.arguments[0].is_tensor)
 
 
 def _declared(name: str) -> Sequence[str]:
+    """Return the declared schemas of an operator; those of its function, if none is declared for the operator itself."""
     facts = facts_of(name)
     declared = () if facts is None else facts.schema
-    return (declared,) if isinstance(declared, str) else declared
+    texts = (declared,) if isinstance(declared, str) else declared
+    own = [text for text in texts if _operator_in(text) == name]
+    return own or [text for text in texts if not is_inplace(_operator_in(text))]
+
+
+def _operator_in(text: str) -> str:
+    return text.partition("(")[0].partition(".")[0]
 
 
 def _complete(text: str, name: str, derived: str) -> str:
@@ -152,11 +176,15 @@ def _complete(text: str, name: str, derived: str) -> str:
     return f"{name}.{overload_name}({arguments}" if overload_name else f"{name}({arguments}"
 
 
-def _in_place(schema: FunctionSchema) -> FunctionSchema:
-    text = schema.text.partition("(")[2].rpartition(" -> ")[0]
-    head = schema.name + "_" + (f".{schema.overload_name}" if schema.overload_name else "")
-    _, first, rest = text.partition(schema.arguments[0].name)
-    return parse(f"{head}(Tensor(a!) {first}{rest} -> Tensor(a!)")
+def _method(name: str, schema: FunctionSchema) -> FunctionSchema:
+    """The schema of an in-place or operator method, from that of the function."""
+    first, separator, rest = schema.text.partition("(")[2].rpartition(" -> ")[0].partition(", ")
+    returns = schema.text.rpartition(" -> ")[2]
+    if is_inplace(name):
+        first, returns = f"Tensor(a!) self{')' * (not separator)}", "Tensor(a!)"
+    overload_name = schema.overload_name.removeprefix("Tensor_" if schema.overload_name != "Tensor_mode" else "")
+    head = f"{namespace_of(name)}::{name}" + (f".{overload_name}" if overload_name else "")
+    return parse(f"{head}({first}{separator}{rest} -> {returns}")
 
 
 # --- choosing an overload -------------------------------------------------------------------------------------------

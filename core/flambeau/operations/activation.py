@@ -207,7 +207,15 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _prelu(input, weight if input.ndim == weight.ndim == 1 else weight.reshape(shape))
 
 
-@declare(kind=Kind.POINTWISE, keeps_zero=True, random=True)
+@declare(
+    kind=Kind.POINTWISE,
+    keeps_zero=True,
+    random=True,
+    schema=(
+        "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? "
+        "generator=None) -> Tensor"
+    ),
+)
 @with_grad_fn("RreluWithNoiseBackward0")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
     """A leaky ReLU; while training, with a slope drawn from U(lower, upper) for each element.

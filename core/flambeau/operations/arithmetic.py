@@ -169,6 +169,8 @@ floor_divide = op(
     schema=(
         "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
         "floor_divide(Tensor self, Tensor other) -> Tensor",
+        "floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+        "floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     ),
 )  # fmt: skip
 
@@ -189,7 +191,16 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
-@composite(inplace=True, out=True, kind=Kind.POINTWISE, linearity=Linearity.FIRST)
+@composite(
+    inplace=True,
+    out=True,
+    kind=Kind.POINTWISE,
+    linearity=Linearity.FIRST,
+    schema=(
+        "true_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+        "true_divide.Tensor(Tensor self, Tensor other) -> Tensor",
+    ),
+)
 def true_divide(input: Any, other: Any) -> Tensor:
     """The true quotient."""
     return _div(input, other)

@@ -318,6 +318,8 @@ def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whol
         f"{name}.{number}(Tensor self, Scalar other) -> Tensor",
         f"{name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
         f"{name}.Tensor(Tensor self, Tensor other) -> Tensor",
+        f"{name}_.{number}(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+        f"{name}_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     )
     return op(
         name, forward, kind=Kind.POINTWISE, promote="arithmetic", dtypes=accepts, inplace=True, dunders=dunders, doc=doc,

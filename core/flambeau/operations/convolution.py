@@ -173,6 +173,8 @@ _convolution = op(
     "convolution", _convolution_forward,
     kind=Kind.CONVOLUTION, order=Order.IMAGE, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
     own_arguments=True,
+    schema="convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
+    "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
         g, F.conj(weight), None, tuple(input_shape[2:]), stride, padding, dilation, groups),
     weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups, workspace: F.convolution_weight(
@@ -526,7 +528,16 @@ def convolve(
     return _convolve(n, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
+@composite(
+    method=False,
+    kind=Kind.CONVOLUTION,
+    autocast=Autocast.FAST,
+    home="torch",
+    schema=(
+        "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
+        "padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor"
+    ),
+)
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -559,7 +570,16 @@ def conv_transpose1d(
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, schema="conv_transpose2d.input", home="torch")
+@composite(
+    method=False,
+    kind=Kind.CONVOLUTION,
+    autocast=Autocast.FAST,
+    schema=(
+        "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2]"
+        " padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor"
+    ),
+    home="torch",
+)
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -595,7 +615,17 @@ def conv_transpose2d(
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(method=False, kind=Kind.CONVOLUTION, autocast=Autocast.FAST, schema="conv_transpose3d.input", home="torch")
+@composite(
+    method=False,
+    kind=Kind.CONVOLUTION,
+    autocast=Autocast.FAST,
+    schema=(
+        "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
+        "SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, "
+        "1, 1]) -> Tensor"
+    ),
+    home="torch",
+)
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

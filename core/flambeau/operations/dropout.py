@@ -85,25 +85,27 @@ def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -
     return input * noise + shift
 
 
-@declare(kind=Kind.POINTWISE, keeps_zero=True, random=True)
+@declare(kind=Kind.POINTWISE, keeps_zero=True, random=True, schema="dropout(Tensor input, float p, bool train) -> Tensor")
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`."""
     return _drop(input, p, train, False)
 
 
-@declare(kind=Kind.POINTWISE, keeps_zero=True, random=True)
+@declare(
+    kind=Kind.POINTWISE, keeps_zero=True, random=True, schema=("feature_dropout(Tensor input, float p, bool train) -> Tensor")
+)
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout of whole channels, the slices of dimensions 0 and 1."""
     return _drop(input, p, train, True)
 
 
-@declare(kind=Kind.POINTWISE, random=True)
+@declare(kind=Kind.POINTWISE, random=True, schema="alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout that sets elements to SELU's lowest value and keeps mean 0 and variance 1."""
     return _drop_to_alpha(input, p, train, False)
 
 
-@declare(kind=Kind.POINTWISE, random=True)
+@declare(kind=Kind.POINTWISE, random=True, schema="feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Alpha dropout of whole channels."""
     return _drop_to_alpha(input, p, train, True)

@@ -110,7 +110,10 @@ def embedding(
     return unchecked_embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
-@declare(kind=Kind.SCATTER)
+@declare(
+    kind=Kind.SCATTER,
+    schema=("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)"),
+)
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale, in place, the rows at `indices` that are longer than `max_norm`."""
     if weight.ndim != 2:

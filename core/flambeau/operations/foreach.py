@@ -1,8 +1,7 @@
 """`torch._foreach_*`: one operation on each tensor of a list, under PyTorch's private names.
 
-Optimizers, moving averages and clippers of gradients that are written for PyTorch call them.  They are made from the
-operations on one tensor, whose derivatives, dtypes and errors they therefore have; a few with arguments of their own follow it.
-`torch` looks here for a name that begins with `_foreach_`.
+Optimizers, moving averages and gradient clipping written for PyTorch call them.  Each is built from the operation on one
+tensor and has its derivatives, dtypes and errors.  `torch.__getattr__` finds names that begin with `_foreach_` here.
 
 >>> parameters, steps = [torch.ones(2), torch.zeros(3)], [torch.ones(2), torch.ones(3)]
 >>> torch._foreach_add_(parameters, steps, alpha=-0.5)
@@ -20,7 +19,7 @@ from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 from ..engine.calls.dispatch import result_dtype
-from ..engine.calls.facts import Kind, facts_of, names
+from ..engine.calls.facts import Kind, facts_of, names, register
 from ..engine.calls.inplace import in_place
 from ..engine.calls.overriding import handle_torch_function, relevant, wanted
 from ..engine.calls.tables import PUBLIC
@@ -118,9 +117,17 @@ def _named(name: str, ending: str, results: Iterable[Tensor]) -> tuple[Tensor, .
     return tuple(rename_node(result, node) for result in results)
 
 
-def _register(name: str, function: Callable[..., Any], doc: str) -> None:
-    """Publish a function as `torch._foreach_NAME`, whose calls are offered to modes and to the types of the tensors."""
+def _register(name: str, function: Callable[..., Any], doc: str, *arguments: str) -> None:
+    """Publish a function as `torch._foreach_NAME`, whose calls are offered to modes and to the types of the tensors.
+
+    `arguments` are those of its schemas, after the first one; "List: Tensor[] other" for the overload `List`.
+    """
     public = f"_foreach_{name}"
+    first, returns = ("Tensor(a!)[] self", "()") if name.endswith("_") else ("Tensor[] self", "Tensor[]")
+    parts = [text.rpartition(":") for text in arguments or ("",)]
+    register(public, {"schema": tuple(
+        f"{public}{'.' * bool(overload)}{overload}({first}{',' * bool(rest)}{rest}) -> {returns}" for overload, _, rest in parts
+    )})  # fmt: skip
     function.__name__ = function.__qualname__ = public  # in Python's messages about its arguments
 
     @wraps(function)
@@ -199,8 +206,8 @@ def _add_unary(name: str) -> None:
             write(t)
         return self
 
-    _register(name, function, f"`{name}` of each tensor, in a tuple.")
-    _register(f"{name}_", function_, f"`{name}_` of each tensor.  Returns the list.")
+    _register(name, function, f"Return `{name}` of each tensor, as a tuple.")
+    _register(f"{name}_", function_, f"Apply `{name}_` to each tensor.  Returns the list.")
 
 
 # --- functions with operands --------------------------------------------------------------------------------------
@@ -226,16 +233,33 @@ def _add_from_row(name: str, row: _Row) -> None:
             write(*each, **options)
         return tensors
 
-    forms = ", ".join(_FORMS[form][0] for form in row.forms)
-    _register(name, function, f"`{name}` of each tensor and an operand: {forms}.  A tuple of the results.")
-    _register(f"{name}_", function_, f"`{name}_` of each tensor and an operand: {forms}.  Returns the list.")
+    forms = ", ".join(_FORMS[form].described for form in row.forms)
+    arguments = [_arguments(row, form) for form in row.forms]
+    _register(name, function, f"Return `{name}` of each tensor and an operand ({forms}), as a tuple.", *arguments)
+    _register(f"{name}_", function_, f"Apply `{name}_` to each tensor and an operand ({forms}).  Returns the list.", *arguments)
 
 
-_FORMS = {  # by PyTorch's name for it: what it is, and how PyTorch's messages declare it
-    "Scalar": ("a number", "Number {}"),
-    "ScalarList": ("a list of numbers", "tuple of Scalars {}"),
-    "Tensor": ("a tensor", "Tensor {}"),
-    "List": ("a list of tensors", "tuple of Tensors {}"),
+def _arguments(row: _Row, form: str) -> str:
+    """The arguments of the overload for a form, after the first one."""
+    lists = "".join(f" Tensor[] {name}," for name in row.lists)
+    default = f"={row.default}" if row.default is not None and form == "Scalar" else ""
+    alpha = ", *, Scalar alpha=1" if row.alpha and form in ("List", "Tensor") else ""
+    return f"{form}:{lists} {_FORMS[form].type} {row.forms[form][0]}{default}{alpha}"
+
+
+class _Form(NamedTuple):
+    """A form of the last operand."""
+
+    described: str
+    in_messages: str
+    type: str
+
+
+_FORMS = {  # by the overload's name
+    "Scalar": _Form("a number", "Number {}", "Scalar"),
+    "ScalarList": _Form("a list of numbers", "tuple of Scalars {}", "Scalar[]"),
+    "Tensor": _Form("a tensor", "Tensor {}", "Tensor"),
+    "List": _Form("a list of tensors", "tuple of Tensors {}", "Tensor[]"),
 }
 
 
@@ -322,7 +346,7 @@ def _mismatch(function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[s
     for form, (name, _) in row.forms.items():
         lists = "".join(f"tuple of Tensors {operand}, " for operand in row.lists)
         alpha = ", *, Number alpha = 1" if row.alpha and form in ("List", "Tensor") else ""
-        lines.append(f" * (tuple of Tensors self, {lists}{_FORMS[form][1].format(name)}{alpha})\n")
+        lines.append(f" * (tuple of Tensors self, {lists}{_FORMS[form].in_messages.format(name)}{alpha})\n")
     return TypeError(
         f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{''.join(lines)}"
     )
@@ -407,10 +431,13 @@ for _name in sorted(names(kind=Kind.POINTWISE) & PUBLIC.keys()):
     find(f"_foreach_{_name}")
 for _name, _row in _TABLE.items():
     _add_from_row(_name, _row)
-_register("clone", _clone, "A copy of each tensor.")
-_register("copy_", _copy_, "Copy each tensor of `src` into that of `self`.  Returns `self`.")
+_ORDER = "Scalar: Scalar ord=2, ScalarType? dtype=None"
+_register("clone", _clone, "A copy of each tensor.", " *, MemoryFormat? memory_format=None")
+_register(
+    "copy_", _copy_, "Copy each tensor of `src` into that of `self`.  Returns `self`.", " Tensor[] src, bool non_blocking=False"
+)
 _register("zero_", _zero_, "Fill each tensor with zeros.  Returns the list.")
 _register("max", _max, "The largest element of each tensor.  RuntimeError for an empty one.")
-_register("mm", _mm, "The product of each matrix with that of `mat2`.")
-_register("norm", _norm, "The norm of order `ord` of each tensor's elements; see `torch.linalg.vector_norm`.")
-_register("powsum", _powsum, "The sum of `abs(x) ** ord` over each tensor's elements.")
+_register("mm", _mm, "The product of each matrix with that of `mat2`.", " Tensor[] mat2")
+_register("norm", _norm, "The norm of order `ord` of each tensor's elements; see `torch.linalg.vector_norm`.", _ORDER)
+_register("powsum", _powsum, "The sum of `abs(x) ** ord` over each tensor's elements.", _ORDER)

@@ -67,7 +67,7 @@ _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
     kind=Kind.PRODUCT, narrow=Narrow.SIGNED_FLOAT8, autocast=Autocast.FAST, home="torch._C._nn",
     promote="accumulate", dtypes="numbers", public=False, method=False, out=False, grad_fn="AddmmBackward0",
-    decompose=_decompose,
+    decompose=_decompose, schema="linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
     input=lambda F, g, weight, input_shape: (
         F.mm(g, F.conj(weight)) if len(input_shape) == 2 else _input_gradient(F, g, weight, input_shape)),

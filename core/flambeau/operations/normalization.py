@@ -336,7 +336,15 @@ def _misfit(name: str, parameter: Tensor, shape: tuple[int, ...]) -> RuntimeErro
     )
 
 
-@declare(kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32})
+@declare(
+    kind=Kind.NORMALIZATION,
+    order=Order.ROW_MAJOR,
+    autocast={"cuda": Autocast.FLOAT32},
+    schema=(
+        "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+        "eps=1e-05, bool cudnn_enable=True) -> Tensor"
+    ),
+)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -357,7 +365,15 @@ def layer_norm(
     return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
 
 
-@declare(kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32})
+@declare(
+    kind=Kind.NORMALIZATION,
+    order=Order.ROW_MAJOR,
+    autocast={"cuda": Autocast.FLOAT32},
+    schema=(
+        "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
+        "cudnn_enabled=True) -> Tensor"
+    ),
+)
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -393,7 +409,10 @@ def group_norm(
     return merge_nodes(in_format_of(output.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
 
 
-@declare(kind=Kind.NORMALIZATION)
+@declare(
+    kind=Kind.NORMALIZATION,
+    schema=("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"),
+)
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)

@@ -349,7 +349,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _sampled(raw.multinomial(_for_sampler(input), num_samples, replacement), key)
 
 
-@composite(kind=Kind.POINTWISE, random=True)
+@composite(kind=Kind.POINTWISE, random=True, schema="poisson(Tensor self, Generator? generator=None) -> Tensor")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
     if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
@@ -357,20 +357,29 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _drawn(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
 
 
-@composite(method=False, kind=Kind.POINTWISE, random=True)
+@composite(
+    method=False,
+    kind=Kind.POINTWISE,
+    random=True,
+    schema=("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor"),
+)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Binomial numbers: successes in `count` trials of probability `prob`."""
     return _drawn_like(count, "binomial", generator, _for_sampler(prob))
 
 
-@composite(method=False, kind=Kind.POINTWISE, random=True)
+@composite(
+    method=False, kind=Kind.POINTWISE, random=True, schema=("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor")
+)
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape `input` and rate 1."""
     sample = _drawn_like(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
 
-@composite(method=False, kind=Kind.OTHER, random=True)
+@composite(
+    method=False, kind=Kind.OTHER, random=True, schema=("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
+)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet numbers of concentration `input`."""
     sample = _drawn_like(input.detach(), "dirichlet", generator)
@@ -403,8 +412,11 @@ def _refusal(name: str, dtype: Dtype) -> Exception:
     return NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
 
 
-def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
-    """`tensor.name_(parameters)`: overwrite the elements with samples."""
+def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads: Sequence[str] = ()) -> None:
+    """Define the method `tensor.name_(parameters)`, which overwrites the elements with samples.
+
+    `overloads` lists "overload: parameters" in ATen notation, unless one schema follows from the parameters of `sample`.
+    """
 
     def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
         from ..engine.calls.inplace import check_writable
@@ -428,7 +440,12 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
-    register(name, {"kind": Kind.POINTWISE, "random": True})
+    parts = [text.partition(":") for text in overloads]
+    schemas = tuple(
+        f"{name}{'.' * bool(overload)}{overload}(Tensor(a!) self,{parameters} *, Generator? generator=None) -> Tensor(a!)"
+        for overload, _, parameters in parts
+    )
+    register(name, {"kind": Kind.POINTWISE, "random": True, "schema": schemas})
     signature = _filling_signature(method, sample)
     method.__signature__ = signature  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)
@@ -506,14 +523,21 @@ def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0
     return raw.bernoulli(shape, tensor._key.raw_dtype, p)
 
 
-_fill("uniform_", "Fill with numbers drawn evenly from `[from, to)`.", _uniform, "inexact")
-_fill("normal_", "Fill with normal numbers of `mean` and `std`.", _normal, "inexact")
-_fill("random_", "Fill with integers: of `[from, to)`, of `[0, to)`, or of all that the dtype can hold.", _random, "real")
+_fill("uniform_", "Fill with numbers drawn evenly from `[from, to)`.", _uniform, "inexact", [": float from=0, float to=1,"])
+_fill("normal_", "Fill with normal numbers of `mean` and `std`.", _normal, "inexact", [": float mean=0, float std=1,"])
+_fill(
+    "random_",
+    "Fill with integers: of `[from, to)`, of `[0, to)`, or of all that the dtype can hold.",
+    _random,
+    "real",
+    [":", "to: int to,", "from: int from, int? to,"],
+)
 _fill(
     "bernoulli_",
     "Fill with 1 where a draw of probability `p` (a number or a tensor) succeeds, else 0.",
     _bernoulli_fill,
     "real",
+    ["Tensor: Tensor p,", "float: float p=0.5,"],
 )
 _fill("exponential_", "Fill with exponential numbers of rate `lambd`.", _exponential)
 _fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability `p`.", _geometric, "real numbers")

@@ -126,7 +126,11 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     grad_fn="ScatterReduceBackward0",
     kind=Kind.SCATTER,
     autocast=Autocast.WHOLE,
-    schema="scatter_reduce.two",
+    schema=(
+        "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+        "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)"
+        " -> Tensor(a!)",
+    ),
 )
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`scatter`, combining all elements for one position by "sum", "prod", "mean", "amax" or "amin".

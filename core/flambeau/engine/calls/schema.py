@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 from ..devices.devices import device
 from ..tensors.tensor import Tensor
 from ..values import dtypes
+from ..values.constants import Constant
 from .facts import FACTORY_OPTIONS
+from .signatures import REQUIRED
 from .tables import OPS
 
 __all__ = ["Argument", "FunctionSchema", "derive", "parse"]
@@ -223,6 +225,10 @@ _NOT_IN_SCHEMAS = frozenset({"out", "inplace", "names", "requires_grad", "legacy
 def derive(name: str, function: Callable[..., Any], namespace: str = "aten") -> FunctionSchema:
     """Derive the schema of an operation from the signature of its public function.
 
+    Raises:
+        TypeError: a parameter's default has no ATen notation.
+        ValueError: the function has no signature.
+
     >>> print(derive("softshrink", torch.nn.functional.softshrink))
     aten::softshrink(Tensor self, float lambd=0.5) -> Tensor
     """
@@ -234,13 +240,17 @@ def derive(name: str, function: Callable[..., Any], namespace: str = "aten") -> 
     for parameter in signature.parameters.values():
         if parameter.name in _NOT_IN_SCHEMAS or parameter.name.startswith("_") or parameter.kind is parameter.VAR_KEYWORD:
             continue
-        if is_factory and parameter.name in ("dtype", "layout", "device"):
+        if is_factory and parameter.name in ("dtype", "layout", "device", "generator"):
+            continue
+        if is_factory and parameter.name == "memory_format" and not name.endswith("_like"):
             continue
         kind = _derived_type(parameter, record)
         if parameter.name in _WINDOWS and name[-2:] in ("1d", "2d", "3d"):
             kind = f"int[{name[-2]}]"
-        shown = "self" if not positional and parameter.name == "input" and kind == "Tensor" else parameter.name
-        default = "" if parameter.default is parameter.empty else f"={_spelled_default(parameter.default, kind)}"
+        is_self = not positional and parameter.name == "input" and (kind == "Tensor" or hasattr(Tensor, name))
+        shown = "self" if is_self else parameter.name
+        required = parameter.default is parameter.empty or parameter.default is REQUIRED
+        default = "" if required else f"={_spelled_default(parameter.default, kind)}"
         by_name = parameter.kind is parameter.KEYWORD_ONLY or parameter.name == "generator"
         (keywords if by_name else positional).append(f"{kind} {shown}{default}")
     if is_factory:
@@ -266,7 +276,11 @@ def _spelled_default(value: Any, kind: str) -> str:
         value = [] if value is None else value
     if isinstance(value, str):
         return f'"{value}"'
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, (tuple, list)) else str(value).removeprefix("torch.")
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(str, value))}]"
+    if value is not None and not isinstance(value, (int, float, complex, dtypes.dtype, Constant)):
+        raise TypeError(f"a default of type {type(value).__name__} has no ATen notation")
+    return str(value).removeprefix("torch.")
 
 
 def _derived_return(signature: inspect.Signature, record: Any) -> str:

@@ -136,7 +136,9 @@ def _xp_filled(function: str) -> Callable[[DispatchKey, tuple[int, ...]], Any]:
 
 zeros = _filled("zeros", "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
 ones = _filled("ones", "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_filled("ones"))
-empty = declare(schema="empty.memory_format")(_filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty")))
+empty = declare(schema=f"empty.memory_format(SymInt[] size, *, {FACTORY_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor")(
+    _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
+)
 
 
 def _options(like: Tensor, dtype: Dtype | None, device: Any) -> DispatchKey:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...engine.calls.arguments import Dims, as_python
-from ...engine.calls.facts import Autocast, Kind, Linearity, declare
+from ...engine.calls.facts import FACTORY_OPTIONS, Autocast, Kind, Linearity, declare
 from ...engine.calls.record import Out
 from ...engine.calls.wrappers import open_to_overrides, with_out
 from ...engine.tensors.tensor import Tensor
@@ -230,7 +230,7 @@ def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 # --- frequencies --------------------------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.FACTORY)
+@declare(kind=Kind.FACTORY, schema=f"fft_fftfreq(int n, float d=1.0, *, {FACTORY_OPTIONS}) -> Tensor")
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
 
@@ -241,7 +241,7 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)
 
 
-@declare(kind=Kind.FACTORY)
+@declare(kind=Kind.FACTORY, schema=f"fft_rfftfreq(int n, float d=1.0, *, {FACTORY_OPTIONS}) -> Tensor")
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of `rfft`."""
     return _frequencies(ranges.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)

@@ -276,7 +276,12 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
     return transposed.mT
 
 
-@with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
+@with_out(
+    Out.UNCHECKED,
+    kind=Kind.DECOMPOSITION,
+    autocast={"cpu": Autocast.FLOAT32},
+    schema=("linalg_householder_product(Tensor input, Tensor tau) -> Tensor"),
+)
 @with_grad_fn("LinalgHouseholderProductBackward0")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...engine.calls.facts import Autocast, Kind, declare
+from ...engine.calls.facts import FACTORY_OPTIONS, Autocast, Kind, declare
 from ...engine.calls.op import composite
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.warning import warn_once
@@ -37,7 +37,13 @@ def _window(
     return finish(window.to(dtype).to(place), requires_grad, pin_memory=pin_memory)
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"hann_window(int window_length, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"hann_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -56,7 +62,16 @@ def hann_window(
     return _window("hann_window", shapes.hann, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"hamming_window(int window_length, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"hamming_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, {FACTORY_OPTIONS}) -> Tensor",
+        "hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, "
+        f"{FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -75,7 +90,13 @@ def hamming_window(
     return _window("hamming_window", shape, window_length, periodic, weights, dtype, device, pin_memory, requires_grad)
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"blackman_window(int window_length, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"blackman_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -90,7 +111,13 @@ def blackman_window(
     return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"bartlett_window(int window_length, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"bartlett_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -105,7 +132,14 @@ def bartlett_window(
     return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
-@declare(kind=Kind.FACTORY)
+@declare(
+    kind=Kind.FACTORY,
+    schema=(
+        f"kaiser_window(int window_length, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"kaiser_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
+        f"kaiser_window.beta(int window_length, bool periodic, float beta, *, {FACTORY_OPTIONS}) -> Tensor",
+    ),
+)
 def kaiser_window(
     window_length: int,
     periodic: bool = True,

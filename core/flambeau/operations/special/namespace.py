@@ -72,7 +72,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -
     return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
-@declare(kind=Kind.POINTWISE)
+@declare(kind=Kind.POINTWISE, schema="special_multigammaln(Tensor self, int p) -> Tensor")
 def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`."""
     return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with `out`

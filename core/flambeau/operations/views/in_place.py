@@ -216,7 +216,11 @@ def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     return _resize(self, tensor.shape)
 
 
-@declare("resize_as_", kind=Kind.OTHER)
+@declare(
+    "resize_as_",
+    kind=Kind.OTHER,
+    schema="resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+)
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of `the_template`."""
     require_tensors("resize_as_", the_template=the_template)

@@ -172,7 +172,11 @@ def huber_loss(
     return _weighted(ops.huber_loss(input, target, "none", delta), weight, input, reduction, by_weight=False)
 
 
-@declare(kind=Kind.LOSS, autocast=Autocast.FLOAT32)
+@declare(
+    kind=Kind.LOSS,
+    autocast=Autocast.FLOAT32,
+    schema="poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+)
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

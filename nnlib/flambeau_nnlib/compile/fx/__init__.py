@@ -1,4 +1,4 @@
-"""`torch.fx`: programs as graphs that can be looked at, changed and run.
+"""`torch.fx`: capture programs as graphs that can be inspected, transformed and run.
 
 >>> def f(x):
 ...     return torch.relu(x) * 2
@@ -35,7 +35,7 @@ _symbolic_trace.symbolic_trace = symbolic_trace  # type: ignore[attr-defined]  #
 
 
 def __getattr__(name: str) -> Any:
-    """Import those parts that PyTorch has without an import of their own."""
+    """Import submodules that PyTorch makes available without an explicit import."""
     if name in ("experimental", "operator_schemas"):
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""How a call was written: which arguments by position, which by name.
+"""Find out which arguments of a call were written as positional and which as keyword arguments.
 
-Functions of ours hand their arguments on by their parameters, so `__torch_function__` cannot tell `cat(x, dim=1)` from
-`cat(x, 1)`.  Generated code shall show what the program says, so the instruction that made the call is looked at.
+`__torch_function__` receives all arguments by parameter, so it cannot distinguish `cat(x, dim=1)` from `cat(x, 1)`. Generated
+code should match the program, so the bytecode instruction of the call is inspected.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import flambeau
 __all__ = ["as_written", "calling_frame", "current_instruction", "is_operator"]
 
 _CORE = str(Path(flambeau.__file__).parent)
-_REQUIRED = {"split": ["tensor", "split_size_or_sections"]}  # where a default stands for one of two names of a parameter
+# Parameters with two names; both have a default, but one of them is required.
+_REQUIRED = {"split": ["tensor", "split_size_or_sections"]}
 _OURS = {"split": ["split_size"]}
 _CALLS = {"CALL", "PRECALL", "CALL_KW"}
 
 
 def calling_frame(frame: FrameType | None) -> FrameType | None:
-    """The frame outside the core that a frame was called from."""
+    """Return the innermost frame outside of flambeau's core, starting at `frame`."""
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith((_CORE, "<flambeau.")) and file != __file__:
@@ -42,24 +43,24 @@ def _instructions(code: CodeType) -> list[dis.Instruction]:
 
 
 def _position(frame: FrameType) -> int:
-    """The number of the instruction that a frame is at; its counter may stand in the cache that follows the instruction."""
+    """Return the index of a frame's current instruction. `f_lasti` may point to the inline cache after the instruction."""
     return bisect_right(_instructions(frame.f_code), frame.f_lasti, key=lambda instruction: instruction.offset) - 1
 
 
 def current_instruction(frame: FrameType) -> dis.Instruction | None:
-    """The instruction that a frame is at."""
+    """Return the current instruction of a frame."""
     number = _position(frame)
     return _instructions(frame.f_code)[number] if number >= 0 else None
 
 
 def is_operator(frame: FrameType | None) -> bool:
-    """Whether a frame is at an operator, such as `a + b`, and not at a call."""
+    """Whether a frame is executing an operator, such as `a + b`, rather than a call."""
     instruction = None if frame is None else current_instruction(frame)
     return instruction is not None and instruction.opname in ("BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR", "UNARY_NEGATIVE")
 
 
 def _counts(frame: FrameType) -> tuple[int, tuple[str, ...]] | None:
-    """How many arguments the call at which a frame is has by position, and the names of the others; None if that is not known."""
+    """Return the number of positional arguments and the keyword names of a frame's current call, or None if unknown."""
     number, listed = _position(frame), _instructions(frame.f_code)
     call = listed[number] if number >= 0 else None
     if call is None or call.opname not in _CALLS or call.arg is None:
@@ -76,9 +77,10 @@ def _counts(frame: FrameType) -> tuple[int, tuple[str, ...]] | None:
 def as_written(
     function: Callable[..., Any], frame: FrameType | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, by position and by name as the program in `frame` gives them.
+    """Return the positional and keyword arguments of a call as they are written in the program.
 
-    Functions that are written in Python in PyTorch get what they require by position and all the rest by name there.
+    For functions that PyTorch implements in Python, required arguments are positional and all others are keyword arguments,
+    as in PyTorch's graphs.
     """
     try:
         signature = inspect.signature(function)
@@ -106,5 +108,5 @@ def as_written(
 
 
 def frame_above(depth: int = 2) -> FrameType | None:
-    """The frame outside the core from which a function was called."""
+    """Return the frame outside of flambeau's core that called the current function."""
     return calling_frame(sys._getframe(depth))

@@ -1,4 +1,4 @@
-"""Python code from a graph."""
+"""Generate Python code from a graph."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COLORS = {"red": "\033[31m", "blue": "\033[34m", "dim": "\033[2m", "dim_blue": 
 
 
 class PyTreeInfo(NamedTuple):
-    """How the arguments of a traced function are nested, and what it returns."""
+    """The pytree structure of a traced function's arguments and results."""
 
     orig_args: list[str]
     in_spec: pytree.TreeSpec
@@ -48,11 +48,11 @@ class PyTreeInfo(NamedTuple):
 
 @dataclass
 class PythonCode:
-    """Code for a graph.
+    """The generated code of a graph.
 
     Args:
         src: the source of a function.
-        globals: what the names in it stand for.
+        globals: the objects that the code refers to, by global name.
 
     >>> graph = torch.fx.Graph()
     >>> _ = graph.output(graph.placeholder("x"))
@@ -69,7 +69,7 @@ class PythonCode:
 
 @dataclass
 class Options:
-    """What to show beside the bare code."""
+    """Which annotations generated code contains."""
 
     verbose: bool = False
     include_stride: bool = False
@@ -79,12 +79,12 @@ class Options:
     additional_meta: list[str] = field(default_factory=list)
 
     def paint(self, color: str, text: str) -> str:
-        """The text in a color, where colors are wanted."""
+        """Color a text if `colored` is set."""
         return f"{_COLORS[color]}{text}\033[0m" if self.colored else text
 
 
 class CodeGen:
-    """Writes the function for a graph; subclasses change its signature and what it returns.
+    """Generate the function of a graph. Subclasses change its signature and return statement.
 
     >>> class ListCodeGen(torch.fx.CodeGen):
     ...     def gen_fn_def(self, free_vars, maybe_return_annotation):
@@ -101,7 +101,7 @@ class CodeGen:
         self._func_name = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """The first line of the function, from the names of its parameters and the annotation of what it returns."""
+        """Return the first line of the function, given its parameter names and return annotation."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
         if not expanded_def:
@@ -109,7 +109,7 @@ class CodeGen:
         return f"def {self._func_name}(\n{''.join(map(_parameter_line, free_vars))}){maybe_return_annotation}:"
 
     def generate_output(self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] | None = None) -> str:
-        """The return statement."""
+        """Return the return statement."""
         shown = repr_fn or repr
         if descs is not None and isinstance(output_args, (list, tuple)):
             opening, closing = "()" if isinstance(output_args, tuple) else "[]"
@@ -118,15 +118,15 @@ class CodeGen:
         return f"return {shown(output_args)}"
 
     def process_inputs(self, *args: Any) -> Any:
-        """The values of the placeholders, from the arguments of the function."""
+        """Convert the arguments of the function to the values of the placeholders."""
         return args
 
     def process_outputs(self, outputs: Any) -> Any:
-        """What the function returns, from the value of the output."""
+        """Convert the value of the output node to the return value of the function."""
         return outputs
 
     def additional_globals(self) -> list[tuple[str, Any]]:
-        """Further names that the code uses, with what they stand for."""
+        """Return pairs of name and object for additional globals of the code."""
         return []
 
     def _gen_python_code(self, nodes: Iterable[Node], root_module: str, namespace: Namespace, options: Options) -> PythonCode:
@@ -139,7 +139,7 @@ def _parameter_line(parameter: str) -> str:
 
 
 class PyTreeCodeGen(CodeGen):
-    """Code for a function whose arguments are nested: it flattens them, and nests what it returns."""
+    """Generate a function with nested arguments and results: it flattens its arguments and unflattens its results."""
 
     def __init__(self, pytree_info: PyTreeInfo) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class PyTreeCodeGen(CodeGen):
 
 
 class _Writer:
-    """Writes the code of one graph."""
+    """Generate the code of a single graph."""
 
     def __init__(self, codegen: CodeGen, root_module: str, namespace: Namespace, options: Options) -> None:
         self.codegen, self.root_module, self.namespace, self.options = codegen, root_module, namespace, options
@@ -185,7 +185,7 @@ class _Writer:
         self.last_summary = ""
 
     def write(self, nodes: list[Node]) -> PythonCode:
-        """The code of all nodes."""
+        """Return the code of all nodes."""
         for name, (_, value) in CUSTOM_BUILTINS.items():
             self.add_global(name, value)
         released = released_after(nodes)
@@ -212,7 +212,7 @@ class _Writer:
     # --- names ------------------------------------------------------------------------------------------------------
 
     def add_global(self, hint: str, value: Any) -> str:
-        """The name under which the code finds an object."""
+        """Return the name of an object in the code; register it as a global if necessary."""
         path = None if value is torch.device else torch_path(value)
         if path is not None:
             return path
@@ -223,7 +223,7 @@ class _Writer:
         return name
 
     def type(self, value: Any) -> str:
-        """An annotation as code."""
+        """Convert a type annotation to code."""
         if value == ():
             return "()"
         written = type_repr(value)
@@ -239,7 +239,7 @@ class _Writer:
         return f"{outer}[{','.join(map(self.type, inside))}]" if inside else outer
 
     def value(self, value: Any) -> str:
-        """An argument as code."""
+        """Convert an argument to code."""
         if isinstance(value, Node):
             return repr(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -259,13 +259,13 @@ class _Writer:
         return self.options.paint("blue", repr(value))
 
     def arguments(self, args: Iterable[Any], kwargs: dict[str, Any]) -> str:
-        """Arguments as they stand between the parentheses of a call."""
+        """Convert arguments to the code between the parentheses of a call."""
         return ", ".join([*map(self.value, args), *(f"{key} = {self.value(value)}" for key, value in kwargs.items())])
 
     # --- statements -------------------------------------------------------------------------------------------------
 
     def statement(self, node: Node) -> str:
-        """What a node does, as a line without its end; nothing for a parameter that goes by its own name."""
+        """Return the statement for a node, without its end, or an empty string for a parameter that is not renamed."""
         annotation = "" if node.type is None else f" : {self.type(node.type)}"
         if self.options.verbose:
             annotation = self.shape_annotation(node) or annotation
@@ -299,7 +299,7 @@ class _Writer:
         descriptions = node.meta.get("desc") if self.options.expanded_def else None
         try:
             return self.codegen.generate_output(node.args[0], descs=descriptions, repr_fn=self.value)
-        except TypeError:  # one that takes the arguments alone
+        except TypeError:  # an override without the keyword arguments
             return self.codegen.generate_output(node.args[0])
 
     def function_call(self, node: Node, assigned: str) -> str:
@@ -317,7 +317,7 @@ class _Writer:
         return f"{assigned} = {name}({self.arguments(node.args, node.kwargs)})"
 
     def release(self, node: Node, values: list[Node]) -> str:
-        """The end of a node's line, which lets go of the values that it was the last to use."""
+        """Return the end of a node's line, which deletes the values that are not used afterwards."""
         if node.op == "placeholder":
             return ""
         if node.op != "output" and not node.users:
@@ -326,7 +326,7 @@ class _Writer:
             return "\n"
         return f";  {self.options.paint('dim', ' = '.join([*map(repr, values), 'None']))}\n"
 
-    # --- what is shown beside the code ------------------------------------------------------------------------------
+    # --- annotations ---
 
     def summarize_origin(self, node: Node) -> None:
         if node.op in ("placeholder", "output"):
@@ -355,7 +355,7 @@ _TYPING_NAMES = {
 
 
 def released_after(nodes: list[Node]) -> dict[Node, list[Node]]:
-    """For each node, the nodes whose values it is the last to use."""
+    """Map each node to the nodes whose values it is the last to use."""
     released: dict[Node, list[Node]] = {}
     seen: set[Node] = set()
     for user in reversed(nodes):
@@ -376,7 +376,7 @@ def _innermost_frame(trace: str | None) -> str:
 
 
 def _without_counters(body: str, first_line: int) -> tuple[str, dict[int, int | None]]:
-    """The code without the comments that number the nodes, and from its lines to these numbers."""
+    """Remove the comments with node numbers. Return the code, and the node number of each line."""
     lines: list[str] = []
     numbers: dict[int, int | None] = {}
     current: int | None = None
@@ -392,7 +392,7 @@ def _without_counters(body: str, first_line: int) -> tuple[str, dict[int, int | 
 
 
 def _format_target(base: str, target: str) -> str:
-    """The code for an attribute of an attribute ... of something."""
+    """Return the code for a nested attribute, such as `self.layer.weight`."""
     for name in target.split("."):
         base = f"{base}.{name}" if name.isidentifier() else f'getattr({base}, "{name}")'
     return base

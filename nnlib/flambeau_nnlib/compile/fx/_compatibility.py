@@ -1,4 +1,4 @@
-"""A mark that PyTorch puts on its functions, for libraries that put it on theirs."""
+"""`compatibility`, a decorator that PyTorch puts on its functions, for libraries that use it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["compatibility"]
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[T], T]:
-    """A decorator that gives back what it is given.
+    """Return a decorator that returns its argument unchanged.
 
     Args:
-        is_backward_compatible: what the mark says.
+        is_backward_compatible: ignored.
     """
     return lambda marked: marked

@@ -1,4 +1,4 @@
-"""Names: of functions and types as users write them, and of variables in generated code."""
+"""Public names of functions and types, and names of variables in generated code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import _pytree as fx_pytree
 
 __all__ = ["Namespace", "is_magic", "qualified_name", "snake_case", "torch_path", "type_repr"]
 
-# Where users find what our packages define; the first prefix that fits counts.
+# Public names of flambeau's packages; the first matching prefix is used.
 _FACES = {
     "flambeau_nnlib.data": "torch.utils.data",
     "flambeau_nnlib.checkpoint": "torch.utils.checkpoint",
@@ -32,7 +32,7 @@ _FACES = {
 
 
 def public_module(name: str) -> str:
-    """The name of a module as users of PyTorch write it.
+    """Return the public name of a module, as users of PyTorch write it.
 
     >>> public_module("flambeau_nnlib.nn.functional")
     'torch.nn.functional'
@@ -44,7 +44,7 @@ def public_module(name: str) -> str:
 
 
 def torch_path(value: Any) -> str | None:
-    """The path from `torch` to a function or class of ours, such as `torch.nn.functional.relu`; None for what is not ours."""
+    """Return the path of a function or class of flambeau, such as `torch.nn.functional.relu`, or None for other objects."""
     name, module = getattr(value, "__name__", None), getattr(value, "__module__", None)
     if not isinstance(name, str) or isinstance(value, types.ModuleType):
         return None
@@ -73,13 +73,13 @@ def _at(path: str) -> Any:
 
 
 def qualified_name(function: Callable[..., Any]) -> str:
-    """The full name of a function: `len`, `torch.relu`, `mypackage.ops.norm`.
+    """Return the qualified name of a function, such as `len`, `torch.relu` or `mypackage.ops.norm`.
 
     Raises:
-        RuntimeError: for a lambda whose source cannot be read.
+        RuntimeError: the function is a lambda, or its module cannot be found.
     """
     name: str | None = getattr(function, "__name__", None)
-    if name is None:  # such as a partial
+    if name is None:  # such as a `functools.partial`
         raise AttributeError(f"{type(function).__name__!r} object has no attribute '__name__'")
     if getattr(builtins, name, None) is function:
         return name
@@ -98,7 +98,7 @@ def qualified_name(function: Callable[..., Any]) -> str:
 
 
 def type_repr(value: Any) -> str:
-    """A type, or whatever else stands in an annotation, as code: `int`, `torch.Tensor`, `...`."""
+    """Convert a type or another annotation to code, such as `int`, `torch.Tensor` or `...`."""
     if isinstance(value, type) and not isinstance(value, types.GenericAlias):
         if value.__module__ == "builtins":
             return value.__qualname__
@@ -111,12 +111,12 @@ def type_repr(value: Any) -> str:
 
 
 def is_magic(name: str) -> bool:
-    """Whether a name begins and ends with two underscores."""
+    """Whether a name starts and ends with two underscores."""
     return name.startswith("__") and name.endswith("__")
 
 
 def snake_case(name: str) -> str:
-    """The name of a variable for what has this name.
+    """Convert a CamelCase name to snake_case.
 
     >>> snake_case("layer.BatchNorm")
     'layer.batch_norm'
@@ -124,7 +124,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
 
 
-# Objects that generated code has under names of their own, and how another program gets them.
+# Objects with a fixed global name in generated code, and the import statement for each.
 CUSTOM_BUILTINS: dict[str, tuple[str, Any]] = {
     "inf": ("from math import inf", math.inf),
     "nan": ("from math import nan", math.nan),
@@ -146,7 +146,7 @@ _NUMBERED = re.compile(r"^([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?$")
 
 
 class Namespace:
-    """Gives each object a name of its own, which is no keyword and hides no builtin."""
+    """Assigns unique variable names to objects. Names are not keywords and do not shadow builtins."""
 
     def __init__(self) -> None:
         self._names: dict[Any, str] = {}
@@ -154,7 +154,7 @@ class Namespace:
         self._counts: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: Any) -> str:
-        """A name that nothing else has, close to a candidate; always the same for the same object, unless that is None."""
+        """Return an unused name similar to `candidate`. For the same object, unless it is None, return the same name again."""
         if obj is not None and obj in self._names:
             return self._names[obj]
         candidate = re.sub("[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"
@@ -180,11 +180,11 @@ class Namespace:
         return candidate
 
     def associate_name_with_obj(self, name: str, obj: Any) -> None:
-        """Give a name that has just been created to an object that has none."""
+        """Assign a newly created name to an object without a name."""
         if self._names.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
 
     def rename(self, obj: Any, name: str) -> None:
-        """Let an object go by another name."""
+        """Assign another name to an object."""
         self._names[obj] = name
         self._used.add(name)

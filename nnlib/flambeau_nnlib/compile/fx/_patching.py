@@ -1,4 +1,4 @@
-"""Replacing functions and methods for as long as a trace goes on."""
+"""Replace functions and methods while a trace is running."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ABSENT = object()
 
 
 class Patcher:
-    """A context at whose end everything is as it was."""
+    """Context manager that undoes its patches when it exits."""
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._visited: set[int] = set()
 
     def patch_global(self, names: dict[str, Any], name: str, function: Callable[..., Any]) -> None:
-        """Put a function under a name of a module, unless one stands there already that a patcher has put there."""
+        """Replace a global of a module, unless it is already patched."""
         former = names.get(name, _ABSENT)
         if getattr(former, "__fx_already_patched", False):
             return
@@ -37,13 +37,13 @@ class Patcher:
         self._undo.append(lambda: names.pop(name, None) if former is _ABSENT else names.update({name: former}))
 
     def patch_method(self, cls: type, name: str, function: Callable[..., Any]) -> None:
-        """Put a method into a class."""
+        """Replace a method of a class."""
         former = vars(cls).get(name, _ABSENT)
         setattr(cls, name, function)
         self._undo.append(lambda: delattr(cls, name) if former is _ABSENT else setattr(cls, name, former))
 
     def wrap_globals(self, names: dict[str, Any], function_ids: set[int]) -> None:
-        """Let the functions with these ids, under whatever name of a module, become nodes where they are given proxies."""
+        """Wrap all globals of a module that are functions with the given ids, so that calls with proxies become nodes."""
         if id(names) in self._visited:
             return
         self._visited.add(id(names))
@@ -52,12 +52,12 @@ class Patcher:
                 self.patch_global(names, name, as_leaf(value))
 
     def wrap_sizes(self) -> None:
-        """Let methods of tensors that are given sizes become nodes where these are proxies."""
+        """Wrap tensor methods that take sizes, so that calls with proxies as sizes become nodes."""
         for name in _GIVEN_SIZES:
             self.patch_method(Tensor, name, _as_leaf_method(name, vars(Tensor)[name]))
 
     def wrap_registered(self) -> None:
-        """Let what `wrap` was given become nodes."""
+        """Wrap the functions registered with `torch.fx.wrap`, so that calls with proxies become nodes."""
         for (_, name), names in wrapped_functions.copy().items():
             function = names[name] if name in names else getattr(builtins, name)
             self.patch_global(names, name, as_leaf(function))
@@ -88,7 +88,7 @@ def _as_leaf_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]
 
 
 def find_proxy(*values: Any) -> Proxy | None:
-    """A proxy among values, also inside tuples, lists, dicts and slices."""
+    """Return a proxy in the values, also inside tuples, lists, dicts and slices, or None."""
     found: list[Proxy] = []
 
     def look(value: Any) -> None:
@@ -100,7 +100,7 @@ def find_proxy(*values: Any) -> Proxy | None:
 
 
 def as_leaf(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which becomes a node where it is given a proxy, and is not looked into."""
+    """Wrap a function so that a call with proxies becomes a node, instead of being traced into."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

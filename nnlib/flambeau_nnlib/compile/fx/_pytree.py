@@ -1,4 +1,4 @@
-"""Arguments of generated code, flattened as the traced function's were."""
+"""Flatten the arguments of generated code like those of the traced function."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["tree_flatten_spec"]
 
 
 def tree_flatten_spec(pytree_given: Any, spec: pytree.TreeSpec) -> list[Any]:
-    """The leaves of a tree that is nested as `spec` says; what is not a container there is a leaf.
+    """Flatten a tree by a given structure; values that are leaves in `spec` are not flattened further.
 
     Args:
-        pytree_given: the tree.
-        spec: the structure; the outermost sequence may be a list where it says tuple.
+        pytree_given: the tree to flatten.
+        spec: the structure. Where its root is a tuple, `pytree_given` may be a list.
 
     >>> tree_flatten_spec([1, {"b": 2}], pytree.tree_structure((0, {"b": 0})))
     [1, 2]
@@ -25,10 +25,10 @@ def tree_flatten_spec(pytree_given: Any, spec: pytree.TreeSpec) -> list[Any]:
 def _leaves(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
     if spec.type is None:
         return [tree]
-    if not isinstance(tree, (dict, list, tuple)):  # of a class that the program has registered
+    if not isinstance(tree, (dict, list, tuple)):  # a registered pytree class
         return pytree.tree_leaves(tree)
     children = [tree[key] for key in spec.context] if isinstance(tree, dict) else list(tree)
     count = len(spec.children_specs)
     if len(children) < count:
-        raise RuntimeError(f"expected {count} values where the traced function had as many, but got {len(children)}")
+        raise RuntimeError(f"expected {count} values, as in the traced function, but got {len(children)}")
     return [leaf for child, below in zip(children, spec.children_specs, strict=False) for leaf in _leaves(child, below)]

@@ -1,4 +1,4 @@
-"""Tracing: a program is run on proxies, and what it does becomes a graph."""
+"""Symbolic tracing: run a program on proxies and record its operations as a graph."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 __all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "wrap"]
 
 _tracing = False
-wrap.__module__ = __name__  # by which generated code names it, as PyTorch's does
+wrap.__module__ = __name__  # the module name in generated code, as in PyTorch
 _proxyable_classes: dict[type, None] = {}
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def is_fx_tracing() -> bool:
-    """Whether a trace is going on."""
+    """Whether a trace is running."""
     return _tracing
 
 
 def is_fx_symbolic_tracing() -> bool:
-    """Whether a trace is going on."""
+    """Whether a trace is running."""
     return _tracing
 
 
 class ProxyableClassMeta(type):
-    """A metaclass of classes whose construction becomes a node where it is given proxies.
+    """Metaclass of classes whose construction becomes a node if an argument is a proxy.
 
     >>> class Pair(metaclass=torch.fx.ProxyableClassMeta):
     ...     def __init__(self, left, right):
@@ -70,7 +70,7 @@ class ProxyableClassMeta(type):
 
 
 class PHBase:
-    """In `concrete_args`: an input that stays an input."""
+    """A value in `concrete_args` that marks an argument as an input of the graph."""
 
     def __repr__(self) -> str:
         return "PH"
@@ -80,10 +80,10 @@ PH = PHBase()
 
 
 class PHWithMeta(PHBase):
-    """In `concrete_args`: an input that stays one, whose node gets the attributes that are set here.
+    """A `PHBase` whose attributes are copied to the node of the input.
 
     Args:
-        ph_key: a name for it.
+        ph_key: a name for the input.
     """
 
     def __init__(self, ph_key: str | None = None) -> None:
@@ -91,12 +91,12 @@ class PHWithMeta(PHBase):
 
 
 class Tracer(TracerBase):
-    """Makes graphs of modules and functions; subclasses decide what is looked into, and what becomes a node.
+    """Record graphs of modules and functions. Subclasses decide which modules are traced into and which calls become nodes.
 
     Args:
-        autowrap_modules: modules whose functions become nodes where they are given proxies.
-        autowrap_functions: further such functions.
-        param_shapes_constant: let the program ask parameters for their shapes.
+        autowrap_modules: modules whose functions become nodes if an argument is a proxy.
+        autowrap_functions: additional functions that become nodes if an argument is a proxy.
+        param_shapes_constant: return the actual shapes of parameters, instead of proxies.
 
     >>> class Whole(torch.fx.Tracer):
     ...     def is_leaf_module(self, m, module_qualified_name):
@@ -126,21 +126,22 @@ class Tracer(TracerBase):
     # --- what subclasses override -----------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        """Whether calls of a module become nodes, instead of what its `forward` does; so for `torch.nn`'s but `Sequential`.
+        """Whether calls of a module become nodes, instead of being traced into. By default: `torch.nn` modules except
+        `Sequential`.
 
         Args:
             m: the module.
-            module_qualified_name: the path to it from the root.
+            module_qualified_name: the path of the module in the root.
         """
         module = public_module(type(m).__module__)
         return module.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, nn.Sequential)
 
     def call_module(self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What becomes of a call of a module: a node where it is a leaf, else what its `forward` does.
+        """Handle a call of a module: add a node if it is a leaf, else trace into its `forward`.
 
         Args:
             m: the module.
-            forward: calls it, so that what it does is traced.
+            forward: a function that calls the module while tracing.
             args, kwargs: the arguments.
         """
         path = self.path_of_module(m)
@@ -157,12 +158,12 @@ class Tracer(TracerBase):
         return result
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
-        """What becomes of a parameter, buffer or submodule that the program takes from a module: parameters become nodes.
+        """Handle access to a parameter, buffer or submodule: parameters become nodes.
 
         Args:
             attr: the name of the attribute.
             attr_val: its value.
-            parameter_proxy_cache: the proxies of parameters that were asked for before, by their paths.
+            parameter_proxy_cache: the proxies of parameters accessed before, by path.
         """
         if isinstance(attr_val, nn.Parameter):
             return self._attribute_proxy(attr_val, self.root.named_parameters(), parameter_proxy_cache)
@@ -182,14 +183,15 @@ class Tracer(TracerBase):
         return cache[path]
 
     def create_arg(self, a: Any) -> Argument:
-        """What stands in a node for an argument: as in `TracerBase`, and paths for parameters, buffers, modules and constants.
+        """Convert an argument to a node argument, as in `TracerBase`. Parameters, buffers, modules and constants become
+        `get_attr` nodes.
 
         Args:
             a: the argument.
 
         Raises:
-            NameError: a parameter is not one of the root module.
-            NotImplementedError: it is of a type that a graph cannot hold.
+            NameError: a parameter does not belong to the root module.
+            NotImplementedError: a graph cannot hold arguments of this type.
         """
         members: Iterable[tuple[str, Any]] = ()
         if isinstance(a, nn.Parameter):
@@ -220,17 +222,17 @@ class Tracer(TracerBase):
         return name
 
     def get_fresh_qualname(self, prefix: str) -> str:
-        """A name that the root module has no attribute of: the prefix with a number."""
+        """Return an attribute name that is unused in the root module: the prefix with a number."""
         number = 0
         while hasattr(self.root, f"{prefix}{number}"):
             number += 1
         return f"{prefix}{number}"
 
     def path_of_module(self, mod: nn.Module) -> str:
-        """The path to a module from the root.
+        """Return the path of a module in the root.
 
         Raises:
-            NameError: it is not in it.
+            NameError: the root does not contain the module.
         """
         paths = self.submodule_paths or {module: name for name, module in self.root.named_modules()}
         if mod not in paths:
@@ -245,11 +247,11 @@ class Tracer(TracerBase):
         is_module: bool,
         concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
     ) -> tuple[Any, list[Any]]:
-        """The function to run, and the proxies to run it on; placeholders are added for them.
+        """Add a placeholder for each parameter. Return the function to run and its arguments.
 
         Args:
-            root_fn: the function that is traced.
-            is_module: whether it is a method of the root.
+            root_fn: the traced function.
+            is_module: whether the function is a method of the root module.
             concrete_args: see `symbolic_trace`.
         """
         written = inspect.unwrap(root_fn)
@@ -280,7 +282,7 @@ class Tracer(TracerBase):
         return self._flattened(root_fn, list(code.co_varnames[:count]), spec), leaves
 
     def _flattened(self, function: Callable[..., Any], names: list[str], spec: Any) -> Callable[..., Any]:
-        """The function on the leaves of its arguments, which tells the graph how these were nested."""
+        """Return the function as a function of its argument leaves, and set up code generation that restores the nesting."""
         codegen = PyTreeCodeGen(PyTreeInfo(names, spec, None))
         self.graph.set_codegen(codegen)
 
@@ -290,7 +292,7 @@ class Tracer(TracerBase):
             codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
             return leaves
 
-        on_leaves.__annotations__ = {}  # those of the code that is generated
+        on_leaves.__annotations__ = {}  # annotations are taken from the generated code
         return on_leaves
 
     def _input(self, name: str, given: Any = PH, default: tuple[Any, ...] = ()) -> Proxy:
@@ -321,7 +323,7 @@ class Tracer(TracerBase):
         return pytree.tree_map(specialized, concrete[name])
 
     def _check_specialized(self, name: str, value: Any, proxy: Proxy) -> None:
-        """Let the graph refuse another value than the one that it is made for."""
+        """Add an assertion that an argument equals the value that the graph is specialized to."""
         if value is None:
             message = f"{name} has been specialized to have value None but got another value"
             self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
@@ -337,14 +339,14 @@ class Tracer(TracerBase):
     # --- the trace --------------------------------------------------------------------------------------------------
 
     def trace(self, root: nn.Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> Graph:
-        """Make the graph of a module or function.
+        """Trace a module or function.
 
         Args:
             root: the module or function.
-            concrete_args: values of parameters that are to be built into the graph.
+            concrete_args: values of parameters that become constants of the graph.
 
         Returns:
-            The graph; `self.root` is the module that its paths begin at.
+            The graph. Its paths are relative to `self.root`.
         """
         global _tracing
         former, _tracing = _tracing, True
@@ -390,7 +392,7 @@ class Tracer(TracerBase):
         return function
 
     def _patch_modules(self, patcher: Patcher) -> None:
-        """Let calls of modules, and look-ups of their members, come to the tracer."""
+        """Route calls of modules, and access to their attributes, to the tracer."""
         cache: dict[str, Proxy] = {}
         call, look_up, look_up_late = nn.Module.__call__, nn.Module.__getattribute__, nn.Module.__getattr__
 
@@ -421,12 +423,12 @@ class Tracer(TracerBase):
 
 
 def _annotations(function: Any) -> dict[str, Any]:
-    """The annotations of a function that say something: as types, also where they are strings whose names can be found."""
+    """Return the annotations of a function as types. String annotations are evaluated if possible."""
     found = inspect.get_annotations(function)
     if any(isinstance(annotation, str) for annotation in found.values()):
         try:
             found = inspect.get_annotations(function, eval_str=True)
-        except Exception:  # of what the program has written there
+        except Exception:  # evaluation of user annotations can raise anything
             found = {name: annotation for name, annotation in found.items() if not isinstance(annotation, str)}
     return {name: annotation for name, annotation in found.items() if annotation is not Any}
 
@@ -437,7 +439,7 @@ def _is_member(module: nn.Module, name: str) -> bool:
 
 
 def _all_positional(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The function with its `*args` and `**kwargs` as ordinary parameters, so that each may be given a proxy."""
+    """Return the function with `*args` and `**kwargs` as ordinary parameters, so that both accept a proxy."""
     inner: Any = function.__func__ if isinstance(function, MethodType) else function
     code = inner.__code__.replace(
         co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=inner.__code__.co_flags & ~_VARIADIC

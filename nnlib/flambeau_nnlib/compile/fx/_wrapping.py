@@ -1,4 +1,4 @@
-"""Functions that become nodes of graphs, instead of being traced through: what `torch.fx.wrap` was given."""
+"""`torch.fx.wrap`: register functions that become nodes of graphs, instead of being traced into."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["wrap", "wrapped_functions"]
 
 T = TypeVar("T", bound=Callable[..., Any] | str)
 
-wrapped_functions: dict[tuple[int, str], dict[str, Any]] = {}  # the global names that `wrap` was given
+wrapped_functions: dict[tuple[int, str], dict[str, Any]] = {}  # the names registered with `wrap`, with their module's globals
 
 
 def wrap(fn_or_name: T) -> T:
-    """Let calls of a function become nodes of traced graphs, instead of tracing through it; usable as a decorator.
+    """Register a function as a leaf: calls become nodes of traced graphs. It can be used as a decorator.
 
     Args:
-        fn_or_name: a function of the module in which this is called, or its name there, or that of a builtin.
+        fn_or_name: a function of the calling module, or the name of such a function or of a builtin.
 
     Raises:
-        NotImplementedError: called elsewhere than at the top level of a module.
-        RuntimeError: the argument is neither.
+        NotImplementedError: it is not called at the top level of a module.
+        RuntimeError: the argument is neither a callable nor a string.
 
-    As in ::
+    Example::
 
         @torch.fx.wrap
         def first_half(x):

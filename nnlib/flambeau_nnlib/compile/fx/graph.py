@@ -1,4 +1,4 @@
-"""`Graph`: a program as a list of nodes."""
+"""`Graph`: a program as a list of nodes in execution order."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from .graph_module import GraphModule
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "inplace_methods", "magic_methods", "reflectable_magic_methods"]
-_ = (_PyTreeCodeGen, _PyTreeInfo)  # under the names by which programs know them
+_ = (_PyTreeCodeGen, _PyTreeInfo)  # re-exported under PyTorch's private names
 
 
 class _NodeList:
-    """The nodes of a graph; nodes may be added and erased while one goes through them."""
+    """The nodes of a graph. Nodes may be added and erased during iteration."""
 
     def __init__(self, graph: Graph, backwards: bool = False) -> None:
         self.graph, self.backwards = graph, backwards
@@ -48,7 +48,7 @@ class _NodeList:
     def __iter__(self) -> Iterator[Node]:
         node = self.graph._root
         while True:
-            node = node._prev if self.backwards else node._next  # an erased node still knows its former neighbours
+            node = node._prev if self.backwards else node._next  # an erased node still has its former neighbors
             if node.op == "root":
                 return
             if not node._erased:
@@ -59,12 +59,12 @@ class _NodeList:
 
 
 class Graph:
-    """A program as a list of nodes, in the order in which they are computed.
+    """A program as a list of nodes, in execution order.
 
     Args:
         owning_module: the `GraphModule` that the graph belongs to.
-        tracer_cls: the class of the tracer that made it.
-        tracer_extras: further arguments for that tracer, when the graph is restored from a pickle.
+        tracer_cls: the class of the tracer that recorded the graph.
+        tracer_extras: additional arguments for the tracer when the graph is unpickled.
 
     >>> graph = torch.fx.Graph()
     >>> x = graph.placeholder("x")
@@ -94,11 +94,11 @@ class Graph:
         self._codegen = CodeGen()
         self._co_fields: dict[str, Any] = {}
 
-    # --- looking ----------------------------------------------------------------------------------------------------
+    # --- inspection ---
 
     @property
     def owning_module(self) -> GraphModule | None:
-        """The `GraphModule` that the graph belongs to; assign another to change it."""
+        """The `GraphModule` that the graph belongs to."""
         return self._owning_module
 
     @owning_module.setter
@@ -107,14 +107,14 @@ class Graph:
 
     @property
     def nodes(self) -> _NodeList:
-        """The nodes, in order; `reversed` goes through them from the end."""
+        """The nodes in order; `reversed(graph.nodes)` is supported."""
         return _NodeList(self)
 
     def output_node(self) -> Node:
-        """The last node, which says what is returned.
+        """Return the output node.
 
         Raises:
-            AssertionError: the last node is another.
+            AssertionError: the last node is not an output node.
         """
         last = self._root._prev
         if last.op != "output":
@@ -122,12 +122,12 @@ class Graph:
         return last
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
-        """The nodes that do one thing.
+        """Return the nodes with a given `op` and `target`.
 
         Args:
-            op: what they do, such as `"call_module"`.
-            target: what they do it with; any, where it is not given (but for `call_function`, where it must be).
-            sort: in the order of the graph, as they always come here.
+            op: the kind of node, such as `"call_module"`.
+            target: the target; by default any. It is required for `call_function`.
+            sort: accepted; nodes are always in graph order.
         """
         if op == "call_function" and target is None:
             raise AssertionError("target must not be None for call_function op")
@@ -152,15 +152,15 @@ class Graph:
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a node where nodes are added at present: at the end, unless inside `inserting_before` or `inserting_after`.
+        """Insert a node at the current insertion point: at the end, unless set by `inserting_before` or `inserting_after`.
 
         Args:
-            op: what it does: see `Node`.
-            target: what it does it with.
+            op: the kind of node, see `Node`.
+            target: the function, name or path that the node refers to, see `Node`.
             args: positional arguments.
             kwargs: keyword arguments.
-            name: a name for it; a number is added where another node has it.
-            type_expr: the type of its value.
+            name: a name for the node; a number is appended if it is taken.
+            type_expr: the type of the node's value.
         """
         if args and not isinstance(args, tuple):
             raise AssertionError(f"args must be a tuple, got {type(args)}")
@@ -183,22 +183,22 @@ class Graph:
         return _snake_case(name)
 
     def placeholder(self, name: str, type_expr: Any | None = None, default_value: Any = inspect.Signature.empty) -> Node:
-        """Add an input.
+        """Insert an input.
 
         Args:
-            name: the name of the parameter; `*name` and `**name` collect arguments, as in Python.
-            type_expr: its type.
-            default_value: its default value.
+            name: the name of the parameter; `*name` and `**name` collect arguments as in Python.
+            type_expr: the type of the input.
+            default_value: the default value of the parameter.
         """
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
-        """Add a node for a parameter, buffer, module or other attribute of the root.
+        """Insert a node that reads a parameter, buffer, module or other attribute of the root.
 
         Args:
-            qualified_name: the path to it, such as `"layers.0.weight"`.
-            type_expr: its type.
+            qualified_name: the path of the attribute, such as `"layers.0.weight"`.
+            type_expr: the type of the attribute.
 
         Warns:
             UserWarning: the owning module has no such attribute.
@@ -219,12 +219,12 @@ class Graph:
         kwargs: dict[str, Argument] | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a call of a module.
+        """Insert a call of a module.
 
         Args:
-            module_name: the path to the module from the root.
-            args, kwargs: its arguments.
-            type_expr: the type of what it returns.
+            module_name: the path of the module in the root.
+            args, kwargs: the arguments of the call.
+            type_expr: the type of the result.
 
         Warns:
             UserWarning: the owning module has no such module.
@@ -243,13 +243,13 @@ class Graph:
         kwargs: dict[str, Argument] | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a call of a method.
+        """Insert a call of a method.
 
         Args:
-            method_name: its name.
-            args: the object, then its arguments.
-            kwargs: its keyword arguments.
-            type_expr: the type of what it returns.
+            method_name: the name of the method.
+            args: the object, followed by the positional arguments.
+            kwargs: the keyword arguments.
+            type_expr: the type of the result.
         """
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
@@ -261,53 +261,53 @@ class Graph:
         type_expr: Any | None = None,
         name: str | None = None,
     ) -> Node:
-        """Add a call of a function.
+        """Insert a call of a function.
 
         Args:
             the_function: the function.
-            args, kwargs: its arguments.
-            type_expr: the type of what it returns.
+            args, kwargs: the arguments of the call.
+            type_expr: the type of the result.
             name: a name for the node.
         """
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result: Argument, type_expr: Any | None = None) -> Node:
-        """Add what the graph returns.
+        """Insert the output node.
 
         Args:
-            result: a node, or values and nodes in tuples, lists and dicts.
-            type_expr: its type.
+            result: the value to return: a node, or nested tuples, lists and dicts of nodes and constants.
+            type_expr: the type of the result.
         """
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def create_size_node(self, node: Node, dim: int, *, name: str | None = None) -> Node:
-        """Add `node.size(dim)`."""
+        """Insert `node.size(dim)`."""
         return self.create_node("call_method", "size", (node, dim), name=name)
 
     def create_stride_node(self, node: Node, dim: int, *, name: str | None = None) -> Node:
-        """Add `node.stride(dim)`."""
+        """Insert `node.stride(dim)`."""
         return self.create_node("call_method", "stride", (node, dim), name=name)
 
     def create_storage_offset_node(self, node: Node, *, name: str | None = None) -> Node:
-        """Add `node.storage_offset()`."""
+        """Insert `node.storage_offset()`."""
         return self.create_node("call_method", "storage_offset", (node,), name=name)
 
     def materialize_symint(self, value: Any) -> Any:
-        """The value as an argument of a node: itself, for sizes are plain numbers here."""
+        """Return the value unchanged: sizes are plain integers here."""
         return value
 
     def materialize_symints(self, values: Any) -> Any:
-        """The values as arguments of a node: themselves, for sizes are plain numbers here."""
+        """Return the values unchanged: sizes are plain integers here."""
         return values
 
     # --- copying ----------------------------------------------------------------------------------------------------
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda node: node) -> Node:
-        """Add a copy of a node of another graph.
+        """Insert a copy of a node from another graph.
 
         Args:
-            node: the node.
-            arg_transform: gives the node of this graph for a node that is among its arguments.
+            node: the node to copy.
+            arg_transform: maps the nodes in its arguments to nodes of this graph.
         """
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         copied = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
@@ -315,15 +315,16 @@ class Graph:
         return copied
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
-        """Add copies of all nodes of another graph, but for its output.
+        """Insert copies of all nodes of another graph, except its output.
 
         Args:
-            g: the other graph.
-            val_map: from nodes of that graph to nodes of this one, which is filled; nodes in it are not copied.
-            return_output_node: give the output node of `g`, too.
+            g: the graph to copy.
+            val_map: maps nodes of `g` to nodes of this graph; it is extended by the copies. Nodes that it already contains
+                are not copied.
+            return_output_node: also return the output node of `g`.
 
         Returns:
-            What stands in this graph for the value that `g` returns; None where it returns nothing.
+            The value in this graph that corresponds to the output of `g`, or None.
         """
         for node in g.nodes:
             if node in val_map:
@@ -343,16 +344,16 @@ class Graph:
             copied.output(result, old_output.type).meta = copy.copy(old_output.meta)
         return copied
 
-    # --- changing ---------------------------------------------------------------------------------------------------
+    # --- modification ---
 
     def erase_node(self, to_erase: Node) -> None:
-        """Take a node out of the graph.
+        """Remove a node from the graph.
 
         Args:
-            to_erase: the node.
+            to_erase: the node to remove.
 
         Raises:
-            RuntimeError: others use it, or it is of another graph.
+            RuntimeError: the node still has users, or belongs to another graph.
         """
         if to_erase.users:
             raise RuntimeError(
@@ -371,10 +372,10 @@ class Graph:
         to_erase._update_args_kwargs(map_arg(to_erase.args, lambda _: None), map_arg(to_erase.kwargs, lambda _: None))
 
     def inserting_before(self, n: Node | None = None) -> AbstractContextManager[None]:
-        """Add nodes before a given one from now on; as a context, until its end.
+        """Set the insertion point before a node. As a context manager, restore it on exit.
 
         Args:
-            n: the node; the beginning of the graph where it is not given.
+            n: the node; by default the beginning of the graph.
         """
         if n is None:
             return self.inserting_after(self._root)
@@ -383,10 +384,10 @@ class Graph:
         return _InsertPoint(self, n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> AbstractContextManager[None]:
-        """Add nodes after a given one from now on; as a context, until its end.
+        """Set the insertion point after a node. As a context manager, restore it on exit.
 
         Args:
-            n: the node; the end of the graph where it is not given.
+            n: the node; by default the end of the graph.
         """
         if n is None:
             return self.inserting_before(self._root)
@@ -395,13 +396,13 @@ class Graph:
         return _InsertPoint(self, n.append)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Erase the nodes whose values nobody uses and that have no other effect.
+        """Erase nodes without users and without side effects.
 
         Args:
-            is_impure_node: says whether a node has another effect; `Node.is_impure` where it is not given.
+            is_impure_node: returns whether a node has side effects; by default `Node.is_impure`.
 
         Returns:
-            Whether any were erased.
+            Whether any node was erased.
         """
         self.lint()
         impure = is_impure_node or Node.is_impure
@@ -429,8 +430,8 @@ class Graph:
         """Check that the graph is well formed.
 
         Raises:
-            RuntimeError: a node is used before it is computed, is of another graph or has the name of another; or the owning
-                module has not what a node looks up or calls.
+            RuntimeError: a node is used before it is defined, belongs to another graph, has the same name as another, or
+                refers to an attribute that the owning module does not have.
         """
         seen: set[Node] = set()
         names: set[str] = set()
@@ -493,15 +494,15 @@ class Graph:
         expanded_def: bool = False,
         additional_meta: list[str] | None = None,
     ) -> PythonCode:
-        """Code for the graph.
+        """Generate the Python code of the graph.
 
         Args:
-            root_module: the name by which the code knows the module that paths begin at, such as `"self"`.
-            verbose: show where nodes come from, and the dtypes and shapes that are known.
-            include_stride, include_device: show these, too.
-            colored: paint it for a terminal.
-            expanded_def: put each parameter on a line of its own.
-            additional_meta: names of entries of `Node.meta` to show.
+            root_module: the variable that holds the root module in the code, such as `"self"`.
+            verbose: add comments with source lines, and known dtypes and shapes.
+            include_stride, include_device: add strides and devices to the shapes.
+            colored: use ANSI colors.
+            expanded_def: write each parameter on a separate line.
+            additional_meta: names of entries of `Node.meta` to include.
         """
         options = Options(verbose, include_stride, include_device, colored, expanded_def, additional_meta or [])
         namespace = _Namespace()
@@ -519,28 +520,28 @@ class Graph:
                 node._repr_fn = function
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """Let another `CodeGen` write the code."""
+        """Set the `CodeGen` that generates the code."""
         self._codegen = codegen
 
     def process_inputs(self, *args: Any) -> Any:
-        """The values of the placeholders, from the arguments of the generated function."""
+        """Convert the arguments of the generated function to the values of the placeholders."""
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
-        """What the generated function returns, from the value of the output node."""
+        """Convert the value of the output node to the return value of the generated function."""
         return self._codegen.process_outputs(out)
 
     def on_generate_code(
         self, make_transformer: Callable[[TransformCodeFunc | None], TransformCodeFunc]
     ) -> AbstractContextManager[None]:
-        """Change the lines of generated code.
+        """Set a transformation of the lines of generated code.
 
         Args:
-            make_transformer: is given the function that changes them at present, or None, and returns the one to use; that
-                takes a list of strings and returns one.
+            make_transformer: a function that takes the current transformation, or None, and returns the new one. A
+                transformation maps a list of lines to a list of lines.
 
         Returns:
-            A context, at whose end the former function is back; without it, the new one stays.
+            A context manager that restores the previous transformation on exit. Without `with`, the new one stays.
         """
         former = self._codegen._body_transformer
         self._codegen._body_transformer = make_transformer(former)
@@ -580,7 +581,7 @@ class Graph:
 
 
 class _InsertPoint(AbstractContextManager[None]):
-    """Adds nodes elsewhere, from its making to its end."""
+    """Insertion point of a graph, set on creation; as a context manager, it is reset on exit."""
 
     def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
         self.graph = graph
@@ -591,7 +592,7 @@ class _InsertPoint(AbstractContextManager[None]):
 
 
 def _reaches(root: nn.Module, path: str) -> bool:
-    """Whether there is something at a path."""
+    """Whether a dotted path leads to an attribute."""
     found: Any = root
     for name in path.split("."):
         if not hasattr(found, name):

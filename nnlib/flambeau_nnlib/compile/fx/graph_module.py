@@ -33,7 +33,7 @@ _sources: dict[str, str] = {}
 
 
 class _Sources:
-    """Gives tracebacks and debuggers the source of generated code, for as long as they ask `linecache`."""
+    """Provides `linecache` with the source of generated code, for tracebacks and debuggers."""
 
     @staticmethod
     def get_source(name: str) -> str | None:
@@ -41,19 +41,19 @@ class _Sources:
 
 
 def _forward_from_src(src: str, names: dict[str, Any], co_fields: dict[str, Any] | None = None) -> Any:
-    """The function `forward` that some code defines."""
+    """Execute source code and return the function `forward` that it defines."""
     file = f"<eval_with_key>.{next(_numbers)}"
     if co_fields:
         file += " from {co_filename}:{co_firstlineno} in {co_name}".format(**co_fields)
     _sources[file] = src
     namespace = names.copy()
     linecache.lazycache(file, {**namespace, "__file__": file, "__name__": file, "__loader__": _Sources()})
-    exec(compile(src, file, "exec", dont_inherit=True), namespace)  # our own code, or what a pickle hands us as code to run
+    exec(compile(src, file, "exec", dont_inherit=True), namespace)  # generated, or from a pickle
     return namespace.pop("forward")
 
 
 def _format_import_block(names: dict[str, Any]) -> str:
-    """Statements that give a program what generated code has under its global names."""
+    """Return import statements for the globals of generated code."""
     return "\n".join(sorted({_import_statement(name, value) for name, value in names.items()}))
 
 
@@ -78,15 +78,15 @@ def _import_statement(name: str, value: Any) -> str:
     return f"from {module} import {attribute} as {name}"
 
 
-# --- attributes by their paths ------------------------------------------------------------------------------------------
+# --- nested attributes ---
 
 
 def _copy_attr(from_module: nn.Module, to_module: nn.Module, target: str) -> None:
-    """Give a module what another has at a path, with empty modules on the way."""
+    """Copy a nested attribute from one module to another, creating empty modules on the path."""
     *prefix, name = target.split(".")
     for item in prefix:
         source, destination = getattr(from_module, item), getattr(to_module, item, None)
-        if source is destination:  # what is above is there already
+        if source is destination:  # the parents are shared already
             return
         if destination is None:
             destination = nn.Module()
@@ -96,7 +96,7 @@ def _copy_attr(from_module: nn.Module, to_module: nn.Module, target: str) -> Non
 
 
 def _assign_attr(from_obj: Any, to_module: nn.Module, target: str) -> None:
-    """Put a value at a path, with empty modules on the way."""
+    """Set a nested attribute, creating empty modules on the path."""
     *prefix, name = target.split(".")
     for item in prefix:
         if getattr(to_module, item, None) is None:
@@ -113,7 +113,7 @@ def _set_attr(module: nn.Module, name: str, value: Any) -> None:
 
 
 def _get_attr(model: nn.Module, attr_name: str) -> Any:
-    """What a module has at a path."""
+    """Return a nested attribute."""
     found: Any = model
     for name in attr_name.split("."):
         found = getattr(found, name)
@@ -121,7 +121,7 @@ def _get_attr(model: nn.Module, attr_name: str) -> Any:
 
 
 def _has_attr(model: nn.Module, attr_name: str) -> bool:
-    """Whether a module has something at a path."""
+    """Whether a nested attribute exists."""
     try:
         _get_attr(model, attr_name)
     except AttributeError:
@@ -130,7 +130,7 @@ def _has_attr(model: nn.Module, attr_name: str) -> bool:
 
 
 def _del_attr(model: nn.Module, attr_name: str) -> None:
-    """Delete what a module has at a path."""
+    """Delete a nested attribute."""
     path, _, name = attr_name.rpartition(".")
     delattr(_get_attr(model, path) if path else model, name)
 
@@ -139,7 +139,7 @@ def _del_attr(model: nn.Module, attr_name: str) -> None:
 
 
 class _CodeOnlyModule(nn.Module):
-    """A module with the state of another, and a `forward` of generated code, from which its graph is traced."""
+    """A module with the state of another and a generated `forward`; tracing it restores the graph."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
@@ -147,11 +147,11 @@ class _CodeOnlyModule(nn.Module):
 
 
 def reduce_graph_module(body: dict[str, Any], import_block: str) -> nn.Module:
-    """The module that was pickled: its code is run on proxies, which gives the graph again.
+    """Unpickle a `GraphModule`: trace its code to restore the graph.
 
     Args:
         body: the state of the module.
-        import_block: what its code imports.
+        import_block: the import statements that its code requires.
     """
     forward = _forward_from_src(f"{import_block}\n{body['_code']}", {})
     return _deserialize_graph_module(forward, body)
@@ -184,15 +184,16 @@ def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_c
 class GraphModule(nn.Module):
     """A module whose `forward` is generated from a graph.
 
-    Assigning another graph to `graph` generates `forward` anew; after a change of the graph itself, call `recompile`.
+    Assigning to `graph` regenerates `forward`. After modifying the graph in place, call `recompile`.
 
     Args:
-        root: the module that has what the graph looks up and calls, or a dictionary from paths to these; they are shared.
+        root: the module with the attributes that the graph refers to, or a dictionary that maps paths to these. They are
+            shared.
         graph: the graph.
         class_name: the name of the module's class.
 
     Raises:
-        RuntimeError: a dictionary lacks what the graph refers to.
+        RuntimeError: a dictionary lacks an attribute that the graph refers to.
 
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 1)))
     >>> print(traced.code.strip())
@@ -205,7 +206,7 @@ class GraphModule(nn.Module):
     __jit_unused_properties__ = ["graph"]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        # Each instance has a class of its own, which holds its `forward`.
+        # Each instance has its own class, which holds its `forward`.
         cls = next(base for base in cls.__mro__ if base.__qualname__.split(".")[-1] != "GraphModuleImpl")
 
         class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]
@@ -219,7 +220,7 @@ class GraphModule(nn.Module):
         targets = [node.target for node in graph.nodes if node.op in ("get_attr", "call_module")]
         if isinstance(root, nn.Module):
             self.training = getattr(root, "training", self.training)
-            if isinstance(root, _CodeOnlyModule):  # nothing is to be lost that the graph does not name
+            if isinstance(root, _CodeOnlyModule):  # also copy members that the graph does not use
                 members = (root.named_children(), root.named_buffers(), root.named_parameters())
                 targets = [name for name, _ in itertools.chain(*members)] + targets
             for target in targets:
@@ -246,7 +247,7 @@ class GraphModule(nn.Module):
 
     @property
     def graph(self) -> Graph:
-        """The graph; assign another to run that."""
+        """The graph. Assigning to it regenerates `forward`."""
         return self._graph
 
     @graph.setter
@@ -265,7 +266,7 @@ class GraphModule(nn.Module):
         return self._code
 
     def recompile(self) -> PythonCode:
-        """Generate `forward` from the graph; call it after changes of the graph."""
+        """Regenerate `forward`; call it after modifying the graph in place."""
         codegen = self._graph._codegen
         if isinstance(codegen, PyTreeCodeGen):
             self._in_spec, self._out_spec = codegen.pytree_info.in_spec, codegen.pytree_info.out_spec
@@ -284,14 +285,14 @@ class GraphModule(nn.Module):
     # --- submodules -------------------------------------------------------------------------------------------------
 
     def add_submodule(self, target: str, m: nn.Module) -> bool:
-        """Put a module at a path, with empty modules on the way.
+        """Add a submodule at a path, creating empty modules on the way.
 
         Args:
             target: the path, such as `"layers.0.conv"`.
             m: the module.
 
         Returns:
-            Whether it could be put there: False where the path leads through something that is no module.
+            Whether the submodule was added: False if part of the path is not a module.
         """
         *prefix, name = target.split(".")
         place: nn.Module = self
@@ -307,13 +308,13 @@ class GraphModule(nn.Module):
         return True
 
     def delete_submodule(self, target: str) -> bool:
-        """Delete the module at a path.
+        """Delete the submodule at a path.
 
         Args:
             target: the path.
 
         Returns:
-            Whether there was one.
+            Whether the submodule existed.
         """
         *prefix, name = target.split(".")
         place: Any = self
@@ -327,7 +328,7 @@ class GraphModule(nn.Module):
         return True
 
     def delete_all_unused_submodules(self) -> None:
-        """Delete the modules that the graph does not call, and that hold nothing that it looks up."""
+        """Delete all submodules that the graph neither calls nor accesses."""
         used: set[str] = set()
         for node in self.graph.nodes:
             if node.op not in ("call_module", "get_attr"):
@@ -338,7 +339,7 @@ class GraphModule(nn.Module):
         for name in [name for name, _ in self.named_modules() if name and name not in used]:
             self.delete_submodule(name)
 
-    # --- showing and saving -----------------------------------------------------------------------------------------
+    # --- representation and saving ---
 
     def __str__(self) -> str:
         hint = "# To see more debug info, please use `graph_module.print_readable()`"
@@ -354,17 +355,17 @@ class GraphModule(nn.Module):
         expanded_def: bool = False,
         additional_meta: list[str] | None = None,
     ) -> str:
-        """The code as a class, with what is known of origins and shapes, and with the modules inside that have graphs, too.
+        """Return and print the code as a class, including submodules with graphs, annotated with source lines and shapes.
 
         Args:
-            print_output: print it.
-            include_stride, include_device: show strides and devices beside shapes.
-            colored: paint it for a terminal.
-            expanded_def: put each parameter on a line of its own.
-            additional_meta: names of entries of `Node.meta` to show.
+            print_output: whether to print the code.
+            include_stride, include_device: add strides and devices to the shapes.
+            colored: use ANSI colors.
+            expanded_def: write each parameter on a separate line.
+            additional_meta: names of entries of `Node.meta` to include.
 
         Returns:
-            What is printed.
+            The code as a string.
         """
         options = {"include_stride": include_stride, "include_device": include_device, "colored": colored}
         text = self._readable(self._get_name(), {**options, "additional_meta": additional_meta}, expanded_def)
@@ -379,14 +380,14 @@ class GraphModule(nn.Module):
         return _indented(text) + _indented("\n".join(["", *inner]))
 
     def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
-        """Write the module as a package: its code, and its parameters beside it.
+        """Write the module as a Python package with its code and parameters.
 
         Args:
-            folder: the folder; it is made where it is not there.
+            folder: the folder, created if missing.
             module_name: the name of the class in the code.
 
         Warns:
-            UserWarning: some modules inside cannot be written as code, and are pickled.
+            UserWarning: some submodules cannot be written as code, and are pickled instead.
         """
         folder = Path(folder)
         folder.mkdir(exist_ok=True)
@@ -406,7 +407,7 @@ class GraphModule(nn.Module):
         (folder / "__init__.py").write_text("from .module import *", encoding="utf-8")
 
     def _construction(self, folder: Path) -> tuple[list[str], list[str]]:
-        """The statements that build the module's members, and the names of those that had to be pickled."""
+        """Return the statements that create the submodules, and the names of submodules that were pickled."""
         lines, pickled = [], []
         for name, child in self.named_children():
             if type(child) in _SHOWN_AS_CODE:
@@ -465,13 +466,13 @@ _SHOWN_AS_CODE = {nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn
 
 
 def _indented(text: str) -> str:
-    """The text with all lines but the first moved to the right."""
+    """Indent all lines of a text except the first."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(f"    {line}" if line.strip() else "" for line in rest)])
 
 
 def _explaining_errors(cls: Any, own_call: Callable[..., Any] | None) -> Callable[..., Any]:
-    """A `__call__` that shows the line of generated code in which an error has occurred."""
+    """Return a `__call__` that prints the line of generated code in which an error occurred."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -499,15 +500,15 @@ def _explanation(frame: traceback.FrameSummary) -> str:
 
 
 def symbolic_trace(root: nn.Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
-    """Run a module or function on proxies, and make a `GraphModule` of what it does.
+    """Run a module or function on proxies and return a `GraphModule` of the recorded operations.
 
-    Control flow that depends on values cannot be recorded (`TraceError`); what depends on `concrete_args` is built in as it is
-    for their values.
+    Control flow that depends on tensor values raises a `TraceError`. Control flow that depends on `concrete_args` is
+    evaluated for their values.
 
     Args:
         root: the module or function.
-        concrete_args: values of parameters that are to be built in. Of nested values, the leaves become parameters; those that
-            are `torch.fx.PH` stay open.
+        concrete_args: values of parameters that become constants. The leaves of nested values become separate parameters;
+            leaves that are `torch.fx.PH` remain inputs.
 
     >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> print(traced.code.strip())

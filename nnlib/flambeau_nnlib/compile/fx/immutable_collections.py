@@ -1,4 +1,4 @@
-"""The lists and dictionaries that a node keeps its arguments in: they can be read, not changed.
+"""Immutable lists and dictionaries, in which nodes store their arguments.
 
 >>> immutable_list([1, 2])[0]
 1

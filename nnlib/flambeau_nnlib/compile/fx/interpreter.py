@@ -1,4 +1,4 @@
-"""Running a graph node by node, and making another graph so."""
+"""`Interpreter` and `Transformer`: run a graph node by node, or build a new graph from it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a graph node by node; subclasses change what nodes do.
+    """Run a graph node by node. Subclasses override how nodes are executed.
 
     Args:
-        module: the module that has what the graph looks up and calls.
-        garbage_collect_values: let go of values that no later node uses.
-        graph: the graph; that of `module` where it is not given.
+        module: the module with the attributes that the graph refers to.
+        garbage_collect_values: delete values after their last use.
+        graph: the graph; by default that of `module`.
 
     >>> class Shout(torch.fx.Interpreter):
     ...     def call_function(self, target, args, kwargs):
@@ -55,12 +55,12 @@ class Interpreter:
         """Run the graph.
 
         Args:
-            *args: its inputs.
-            initial_env: values of nodes that are not to be computed.
-            enable_io_processing: treat inputs and outputs as the generated function does.
+            *args: the inputs of the graph.
+            initial_env: values of nodes that are not computed again.
+            enable_io_processing: convert inputs and outputs like the generated function.
 
         Returns:
-            What the graph returns.
+            The output of the graph.
         """
         self.env = initial_env if initial_env is not None else {}
         self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
@@ -77,7 +77,7 @@ class Interpreter:
         return None
 
     def _run_explained(self, node: Node) -> Any:
-        """Run a node; an error says which it was."""
+        """Run a node; if it raises, add its source location to the error."""
         try:
             return self.run_node(node)
         except Exception as error:
@@ -89,13 +89,13 @@ class Interpreter:
             raise
 
     def boxed_run(self, args_list: list[Any]) -> Any:
-        """Run the graph on inputs in a list, which is emptied, so that none is kept longer than it is needed.
+        """Run the graph on a list of inputs. The list is cleared, so that inputs can be freed early.
 
         Args:
             args_list: the inputs.
 
         Raises:
-            RuntimeError: there are more or fewer than the graph has.
+            RuntimeError: the number of inputs is wrong.
         """
         placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
         if len(args_list) != len(placeholders):
@@ -112,23 +112,23 @@ class Interpreter:
         return set_current_meta(node, f"Interpreter_{type(self).__name__}")
 
     def run_node(self, n: Node) -> Any:
-        """Run one node, by the method that has the name of its `op`.
+        """Run a node by calling the method named by its `op`.
 
         Args:
             n: the node.
 
         Returns:
-            Its value.
+            The value of the node.
         """
         with self._set_current_node(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """The next input.
+        """Return the next input.
 
         Raises:
-            RuntimeError: there is none, and the parameter has no default.
+            RuntimeError: no input is left, and the parameter has no default.
         """
         if str(target).startswith("*"):
             return list(self.args_iter)
@@ -140,33 +140,33 @@ class Interpreter:
             raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!") from None
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """What the module has at a path."""
+        """Return an attribute of the module."""
         return self.fetch_attr(str(target))
 
     def call_function(self, target: Any, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function returns."""
+        """Call a function."""
         if isinstance(target, str):
             raise AssertionError("target should not be a string for call_function")
         return target(*args, **kwargs)
 
     def call_method(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """What a method of the first argument returns."""
+        """Call a method of the first argument."""
         owner, *rest = args
         return getattr(owner, str(target))(*rest, **kwargs)
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """What a module returns."""
+        """Call a submodule."""
         return self.fetch_attr(str(target))(*args, **kwargs)
 
     def output(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """What the graph returns."""
+        """Return the output of the graph."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
-        """What the module has at a path.
+        """Return the attribute of the module at a path.
 
         Raises:
-            RuntimeError: it has nothing there.
+            RuntimeError: the attribute does not exist.
         """
         found: Any = self.module
         names = target.split(".")
@@ -177,18 +177,18 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a node, with values in the place of nodes."""
+        """Return the arguments of a node, with nodes replaced by their values."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Argument, n: Node) -> Any:
-        """Arguments with values in the place of nodes.
+        """Replace nodes in arguments by their values.
 
         Args:
-            args: the arguments.
+            n: the node that the arguments belong to.
             n: the node that they are of.
 
         Raises:
-            RuntimeError: the value of a node is not there.
+            RuntimeError: a node has no value yet.
         """
 
         def value(node: Node) -> Any:
@@ -200,7 +200,7 @@ class Interpreter:
 
 
 class Transformer(Interpreter):
-    """Makes another module: each node adds to a new graph what its method does with proxies.
+    """Build a new module: each method adds nodes to a new graph by calling operations on proxies.
 
     Args:
         module: the module with the graph.
@@ -219,25 +219,25 @@ class Transformer(Interpreter):
         self.tracer = _TransformerTracer(self.new_graph, module)
 
     def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
-        """Add an input to the new graph."""
+        """Insert an input into the new graph."""
         default = args[0] if args else inspect.Signature.empty
         return Proxy(self.new_graph.placeholder(str(target), default_value=default), self.tracer)
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
-        """Add a look-up to the new graph."""
+        """Insert a `get_attr` node into the new graph."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Add a call of a module to the new graph."""
+        """Insert a call of a module into the new graph."""
         module = self.fetch_attr(str(target))
         return self.tracer.call_module(module, module.forward, args, kwargs)
 
     def call_function(self, target: Any, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Add a call of a function to the new graph."""
+        """Insert a call of a function into the new graph."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
-        """Make the new module."""
+        """Run the transformation and return the new module."""
         with preserve_node_meta():
             result = super().run(enable_io_processing=False)
         if result is not None:
@@ -247,7 +247,7 @@ class Transformer(Interpreter):
 
 
 class _TransformerTracer(Tracer):
-    """Adds to a graph, and looks into no module."""
+    """Insert nodes into a given graph; all modules are leaves."""
 
     def __init__(self, graph: Graph, root: nn.Module) -> None:
         super().__init__()

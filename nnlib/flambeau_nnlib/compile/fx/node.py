@@ -1,4 +1,4 @@
-"""`Node`: one step of a graph."""
+"""`Node`: an operation in a graph."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _side_effectful_functions: set[Callable[..., Any]] = {torch._assert, operator.se
 
 
 def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep calls of a function in a graph even where nobody uses what it returns; usable as a decorator.
+    """Mark a function as having side effects, so that calls stay in a graph even without users. It can be used as a
+    decorator.
 
     Args:
         fn: the function.
@@ -61,27 +62,27 @@ def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
 
 
 class Node:
-    """One step of a graph: an input, a call, a look-up of an attribute, or the output.
+    """An operation in a graph: an input, a call, an attribute access, or the output.
 
     | `op` | `target` | `args`, `kwargs` |
     |---|---|---|
-    | `placeholder` | name of the parameter | the default value, if there is one |
+    | `placeholder` | name of the parameter | the default value, if any |
     | `get_attr` | path of a parameter, buffer or module from the root | none |
     | `call_function` | the function | its arguments |
     | `call_module` | path of the module from the root | its arguments |
     | `call_method` | name of the method | the object, then its arguments |
     | `output` | `"output"` | what the graph returns |
 
-    Nodes are made by `Graph.create_node` and its relatives.
+    Nodes are created with the methods of `Graph`, such as `Graph.create_node`.
 
     Args:
-        graph: the graph that the node is in.
-        name: the name of the variable that its value goes by in generated code.
-        op: one of the above.
-        target: what is called or looked up.
-        args: positional arguments; nodes among them, also inside tuples, lists, dicts and slices, stand for their values.
+        graph: the graph that contains the node.
+        name: the name of the node's variable in generated code.
+        op: one of the kinds above.
+        target: the function, name or path, see above.
+        args: positional arguments. Nodes in them, also inside tuples, lists, dicts and slices, represent their values.
         kwargs: keyword arguments.
-        return_type: the type of the value, for annotations in generated code.
+        return_type: the type of the value, used as an annotation in generated code.
 
     Raises:
         ValueError: the target is neither a callable (for `call_function`) nor a string (for the others).
@@ -127,11 +128,11 @@ class Node:
         self._kwargs: dict[str, Argument] = {}
         self._update_args_kwargs(args, kwargs)
 
-    # --- what it is -------------------------------------------------------------------------------------------------
+    # --- attributes ---
 
     @property
     def name(self) -> str:
-        """The name of the variable that holds the value in generated code."""
+        """The name of the node's variable in generated code."""
         return self._name
 
     @name.setter
@@ -143,7 +144,7 @@ class Node:
 
     @property
     def target(self) -> Any:
-        """What is called or looked up."""
+        """The function, method name or path that the node refers to."""
         return self._target
 
     @target.setter
@@ -152,7 +153,7 @@ class Node:
 
     @property
     def args(self) -> tuple[Argument, ...]:
-        """The positional arguments; assign a new tuple to change them."""
+        """The positional arguments. Assign a new tuple to change them."""
         return self._args
 
     @args.setter
@@ -161,7 +162,7 @@ class Node:
 
     @property
     def kwargs(self) -> dict[str, Argument]:
-        """The keyword arguments; assign a new dictionary to change them."""
+        """The keyword arguments. Assign a new dictionary to change them."""
         return self._kwargs
 
     @kwargs.setter
@@ -183,32 +184,32 @@ class Node:
 
     @property
     def all_input_nodes(self) -> list[Node]:
-        """The nodes whose values the arguments are made of, each once, in order."""
+        """All nodes in the arguments, without duplicates, in order."""
         return list(self._input_nodes)
 
     @property
     def stack_trace(self) -> str | None:
-        """Where in the traced program the node comes from, if the tracer recorded it; the innermost frame comes last."""
+        """The location in the traced program, with the innermost frame last, or None if it was not recorded."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
     def stack_trace(self, trace: str | None) -> None:
         self.meta["stack_trace"] = trace
 
-    # --- where it stands --------------------------------------------------------------------------------------------
+    # --- position ---
 
     @property
     def next(self) -> Node:
-        """The node after this one; after the last comes the graph's root."""
+        """The next node; after the last node, the graph's root."""
         return self._next
 
     @property
     def prev(self) -> Node:
-        """The node before this one; before the first stands the graph's root."""
+        """The previous node; before the first node, the graph's root."""
         return self._prev
 
     def prepend(self, x: Node) -> None:
-        """Move a node to the place before this one.
+        """Move a node directly before this one.
 
         Args:
             x: a node of the same graph.
@@ -222,7 +223,7 @@ class Node:
         before._next, x._prev, x._next, self._prev = x, before, self, x
 
     def append(self, x: Node) -> None:
-        """Move a node to the place after this one.
+        """Move a node directly after this one.
 
         Args:
             x: a node of the same graph.
@@ -245,13 +246,13 @@ class Node:
     def __ge__(self, other: Node) -> bool:
         return self is other or self > other
 
-    # --- changing it ------------------------------------------------------------------------------------------------
+    # --- modification ---
 
     def update_arg(self, idx: int, arg: Argument) -> None:
-        """Put another value in the place of a positional argument.
+        """Replace a positional argument.
 
         Args:
-            idx: the number of the argument.
+            idx: the index of the argument.
             arg: the new value.
         """
         args = list(self.args)
@@ -259,11 +260,11 @@ class Node:
         self.args = tuple(args)
 
     def insert_arg(self, idx: int, arg: Argument) -> None:
-        """Add a positional argument.
+        """Insert a positional argument.
 
         Args:
-            idx: the number that it shall have.
-            arg: the value.
+            idx: the index of the new argument.
+            arg: its value.
         """
         if not 0 <= idx <= len(self.args):
             raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
@@ -273,7 +274,7 @@ class Node:
         """Set a keyword argument.
 
         Args:
-            key: its name.
+            key: the name of the argument.
             arg: its value.
         """
         self.kwargs = {**self.kwargs, key: arg}
@@ -285,15 +286,15 @@ class Node:
         *,
         propagate_meta: bool = False,
     ) -> list[Node]:
-        """Let the users of this node use another.
+        """Replace this node by another in the arguments of its users.
 
         Args:
-            replace_with: the other node.
-            delete_user_cb: says of a user whether it is to be changed; all are where it is not given.
-            propagate_meta: give this node's `meta` to the other, which has none yet.
+            replace_with: the new node.
+            delete_user_cb: returns whether a user should be changed; by default all are changed.
+            propagate_meta: copy this node's `meta` to the new node, whose `meta` must be empty.
 
         Returns:
-            The users that were changed.
+            The changed users.
         """
         if propagate_meta:
             if replace_with.meta:
@@ -308,11 +309,11 @@ class Node:
         return changed
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Use another node wherever this one uses a given one.
+        """Replace a node in the arguments of this node by another.
 
         Args:
-            old_input: the node that is used now.
-            new_input: the node to use.
+            old_input: the node to replace.
+            new_input: the replacement.
         """
         for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
             hook(old=old_input, new=new_input.name, user=self)
@@ -329,13 +330,13 @@ class Node:
         self.name = namespace.create_name(candidate, None)
         namespace.rename(self, self.name)
 
-    # --- questions --------------------------------------------------------------------------------------------------
+    # --- properties ---
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether the node does more than compute a value, so that it stays where nobody uses that.
+        """Whether the node has side effects and must stay in the graph even without users.
 
         Args:
-            impure_random: count functions that draw random numbers as such.
+            impure_random: treat functions that draw random numbers as impure.
         """
         if self.op in ("placeholder", "output"):
             return True
@@ -359,15 +360,15 @@ class Node:
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> ArgsKwargsPair | None:
-        """The arguments, matched with the parameters of what is called, with defaults filled in.
+        """Return the arguments, bound to the parameters of the called function, with defaults filled in.
 
         Args:
-            root: the module that paths of modules begin at.
-            arg_types, kwarg_types: types of the arguments; not needed here, where functions have no overloads.
-            normalize_to_only_use_kwargs: give all of them as keyword arguments.
+            root: the module that paths are relative to.
+            arg_types, kwarg_types: accepted; functions have no overloads here.
+            normalize_to_only_use_kwargs: return all arguments as keyword arguments.
 
         Returns:
-            Arguments and keyword arguments, or None where nothing is called, or its parameters are not known.
+            The arguments, or None if the node is not a call or its parameters are unknown.
         """
         from .operator_schemas import normalize_function, normalize_module
 
@@ -399,12 +400,12 @@ class Node:
         *,
         include_tensor_metadata: bool = False,
     ) -> str | None:
-        """The node in one line, as `print(graph)` shows it.
+        """Return a one-line description, as printed by `print(graph)`.
 
         Args:
-            placeholder_names: a list that a placeholder is added to, instead of being described.
-            maybe_return_typename: a list whose one element becomes the type that an output is annotated with.
-            include_tensor_metadata: show dtype, shape, strides and device of a tensor in `meta["val"]`.
+            placeholder_names: if given, a placeholder is appended to this list instead of being described.
+            maybe_return_typename: if given, its single element is set to the annotated type of the output.
+            include_tensor_metadata: include dtype, shape, strides and device of the tensor in `meta["val"]`.
         """
         typed = f"{_type_repr(self.type)} " if self.type is not None else ""
         uses = f"[num_users={len(self.users)}]"
@@ -435,11 +436,11 @@ def _writes(name: str) -> bool:
 
 
 def map_arg(a: Any, fn: Callable[[Node], Argument]) -> Any:
-    """Arguments with a function applied to each node in them, also inside tuples, lists, dicts and slices.
+    """Apply a function to each node in an argument, also inside tuples, lists, dicts and slices.
 
     Args:
         a: an argument, or a collection of arguments.
-        fn: what to put in the place of a node.
+        fn: returns the replacement of a node.
 
     >>> x = torch.fx.Graph().placeholder("x")
     >>> torch.fx.map_arg([x, (1, x)], lambda node: node.name)
@@ -451,11 +452,11 @@ def map_arg(a: Any, fn: Callable[[Node], Argument]) -> Any:
 
 
 def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
-    """Arguments with a function applied to each value in them; the collections that come back cannot be changed.
+    """Apply a function to each value in an argument. The returned collections are immutable.
 
     Args:
         a: an argument, or a collection of arguments.
-        fn: what to put in the place of a value.
+        fn: returns the replacement of a value.
 
     >>> map_aggregate({"a": (1, 2)}, lambda value: value + 1)
     {'a': (2, 3)}

@@ -1,4 +1,4 @@
-"""Arguments of calls, matched with parameters."""
+"""Bind the arguments of calls to parameters."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ArgsKwargsPair(NamedTuple):
     """The arguments of a call.
 
     Attributes:
-        args: those by position.
-        kwargs: those by name.
+        args: the positional arguments.
+        kwargs: the keyword arguments.
     """
 
     args: tuple[Any, ...]
@@ -32,25 +32,25 @@ class ArgsKwargsPair(NamedTuple):
 
 
 def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = False) -> Any:
-    """The signatures of a function of `torch`, in a list; None for what is none.
+    """Return a list of the signatures of a `torch` function, or None for other functions.
 
     Args:
         op: the function.
-        return_schemas: give schemas, too; there are none, so None stands in their place.
+        return_schemas: also return the schemas; these do not exist here and are None.
     """
     signatures = [inspect.signature(op)] if torch_path(op) is not None else None
     return (signatures, None) if return_schemas else signatures
 
 
 def check_for_mutable_operation(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuse functions that write to their arguments.
+    """Raise an error for functions that modify their arguments.
 
     Args:
         target: the function.
         args, kwargs: its arguments.
 
     Raises:
-        RuntimeError: it is one of them.
+        RuntimeError: the function modifies its arguments.
     """
     name = getattr(target, "__name__", "")
     ours = torch_path(target) is not None
@@ -69,16 +69,16 @@ def normalize_function(
     kwarg_types: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
-    """The arguments of a function, matched with its parameters, with defaults filled in.
+    """Bind the arguments of a function to its parameters, and fill in defaults.
 
     Args:
         target: the function.
         args, kwargs: its arguments.
-        arg_types, kwarg_types: types of the arguments; not needed, for functions have no overloads here.
-        normalize_to_only_use_kwargs: give all of them by name.
+        arg_types, kwarg_types: accepted; functions have no overloads here.
+        normalize_to_only_use_kwargs: return all arguments as keyword arguments.
 
     Returns:
-        The arguments, or None for functions with `*args`, `**kwargs` or parameters that are not known.
+        The arguments, or None if the function has `*args` or `**kwargs`, or its signature is unknown.
 
     >>> normalize_function(torch.nn.functional.relu, (1,), normalize_to_only_use_kwargs=True)
     ArgsKwargsPair(args=(), kwargs={'input': 1, 'inplace': False})
@@ -97,19 +97,19 @@ def normalize_module(
     kwargs: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
-    """The arguments of a module of `torch.nn`, matched with the parameters of its `forward`, with defaults filled in.
+    """Bind the arguments of a `torch.nn` module to the parameters of its `forward`, and fill in defaults.
 
     Args:
-        root: the module that the path begins at.
+        root: the module that the path is relative to.
         target: the path to the module.
         args, kwargs: its arguments.
-        normalize_to_only_use_kwargs: give all of them by name.
+        normalize_to_only_use_kwargs: return all arguments as keyword arguments.
 
     Returns:
-        The arguments, or None for modules that are not of `torch.nn`.
+        The arguments, or None if the module is not from `torch.nn`.
 
     Raises:
-        RuntimeError: there is no such module.
+        RuntimeError: the module does not exist.
     """
     try:
         module = root.get_submodule(target)

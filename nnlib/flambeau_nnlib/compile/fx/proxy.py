@@ -1,4 +1,4 @@
-"""`Proxy`: what stands for a value while a program is traced."""
+"""`Proxy`: represents a value during symbolic tracing and records the operations on it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 
 
 class Scope:
-    """The module whose code is being traced.
+    """The module that is being traced.
 
     Args:
-        module_path: the path to it from the root.
+        module_path: the path of the module in the root.
         module_type: its class.
     """
 
@@ -41,11 +41,11 @@ class Scope:
 
 
 class ScopeContextManager:
-    """A context in which `scope` says what `current_scope` says.
+    """Context manager that sets `scope` to `current_scope` and restores it on exit.
 
     Args:
-        scope: is changed until the end of the context.
-        current_scope: what it is to say.
+        scope: the scope to modify.
+        current_scope: its temporary value.
     """
 
     def __init__(self, scope: Scope, current_scope: Scope) -> None:
@@ -61,10 +61,10 @@ class ScopeContextManager:
 
 
 class TraceError(ValueError):
-    """The program does what depends on a value that is not known while it is traced."""
+    """The traced program depends on a value that is unknown during tracing."""
 
 
-# By which others ask whether something is a number or an array; that is to be answered while a program is traced.
+# Protocols by which libraries test whether an object is a number or an array. Proxies must not have them.
 _PROTOCOLS = frozenset({
     "__array__", "__array_interface__", "__array_namespace__", "__array_priority__", "__array_struct__", "__complex__",
     "__cuda_array_interface__", "__dlpack__", "__dlpack_device__", "__float__", "__index__", "__int__",
@@ -72,21 +72,21 @@ _PROTOCOLS = frozenset({
 
 
 def assert_fn(x: Any) -> None:
-    """What `assert` becomes in a graph."""
+    """Raise an AssertionError if `x` is false; traced `assert` statements become calls of this function."""
     if not x:
         raise AssertionError("Assertion failed")
 
 
 class TracerBase:
-    """What all tracers have: they add nodes to `graph`.
+    """Base class of tracers, which add nodes to `graph`.
 
     Attributes:
         graph: the graph.
-        record_stack_traces: note in each node where in the program it comes from.
-        check_mutable_operations: refuse functions that write to their arguments.
-        trace_asserts: let `assert` of a proxy become a node.
-        proxy_buffer_attributes: look buffers up in the graph, as parameters are, and not as constants.
-        traced_func_name: the method of modules that is traced.
+        record_stack_traces: store the source location in each node.
+        check_mutable_operations: raise an error for functions that modify their arguments.
+        trace_asserts: record `assert` of a proxy as a node.
+        proxy_buffer_attributes: access buffers in the graph, like parameters, instead of treating them as constants.
+        traced_func_name: the name of the traced method of modules.
     """
 
     graph: Graph
@@ -108,7 +108,7 @@ class TracerBase:
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a node: see `Graph.create_node`. Override it to look at what is added, or to change it."""
+        """Insert a node, see `Graph.create_node`. Override it to inspect or change new nodes."""
         if kind == "call_function" and self.check_mutable_operations:
             from .operator_schemas import check_for_mutable_operation
 
@@ -124,7 +124,7 @@ class TracerBase:
         return node
 
     def proxy(self, node: Node) -> Proxy:
-        """The proxy for a node; override it to use a class of your own."""
+        """Return the proxy of a node. Override it to use a custom proxy class."""
         return Proxy(node, self)
 
     def create_proxy(
@@ -137,26 +137,27 @@ class TracerBase:
         type_expr: Any | None = None,
         proxy_factory_fn: Callable[[Node], Proxy] | None = None,
     ) -> Proxy:
-        """Add a node for arguments that may be proxies, and give the proxy for it.
+        """Insert a node whose arguments may contain proxies, and return its proxy.
 
         Args:
-            kind, target: what it does: see `Node`.
+            kind, target: the kind and target of the node, see `Node`.
             args, kwargs: the arguments.
             name: a name for the node.
-            type_expr: the type of its value.
-            proxy_factory_fn: makes the proxy, in the place of `proxy`.
+            type_expr: the type of the node's value.
+            proxy_factory_fn: creates the proxy, instead of `self.proxy`.
         """
         node = self.create_node(kind, target, self.create_arg(args), self.create_arg(kwargs), name, type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Argument:
-        """What stands in a node for an argument: nodes for proxies, also inside tuples, lists, dicts, slices and dataclasses.
+        """Convert an argument to a node argument: replace proxies by nodes, also inside tuples, lists, dicts, slices and
+        dataclasses.
 
         Args:
             a: the argument.
 
         Raises:
-            NotImplementedError: it is of a type that a graph cannot hold.
+            NotImplementedError: a graph cannot hold arguments of this type.
         """
         if isinstance(a, Proxy):
             return a.node
@@ -187,18 +188,18 @@ class TracerBase:
         return key if isinstance(key, str) else map_arg(self.create_arg(key), refuse)
 
     def to_bool(self, obj: Proxy) -> bool:
-        """Called where the program asks whether a proxy is true; override it to answer.
+        """Return the truth value of a proxy. Override it to support control flow.
 
         Raises:
-            TraceError: always, unless overridden: the value is not known.
+            TraceError: by default always, because the value is unknown.
         """
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
-        """Called where the program goes through the elements of a proxy; override it to give them.
+        """Iterate over a proxy. Override it to support iteration.
 
         Raises:
-            TraceError: always, unless overridden: their number is not known.
+            TraceError: by default always, because the length is unknown.
         """
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs "
@@ -207,12 +208,12 @@ class TracerBase:
         )
 
     def keys(self, obj: Proxy) -> Any:
-        """Called where the program asks for the keys of a proxy, as `**proxy` does; override it to give them."""
+        """Return the keys of a proxy, for `**proxy`. By default, a proxy of `obj.keys()`."""
         return Attribute(obj, "keys")()
 
 
 def _user_stack() -> str | None:
-    """The stack from the outermost `forward` on, without frames of this package."""
+    """Return the stack trace from the outermost `forward`, without frames of this package."""
     frames = traceback.extract_stack(frame_above(3))
     first = next((number for number, frame in enumerate(frames) if frame.name == "forward"), None)
     if first is None:
@@ -224,7 +225,7 @@ def _user_stack() -> str | None:
 
 
 class GraphAppendingTracer(TracerBase):
-    """Adds to a graph whatever is done with proxies of its nodes.
+    """Record operations on proxies in a given graph.
 
     Args:
         graph: the graph.
@@ -238,14 +239,14 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """Stands for the value of a node; what is done with it is added to the graph.
+    """Represents the value of a node during tracing. Operations on it are added to the graph.
 
-    Functions of `torch`, methods, attributes, operators and indexing become nodes. What depends on the value itself (`if`, loops,
-    `len`, `int`) cannot: see `wrap` for functions that do such things.
+    Functions of `torch`, methods, attributes, operators and indexing become nodes. Operations that depend on the value (`if`,
+    loops, `len`, `int`) raise an error; use `wrap` for functions that contain them.
 
     Args:
         node: the node.
-        tracer: what adds the nodes; one that adds to the node's graph where it is not given.
+        tracer: the tracer that inserts nodes; by default one that inserts them into the node's graph.
 
     >>> graph = torch.fx.Graph()
     >>> x = torch.fx.Proxy(graph.placeholder("x"))
@@ -262,7 +263,7 @@ class Proxy:
 
     def __getattr__(self, k: str) -> Attribute:
         if k in _PROTOCOLS:
-            raise AttributeError(f"{k} of a Proxy: its value is not known")
+            raise AttributeError(f"a Proxy has no {k}, because its value is unknown during tracing")
         return Attribute(self, k)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -301,7 +302,7 @@ class Proxy:
         )
 
     def keys(self) -> Any:
-        """Ask the tracer for the keys."""
+        """Return the keys, see `TracerBase.keys`."""
         return self.tracer.keys(self)
 
     @classmethod
@@ -324,7 +325,7 @@ class Proxy:
 
 
 def _tracer_of(function: Any, args: Any, kwargs: Any) -> TracerBase:
-    """The tracer of the proxies among the arguments."""
+    """Return the tracer of the proxies in the arguments."""
     tracers: dict[TracerBase, None] = {}
 
     def find(value: Any) -> None:
@@ -338,7 +339,7 @@ def _tracer_of(function: Any, args: Any, kwargs: Any) -> TracerBase:
 
 
 def _is_assertion(frame: FrameType) -> bool:
-    """Whether a frame asks for a truth value because of an `assert`."""
+    """Whether a frame evaluates a truth value in an `assert` statement."""
     import dis
 
     listed = list(dis.get_instructions(frame.f_code))
@@ -358,7 +359,7 @@ def _is_assertion(frame: FrameType) -> bool:
 
 
 class Attribute(Proxy):
-    """An attribute of a proxy: called at once, it is a method; used otherwise, a node of its own.
+    """An attribute of a proxy. Calling it records a method call; any other use records a `getattr` node.
 
     Args:
         root: the proxy.
@@ -373,7 +374,7 @@ class Attribute(Proxy):
 
     @property
     def node(self) -> Node:  # type: ignore[override]
-        """The node, which is added when it is first asked for."""
+        """The `getattr` node, inserted at the first access."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
@@ -383,7 +384,7 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """The proxy of a parameter, whose shape is known, so that a program may ask for it.
+    """The proxy of a parameter. Its shape is known.
 
     Args:
         tracer: the tracer.
@@ -413,16 +414,16 @@ class ParameterProxy(Proxy):
         return size
 
     def dim(self) -> int:
-        """How many dimensions it has."""
+        """Return the number of dimensions of the parameter."""
         return self.param.dim()
 
     @property
     def ndim(self) -> int:
-        """How many dimensions it has."""
+        """The number of dimensions of the parameter."""
         return self.param.ndim
 
     def numel(self) -> int:
-        """How many elements it has."""
+        """Return the number of elements of the parameter."""
         return self.param.numel()
 
     nelement = numel
@@ -430,7 +431,7 @@ class ParameterProxy(Proxy):
 
 def _add_operator(name: str) -> None:
     target = getattr(operator, name, None)
-    if target is None:  # there has been no operator.div since Python 2
+    if target is None:  # `operator.div` does not exist in Python 3
         return
 
     def compute(*args: Any, **kwargs: Any) -> Proxy:

@@ -1,4 +1,4 @@
-"""Replacing parts of graphs."""
+"""Replace subgraphs that match a pattern."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MatchFilter = Callable[[InternalMatch, Graph, Graph], bool]
 
 
 class Match(NamedTuple):
-    """A part of a graph that was replaced.
+    """A subgraph that was replaced.
 
     Attributes:
-        anchor: the node of the pattern at which the search began.
-        nodes_map: from nodes of the pattern to nodes of the graph.
+        anchor: the node of the pattern where matching started.
+        nodes_map: maps nodes of the pattern to nodes of the graph.
     """
 
     anchor: Node
@@ -34,12 +34,12 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """A part of a graph that was replaced.
+    """A subgraph that was replaced, and its replacement.
 
     Attributes:
-        anchor: the node of the pattern at which the search began.
-        nodes_map: from nodes of the pattern to nodes of the graph.
-        replacements: the nodes that stand in its place.
+        anchor: the node of the pattern where matching started.
+        nodes_map: maps nodes of the pattern to nodes of the graph.
+        replacements: the new nodes.
     """
 
     anchor: Node
@@ -48,18 +48,18 @@ class ReplacedPatterns:
 
 
 def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> list[Match]:
-    """Replace whatever computes what a pattern computes.
+    """Replace all subgraphs that match a pattern.
 
-    Matches are found by what is computed from what, not by names, in the order of the graph; of matches that overlap, the first
-    is replaced.
+    Subgraphs match by their operations and data flow, not by names. Matches are found in graph order; of overlapping matches,
+    only the first is replaced.
 
     Args:
-        gm: the module whose graph is changed.
-        pattern: a function, graph or module; it uses all its parameters.
-        replacement: a function, graph or module with as many parameters.
+        gm: the module whose graph is modified.
+        pattern: a function, graph or module. It must use all its parameters.
+        replacement: a function, graph or module with the same number of parameters.
 
     Returns:
-        What was replaced.
+        The matches that were replaced.
 
     >>> traced = torch.fx.symbolic_trace(lambda x, y: torch.relu(x + y).sum())
     >>> matches = torch.fx.replace_pattern(traced, lambda a, b: torch.relu(a + b), lambda a, b: torch.maximum(a, b))
@@ -81,18 +81,18 @@ def replace_pattern_with_filters(
     replacement_callback: Callable[[InternalMatch, Graph, Graph], Graph] | None = None,
     node_name_match: str = "",
 ) -> list[ReplacedPatterns]:
-    """Replace whatever computes what a pattern computes, where some functions agree.
+    """Replace all subgraphs that match a pattern and pass the filters.
 
     Args:
-        gm: the module whose graph is changed.
+        gm: the module whose graph is modified.
         pattern, replacement: as for `replace_pattern`.
-        match_filters: functions of the match, the graph and the pattern's graph, which say whether to replace it.
-        ignore_literals: let numbers and strings in the pattern stand for any.
-        replacement_callback: makes the replacement for a match, in the place of `replacement`.
-        node_name_match: only look at nodes whose name contains this.
+        match_filters: functions of the match, the graph and the pattern's graph that return whether to replace the match.
+        ignore_literals: let numbers and strings in the pattern match any other.
+        replacement_callback: returns the replacement for a match, instead of `replacement`.
+        node_name_match: only match nodes whose name contains this string.
 
     Returns:
-        What was replaced, and by what.
+        The matches with their replacements.
     """
     if replacement is None and replacement_callback is None:
         raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
@@ -145,7 +145,7 @@ def _replace(
 
 
 def _first_user(graph: Graph, nodes: list[Node]) -> Node:
-    """The first node that uses one of these, else the one after the last of them."""
+    """Return the first node that uses one of the given nodes, or else the node after the last of them."""
     users = {user for node in nodes for user in node.users}
     for node in graph.nodes:
         if node in users:
@@ -154,7 +154,7 @@ def _first_user(graph: Graph, nodes: list[Node]) -> Node:
 
 
 def _copy_missing_attributes(gm: GraphModule, replacement: nn.Module) -> None:
-    """Give a module what the nodes refer to that have come from another."""
+    """Copy the attributes that new nodes refer to from the replacement module."""
     gm.delete_all_unused_submodules()
     for node in gm.graph.nodes:
         if node.op not in ("call_module", "get_attr") or _has_attr(gm, node.target):

@@ -1,4 +1,4 @@
-"""What is known about the origin of nodes, handed from the nodes of one graph to those that are made from them.
+"""Metadata of nodes that is propagated to nodes created from them.
 
 >>> with torch.fx.traceback.annotate({"stage": 1}):
 ...     torch.fx.traceback.get_current_meta()
@@ -21,10 +21,10 @@ _preserving = False
 
 @contextmanager
 def preserve_node_meta(enable: bool = True) -> Iterator[None]:
-    """A context in which nodes that are made get the `meta` of the node that is being interpreted.
+    """Context manager in which new nodes receive the `meta` of the node that is being interpreted.
 
     Args:
-        enable: do so; False changes nothing.
+        enable: if False, the context has no effect.
     """
     global _meta, _preserving
     former = _preserving, _meta
@@ -36,16 +36,16 @@ def preserve_node_meta(enable: bool = True) -> Iterator[None]:
 
 
 def has_preserved_node_meta() -> bool:
-    """Whether such a context is open."""
+    """Whether a `preserve_node_meta` context is active."""
     return _preserving
 
 
 @contextmanager
 def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
-    """A context whose annotations are kept in the `meta["custom"]` of nodes that are made in it.
+    """Context manager that stores annotations in the `meta["custom"]` of nodes created in it.
 
     Args:
-        annotation_dict: the annotations, beside those of contexts around this one.
+        annotation_dict: the annotations, added to those of enclosing contexts.
     """
     global _meta
     former = _meta
@@ -58,11 +58,11 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def set_current_meta(node: Any, pass_name: str = "") -> Iterator[None]:
-    """A context in which a node is being interpreted.
+    """Context manager in which a node is being interpreted.
 
     Args:
-        node: the node.
-        pass_name: by what.
+        node: the node that is interpreted.
+        pass_name: accepted and ignored.
     """
     global _meta
     if not (_preserving and node.meta):
@@ -77,12 +77,12 @@ def set_current_meta(node: Any, pass_name: str = "") -> Iterator[None]:
 
 
 def get_current_meta() -> dict[str, Any]:
-    """The `meta` that nodes get now."""
+    """Return the `meta` that new nodes receive."""
     return _meta
 
 
 def format_stack() -> list[str]:
-    """The stack trace of the node that is being interpreted, in a list; the present one outside of that."""
+    """Return the stack trace of the node that is being interpreted, or else the current stack, as a list of strings."""
     import traceback
 
     if _preserving:

@@ -1,1 +1,1 @@
-"""Parts of `torch.fx.experimental` that libraries ask for."""
+"""The parts of `torch.fx.experimental` that libraries use."""

@@ -1,4 +1,4 @@
-"""`torch.fx.experimental.optimization`: modules rewritten for inference."""
+"""`torch.fx.experimental.optimization`: optimize modules for inference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FUSED: dict[tuple[type, type], Callable[[Any, Any], nn.Module]] = {
 
 
 def matches_module_pattern(pattern: Any, node: Node, modules: dict[str, Any]) -> bool:
-    """Whether a node calls a module of the second class on what one of the first class gives.
+    """Whether a node calls a module of the second class on the output of a module of the first class.
 
     >>> from flambeau.fx.experimental.optimization import matches_module_pattern
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU()))
@@ -42,7 +42,7 @@ def matches_module_pattern(pattern: Any, node: Node, modules: dict[str, Any]) ->
 
 
 def replace_node_module(node: Node, modules: dict[str, Any], new_module: nn.Module) -> None:
-    """Put another module in the place of the one that a node calls.
+    """Replace the module that a node calls.
 
     >>> from flambeau.fx.experimental.optimization import replace_node_module
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
@@ -56,12 +56,12 @@ def replace_node_module(node: Node, modules: dict[str, Any], new_module: nn.Modu
 
 
 def fuse(model: nn.Module, inplace: bool = False, no_trace: bool = False) -> GraphModule:
-    """Fold batch normalizations into the convolutions and linear layers before them, for inference.
+    """Fuse batch normalization into preceding convolutions and linear layers, for inference.
 
     Args:
-        model: a module in eval mode.
-        inplace: change the module's own layers, rather than those of a copy.
-        no_trace: the module is a `GraphModule`, which is taken as it is.
+        model: a module in evaluation mode.
+        inplace: modify the module's layers, rather than a copy.
+        no_trace: the module is already a `GraphModule`.
 
     Example:
         >>> from flambeau.fx.experimental.optimization import fuse
@@ -85,7 +85,7 @@ def fuse(model: nn.Module, inplace: bool = False, no_trace: bool = False) -> Gra
 
 
 def remove_dropout(model: nn.Module) -> nn.Module:
-    """A graph of the module without its dropout layers.
+    """Trace a module and remove its dropout layers.
 
     >>> from flambeau.fx.experimental.optimization import remove_dropout
     >>> remove_dropout(torch.nn.Sequential(torch.nn.Dropout(0.9)))(torch.ones(2))

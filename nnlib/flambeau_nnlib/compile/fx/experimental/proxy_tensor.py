@@ -1,4 +1,4 @@
-"""`torch.fx.experimental.proxy_tensor`: `make_fx`, a function as a graph of operators, and `get_proxy_mode`."""
+"""`torch.fx.experimental.proxy_tensor`: `make_fx`, which traces functions to graphs of operators, and `get_proxy_mode`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["get_proxy_mode", "make_fx"]
 
 
 def get_proxy_mode() -> None:
-    """None: flambeau records graphs (`torch.export`, `torch.compile`) without proxies of tensors.
+    """Return None: flambeau records graphs (`torch.export`, `torch.compile`) without proxy tensors.
 
     >>> from flambeau.fx.experimental.proxy_tensor import get_proxy_mode
     >>> get_proxy_mode() is None
@@ -27,18 +27,18 @@ def get_proxy_mode() -> None:
 
 
 def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., GraphModule]:
-    """A function that traces `f`: from example arguments to a graph of the operators that `f` calls on them.
+    """Return a function that traces `f` on example arguments to a graph of the operators that `f` calls.
 
-    Numbers, and decisions that Python makes, are as for the examples.  What `torch.func.functionalize` has wrapped becomes a
-    graph without in-place operators; what `f` writes to its arguments is copied to them at the end.  With
-    `remove="mutations_and_views"`, views are cloned.
+    Numbers and Python control flow are specialized to the examples. If `f` was wrapped by `torch.func.functionalize`, the
+    graph has no in-place operators, and mutations of the arguments are copied back at the end. With
+    `remove="mutations_and_views"`, views become copies.
 
     Args:
-        f: a function of tensors, or of containers of them.
-        tracing_mode: `"real"`, `"fake"` or `"symbolic"`: all of them trace with the examples' sizes.
+        f: a function of tensors, or of nested containers of tensors.
+        tracing_mode: `"real"`, `"fake"` or `"symbolic"`. All of them trace with the sizes of the examples.
 
     Raises:
-        ValueError: `tracing_mode` is none of these.
+        ValueError: `tracing_mode` is invalid.
 
     Example:
         >>> from flambeau.func import functionalize
@@ -51,7 +51,7 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
         raise ValueError(f"Unexpected tracing type: {tracing_mode}")
 
     def trace(*args: Any) -> GraphModule:
-        from ...export._functionalizing import functionalized  # export is made of graphs, and so imports this package
+        from ...export._functionalizing import functionalized  # imported here, because export imports this package
         from ...export._sizes import SizeGuards
         from ...export._tracing import Recording
 
@@ -86,7 +86,7 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
 
 
 def _names(f: Callable[..., Any], args: Any, count: int) -> list[str]:
-    """Names of placeholders: those of the parameters, where each holds one value."""
+    """Return names for the placeholders: the parameter names, if each parameter holds one value."""
     try:
         names = list(inspect.signature(f).parameters)
     except (TypeError, ValueError):
@@ -97,7 +97,7 @@ def _names(f: Callable[..., Any], args: Any, count: int) -> list[str]:
 
 
 def _hold_constants(root: nn.Module, graph: Graph, constants: dict[str, Tensor], nodes: dict[str, Node]) -> None:
-    """Tensors that the function did not get as arguments become attributes of the module."""
+    """Turn tensors that are not arguments of the function into attributes of the module."""
     for number, (name, tensor) in enumerate(constants.items()):
         setattr(root, f"_tensor_constant{number}", tensor)
         with graph.inserting_before(nodes[name]):
@@ -113,7 +113,7 @@ def _hold_constants(root: nn.Module, graph: Graph, constants: dict[str, Tensor],
 
 
 def _copy_views(graph: Graph) -> None:
-    """Views are copied where they are made."""
+    """Insert a copy after each view."""
     from ...export._functionalizing import is_view
 
     for node in list(graph.nodes):

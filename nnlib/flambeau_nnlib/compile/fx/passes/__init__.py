@@ -1,4 +1,4 @@
-"""Passes over graphs."""
+"""Transformations of graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of graphs, where PyTorch has them."""
+"""`FxGraphDrawer`: draw the graph of a module."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["FxGraphDrawer"]
 
 
 class FxGraphDrawer:
-    """Draws the graph of a module.
+    """Draw the graph of a module.
 
     Args:
-        graph_module: the module.
-        name: accepted, as what else PyTorch takes.
+        graph_module: the module with the graph.
+        name: accepted and ignored.
 
     >>> from flambeau.fx.passes.graph_drawer import FxGraphDrawer
     >>> traced = torch.fx.symbolic_trace(torch.nn.ReLU())
@@ -28,7 +28,7 @@ class FxGraphDrawer:
         self.graph_module, self.name = graph_module, name
 
     def get_dot_graph(self, submod_name: str | None = None) -> Picture:
-        """The picture of the module's graph, or of that of a submodule.
+        """Return a drawing of the module's graph, or of a submodule's graph.
 
         Args:
             submod_name: the name of the submodule.
@@ -36,13 +36,13 @@ class FxGraphDrawer:
         return self.get_main_dot_graph() if submod_name is None else self.get_submod_dot_graph(submod_name)
 
     def get_main_dot_graph(self) -> Picture:
-        """The picture of the module's graph."""
+        """Return a drawing of the module's graph."""
         return picture(self.graph_module)
 
     def get_submod_dot_graph(self, submod_name: str) -> Picture:
-        """The picture of the graph of a submodule.
+        """Return a drawing of a submodule's graph.
 
         Args:
-            submod_name: its name.
+            submod_name: the name of the submodule.
         """
         return picture(getattr(self.graph_module, submod_name))

@@ -1,4 +1,4 @@
-"""Shapes of all values in a graph, found out by running it."""
+"""`ShapeProp`: record the shapes of all values in a graph by running it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor beside its values.
+    """The metadata of a tensor.
 
     Attributes:
-        shape, dtype, requires_grad, stride: as the tensor's.
-        memory_format: that in which it is contiguous, or None.
-        is_quantized, qparams: False and nothing.
+        shape, dtype, requires_grad, stride: as in `torch.Tensor`.
+        memory_format: the memory format in which the tensor is contiguous, or None.
+        is_quantized, qparams: always False and empty.
     """
 
     shape: torch.Size
@@ -46,13 +46,13 @@ def _extract_tensor_metadata(result: torch.Tensor, include_contiguity: bool = Tr
 
 
 class ShapeProp(Interpreter):
-    """Runs a graph on sample inputs, and notes in each node what kind of value it has.
+    """Run a graph on sample inputs and store the metadata of each value in its node.
 
-    `meta["tensor_meta"]` becomes a `TensorMetadata`, or a collection of them, and `meta["type"]` the type of the value.
+    `meta["tensor_meta"]` is set to a `TensorMetadata`, or a collection of them, and `meta["type"]` to the type of the value.
 
     Args:
         gm: the module with the graph.
-        fake_mode: not supported: shapes are found by computing.
+        fake_mode: not supported.
 
     >>> from flambeau.fx.passes.shape_prop import ShapeProp
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(3, 2)))
@@ -67,7 +67,7 @@ class ShapeProp(Interpreter):
             raise ValueError("ShapeProp: fake_mode is not supported; shapes are found by running the graph")
 
     def run_node(self, n: Node) -> Any:
-        """Run one node, and note the kind of its value."""
+        """Run a node and store the metadata of its value."""
         result = super().run_node(n)
         found = False
 
@@ -85,12 +85,12 @@ class ShapeProp(Interpreter):
         return result
 
     def propagate(self, *args: Any) -> Any:
-        """Run the graph.
+        """Run the graph and store metadata.
 
         Args:
             *args: sample inputs.
 
         Returns:
-            What it returns.
+            The output of the graph.
         """
         return self.run(*args)

@@ -1,4 +1,4 @@
-"""`torch.fx.passes.split_module`: a graph cut into parts, each a module of its own."""
+"""`torch.fx.passes.split_module`: partition a graph into submodules."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["split_module"]
 
 
 class _Part:
-    """One part: its graph, what it takes of other parts, and what it gives to them."""
+    """A partition: its graph, its inputs from other partitions, and its outputs."""
 
     def __init__(self, name: str) -> None:
         self.name, self.graph = name, Graph()
         self.copies: dict[Node, Node] = {}
         self.inputs: dict[Node, None] = {}
         self.outputs: dict[Node, None] = {}
-        self.needs: dict[str, None] = {}  # the parts that must run before it
+        self.needs: dict[str, None] = {}  # partitions that must run before this one
         self.targets: dict[str, Any] = {}
 
 
@@ -35,21 +35,21 @@ def split_module(
     keep_original_order: bool | None = False,
     partition_affix: str | None = None,
 ) -> GraphModule:
-    """Cut a graph into parts, each of which becomes a submodule.
+    """Partition a graph; each partition becomes a submodule.
 
     Args:
         m: the module with the graph.
-        root_m: the module in which the targets of the graph are found.
-        split_callback: from a node to the number of its part.
-        qualname_map: gets the new names of submodules and attributes as keys, and the old ones as values.
-        keep_original_order: let the parts run in the order in which they first appear, not in one that their inputs allow.
-        partition_affix: stands in the names of the parts: `submod_{affix}_{number}`.
+        root_m: the module with the attributes that the graph refers to.
+        split_callback: returns the number of a node's partition.
+        qualname_map: filled with the old path of each submodule and attribute, by its new path.
+        keep_original_order: order partitions by first appearance, instead of topologically.
+        partition_affix: part of the names of the partitions: `submod_{affix}_{number}`.
 
     Returns:
-        a module with the parts, `submod_0` and so on, which computes the same.
+        an equivalent module with the partitions as submodules `submod_0`, `submod_1`, ...
 
     Raises:
-        RuntimeError: parts need results of each other.
+        RuntimeError: partitions depend on each other cyclically.
 
     Example:
         >>> from flambeau.fx.passes.split_module import split_module
@@ -114,7 +114,7 @@ def split_module(
 
 
 def _with_target(part: _Part, node: Node, root: nn.Module, names: dict[str, str] | None) -> Node:
-    """A copy of a node in a part, which gets what the node's target names."""
+    """Copy a node to a partition, together with the attribute that it refers to."""
     copied = part.graph.node_copy(node, part.copies.__getitem__)
     if node.op in ("call_module", "get_attr"):
         target = str(node.target)
@@ -133,7 +133,7 @@ def _attribute(root: nn.Module, target: str) -> Any:
 
 
 def _ordered(parts: list[_Part]) -> list[_Part]:
-    """The parts, each behind those whose results it takes."""
+    """Sort the partitions topologically."""
     done: dict[str, _Part] = {}
     while len(done) < len(parts):
         ready = next((part for part in parts if part.name not in done and all(name in done for name in part.needs)), None)

@@ -1,4 +1,4 @@
-"""What passes are made of."""
+"""Utilities for graph transformations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding one graph inside of another."""
+"""`SubgraphMatcher`: find subgraphs that match a pattern."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 @dataclass
 class InternalMatch:
-    """A place where the pattern was found.
+    """A match of a pattern in a graph.
 
     Attributes:
-        anchors: the nodes of the pattern that the search began at: what its outputs are made of.
-        nodes_map: from nodes of the pattern to nodes of the graph.
-        placeholder_nodes: what stands in the graph for the inputs of the pattern.
-        returning_nodes: what stands in the graph for its outputs.
-        name_node_map: from names to nodes of the graph.
+        anchors: the nodes of the pattern where matching starts: the inputs of its output node.
+        nodes_map: maps nodes of the pattern to nodes of the graph.
+        placeholder_nodes: the nodes of the graph that match the inputs of the pattern.
+        returning_nodes: the nodes of the graph that match the outputs of the pattern.
+        name_node_map: maps names to nodes of the graph.
     """
 
     anchors: list[Node]
@@ -42,14 +42,14 @@ class InternalMatch:
 
 
 class SubgraphMatcher:
-    """Finds the places in a graph that compute what a pattern computes.
+    """Find subgraphs that perform the same operations as a pattern.
 
     Args:
-        pattern: the pattern, as a graph; its inputs stand for any value, and for the same one wherever they are used.
-        match_output: match the output node, too, so that only the end of a graph fits.
-        match_placeholder: let inputs of the pattern stand for inputs of the graph alone.
-        remove_overlapping_matches: drop matches that share nodes with an earlier one.
-        ignore_literals: let numbers and strings in the pattern stand for any.
+        pattern: the pattern, as a graph. Each input matches any value, but the same one wherever it is used.
+        match_output: also match the output node, so that only the end of a graph matches.
+        match_placeholder: let inputs of the pattern match only inputs of the graph.
+        remove_overlapping_matches: drop matches that share nodes with an earlier match.
+        ignore_literals: let numbers and strings in the pattern match any other.
 
     >>> pattern = torch.fx.symbolic_trace(lambda a: torch.relu(a + 1)).graph
     >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(torch.relu(x + 1) + 1)).graph
@@ -83,11 +83,11 @@ class SubgraphMatcher:
         self.pattern_anchors = [output] if match_output else ends
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
-        """The matches in a graph, in its order.
+        """Return the matches in a graph, in graph order.
 
         Args:
             graph: the graph.
-            node_name_match: only begin at nodes whose name contains this.
+            node_name_match: only start at nodes whose name contains this string.
         """
         partial = [InternalMatch(anchors=self.pattern_anchors)]
         for anchor in self.pattern_anchors:
@@ -110,7 +110,7 @@ class SubgraphMatcher:
         return match
 
     def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
-        """Whether nobody outside uses what is inside, but for what the pattern returns."""
+        """Whether nodes outside the match use only values that the pattern returns."""
         returned = {nodes_map[node] for node in self.pattern_returning_nodes if node in nodes_map}
         inputs = {id(nodes_map[node]) for node in self.pattern_placeholder_nodes if node in nodes_map}
         inside = {node for node in nodes_map.values() if isinstance(node, Node)}
@@ -121,7 +121,7 @@ class SubgraphMatcher:
         )
 
     def _alike(self, pattern_node: Node, node: Node) -> bool:
-        """Whether two nodes do the same, whatever their arguments."""
+        """Whether two nodes perform the same operation, regardless of their arguments."""
         if not self.match_placeholder and pattern_node.op == "placeholder":
             return True
         if pattern_node.op != node.op:
@@ -187,7 +187,7 @@ class SubgraphMatcher:
 
     @staticmethod
     def _match_literal(pattern_node: Node, value: Any, match: InternalMatch) -> bool:
-        """An input of the pattern stands for a number, too."""
+        """Match an input of the pattern with a literal value."""
         if pattern_node.op != "placeholder":
             return False
         if pattern_node in match.nodes_map:
@@ -197,7 +197,7 @@ class SubgraphMatcher:
 
 
 def _plain(value: Any) -> Any:
-    """Arguments in ordinary lists and dictionaries, which trees are made of."""
+    """Convert immutable lists and dictionaries in arguments to ordinary ones, which pytrees support."""
     if isinstance(value, list):
         return [_plain(element) for element in value]
     if isinstance(value, tuple):
@@ -208,7 +208,7 @@ def _plain(value: Any) -> Any:
 
 
 def _apart(matches: Iterable[InternalMatch]) -> list[InternalMatch]:
-    """The matches that share no nodes with an earlier one, but for inputs."""
+    """Drop matches that share nodes other than inputs with an earlier match."""
     taken: set[Node] = set()
     kept = []
     for match in matches:

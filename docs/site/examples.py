@@ -1,4 +1,4 @@
-"""What the conformance kit knows of an operation: a sample of it as an example, and on which backends its samples passed."""
+"""Examples of operations from the conformance kit's samples, and the backends that passed these samples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _samples() -> dict[str, list[Any]]:
 
 
 class _Recorder:
-    """Stands for `torch` in the call of a sample, and writes down how its operation is called."""
+    """Replaces `torch` in the call of a sample, and records the source of the call of its operation."""
 
     def __init__(self, name: str, names: dict[int, str], calls: list[str], path: str = "") -> None:
         self._name, self._names, self._calls, self._path = name, names, calls, path
@@ -60,15 +60,15 @@ class _Recorder:
             inside = ", ".join(map(self._text, value))
             return f"[{inside}]" if isinstance(value, list) else f"({inside},)" if len(value) == 1 else f"({inside})"
         if isinstance(value, torch.Tensor):
-            raise LookupError("a tensor that the sample makes itself")
+            raise LookupError("the sample creates an argument tensor itself")
         text = repr(value)
         if text.startswith("<") or len(text) > 60:
-            raise LookupError("no text for an argument")
+            raise LookupError("the repr of an argument is too long, or not an expression")
         return text
 
 
 def example(name: str) -> str:
-    """A sample of an operation as an example with what it prints; empty where there is no sample that can be shown."""
+    """Return a sample of an operation as an example with its output, or an empty string if no sample is short enough."""
     for sample in sorted(_samples().get(name, ()), key=_awkwardness):
         try:
             return _shown(sample)
@@ -78,7 +78,7 @@ def example(name: str) -> str:
 
 
 def _awkwardness(sample: Any) -> int:
-    """Samples of about six elements are shown first, and empty ones last."""
+    """Return a sort key: samples of about six elements first, empty ones last."""
     sizes = [
         int(np.size(described.values) if described.values is not None else np.prod(described.shape))
         for described in sample.inputs
@@ -95,7 +95,7 @@ def _shown(sample: Any) -> str:
         if array.dtype.kind in "fc":
             array = np.round(array, 1)
         if array.size > 24:
-            raise LookupError("too many elements to be shown")
+            raise LookupError("an input has more than 24 elements")
         tensor = torch.tensor(array)
         written = f"{np.array2string(array, separator=', ', floatmode='unique', max_line_width=1000)}"
         written = re.sub(r"\n\s*", " ", re.sub(r" +", " ", written)).replace("[ ", "[")
@@ -104,16 +104,16 @@ def _shown(sample: Any) -> str:
         tensors.append(tensor)
         names[id(tensor)] = letter
     if len(tensors) != len(sample.inputs):
-        raise LookupError("too many tensors")
+        raise LookupError("the sample has more than six tensors")
     calls: list[str] = []
     torch.manual_seed(0)
-    with warnings.catch_warnings(action="ignore"):  # that a function is deprecated
+    with warnings.catch_warnings(action="ignore"):  # deprecation warnings
         result = sample.call(_Recorder(sample.name, names, calls), *tensors)
     if len(calls) != 1:
-        raise LookupError("not one call")
+        raise LookupError("the sample does not call its operation exactly once")
     printed = repr(result)
     if len(printed) > 600 or any(len(line) > 140 for line in lines):
-        raise LookupError("too long")
+        raise LookupError("the example is too long")
     return "```pycon\n" + "\n".join([*lines, f">>> {calls[0]}", printed]) + "\n```"
 
 
@@ -122,14 +122,14 @@ def _shown(sample: Any) -> str:
 
 @functools.cache
 def _passed() -> list[str]:
-    """The backends whose row in docs/backends.md says that a run of the kit passed."""
+    """Return the backends with a passed run of the conformance kit in docs/backends.md."""
     text = (ROOT / "docs/backends.md").read_text(encoding="utf-8")
     return re.findall(r"^\| `(\w+)` \|.*\bpassed \d+", text, re.MULTILINE)
 
 
 @functools.cache
 def _declared() -> dict[str, dict[str, str]]:
-    """The checks that a plugin's list says fail, by backend and operation."""
+    """Return the expected failures of each backend: the name of the failing check by operation."""
     found: dict[str, dict[str, str]] = {}
     for path in sorted((ROOT / "plugins").glob("flambeau-*/tests/exceptions.txt")):
         checks = (line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
@@ -138,11 +138,11 @@ def _declared() -> dict[str, dict[str, str]]:
 
 
 def checked_on(name: str) -> str:
-    """The backends on which the samples of an operation passed; empty for what has no sample."""
+    """Return the backends on which an operation's samples passed, or an empty string if it has no samples."""
     if name not in _samples():
         return ""
     backends = []
     for backend in _passed():
         excused = _declared().get(backend, {}).get(name)
-        backends.append(backend if excused is None else f"{backend} (but for {'some dtypes' if excused == '*' else excused})")
+        backends.append(backend if excused is None else f"{backend} (except {'some dtypes' if excused == '*' else excused})")
     return ", ".join(backends)

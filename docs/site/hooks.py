@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site: adds the reference, runs the notebooks, and makes links of names in backticks."""
+"""MkDocs hooks, called during the build: add the reference, run the notebooks, and link names in backticks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _notebooks: dict[str, notebooks.Executed] = {}
 
 
 def on_config(config: Any) -> Any:
-    """Write the reference, and put it into the navigation."""
+    """Generate the reference, and add it to the navigation."""
     _pages.clear()
     _links.clear()
     _notebooks.clear()
@@ -38,7 +38,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add pages that are written here, and the notebooks with their pictures."""
+    """Add the generated pages, and the notebooks with their pictures."""
     for path, text in _pages.items():
         files.append(File.generated(config, path, content=text))
     for path, source in FROM_THE_ROOT.items():
@@ -58,7 +58,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
-    """The page with what its notebook gave, and with links to the reference."""
+    """Return a page with the output of its notebook cells, and with links to the reference."""
     uri = page.file.src_uri
     if uri in _notebooks:
         markdown = _notebooks[uri].markdown
@@ -72,7 +72,7 @@ _NAME = re.compile(r"(?<![\[`\w])`(?:torch\.|flambeau\.)?([A-Za-z_][\w.]*)(?:\([
 
 
 def _with_links(markdown: str, uri: str) -> str:
-    """Names of the reference in backticks become links, but in headings, code and links."""
+    """Link names in backticks to the reference, except in headings, code and links."""
     parts, end = [], 0
     for fence in _FENCE.finditer(markdown):
         parts += [_line_by_line(markdown[end : fence.start()], uri), fence[0]]

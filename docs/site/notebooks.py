@@ -1,4 +1,4 @@
-"""Runs the notebooks of the site, which are kept as Markdown, and writes what they print and draw between their cells."""
+"""Run the notebooks of the site, which are Markdown files, and insert the output of each cell after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import jupytext
 from nbclient import NotebookClient
 
-# Run before the first cell of each notebook, and not shown: pictures that can be read on light and on dark paper.
+# A hidden first cell of each notebook: transparent pictures with grey text, readable in light and dark mode.
 _BEFORE = """\
 import warnings as _warnings
 _warnings.filterwarnings("ignore", message="IProgress")
@@ -36,20 +36,20 @@ _ENVIRONMENT = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")  # they differ from build to build
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")  # addresses differ between builds
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
 @dataclass
 class Executed:
-    """A notebook that has been run: its page, and files that go beside it."""
+    """An executed notebook: its page, and the files that belong to it, by path."""
 
     markdown: str
     files: dict[str, bytes | str] = field(default_factory=dict)
 
 
 def execute(sources: Mapping[str, str]) -> dict[str, Executed]:
-    """Run notebooks, two at a time; an exception in a cell ends the build, unless the cell is tagged `raises-exception`."""
+    """Run notebooks, two in parallel. An exception ends the build, unless its cell is tagged `raises-exception`."""
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(sources, pool.map(_execute, sources, sources.values()), strict=True))
 
@@ -120,12 +120,12 @@ def _printed(text: str) -> str:
 
 
 def _unindented(html: str) -> str:
-    """HTML without blank lines, which would end it for Markdown."""
+    """Remove blank lines from HTML, because Markdown ends an HTML block at a blank line."""
     return "\n".join(line for line in html.splitlines() if line.strip())
 
 
 def set_beside(markdown: str) -> str:
-    """Quotations in Chinese stand beside the paragraph before them, which says the same in English."""
+    """Place each Chinese block quote next to the English paragraph before it, in two columns."""
     blocks = re.split(r"\n\n(?=\S)", markdown)
     result: list[str] = []
     for block in blocks:

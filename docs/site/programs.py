@@ -1,4 +1,4 @@
-"""Writes the reference's pages of commands and environment variables."""
+"""Generate the reference pages of commands and environment variables."""
 
 from __future__ import annotations
 
@@ -12,61 +12,65 @@ __all__ = ["commands", "environment"]
 
 ROOT = Path(__file__).parents[2]
 
-# A command, and what is said of it beside its own help.
+# The description of each command; its own `--help` follows on the page.
 COMMANDS = {
-    "flambeau": "What `python -m flambeau` does; the command `flambeau` is the same.",
-    "flambeau env": "Versions, backends, devices and threads: what a report of an error should contain.",
-    "flambeau backends": "The backends that can be selected, what each has and lacks, and its last runs of the conformance kit.",
-    "flambeau summary": "The layers of a model, with shapes, numbers of parameters, and memory.",
-    "flambeau inspect": "The tensors of files of any format that `torch.load` or `torch.save` knows, and how two files differ.",
-    "flambeau convert": "A file of tensors in another format: PyTorch's, safetensors, or NumPy's.",
-    "flambeau export": "A model for ONNX, for NumPy alone, or as an exported program: see [models for elsewhere](../export.md).",
-    "flambeau conformance": "Whether all of flambeau works on a backend: see [plugins](../plugins.md).",
-    "flambeau.distributed.run": "Several processes of one program: see [beyond one process](../distributed.md).",
+    "flambeau": "Run a program in which `torch` is flambeau, or one of the commands below. `flambeau` is the same command.",
+    "flambeau env": "Print versions, backends, devices and threads. Include the output in bug reports.",
+    "flambeau backends": "List the installed backends, what each supports and lacks, and its last runs of the conformance kit.",
+    "flambeau summary": "Print the layers of a model, with shapes, numbers of parameters, and memory.",
+    "flambeau inspect": "Print the tensors of a file in any format that `torch.load` reads, or the differences of two files.",
+    "flambeau convert": "Convert a file of tensors to another format: PyTorch's, safetensors, or NumPy's.",
+    "flambeau export": "Export a model to ONNX, to NumPy code, or as an exported program: see [exporting models](../export.md).",
+    "flambeau conformance": "Check that all of flambeau works on a backend: see [plugins](../plugins.md).",
+    "flambeau.distributed.run": "Start several processes of one program: see [beyond one process](../distributed.md).",
 }
 WITHOUT_HELP = {"flambeau env", "flambeau backends"}
 
-# ruff: noqa: E501
-# Variables of flambeau's own, then those of others that it reads.
+# Variables that flambeau defines, then variables of other programs that it reads.
 OWN = {
     "FLAMBEAU_BACKEND": "`NAME` or `NAME:INDEX`, by default `numpy`. The backend, and with it the default device.",
-    "FLAMBEAU_PLUGINS": "Names with commas between them. Only these installed plugins are loaded; if it is set and empty, none.",
-    "FLAMBEAU_CPU_DEVICES": "A number, by default 1. So many virtual CPU devices, for programs for several devices.",
+    "FLAMBEAU_PLUGINS": "A comma-separated list of the plugins to load. If it is set and empty, none are loaded.",
+    "FLAMBEAU_CPU_DEVICES": "The number of virtual CPU devices, by default 1, to test programs for several devices.",
     "FLAMBEAU_AS_TORCH": "`1` makes `torch` and `torchvision` mean flambeau in every Python process: see "
     "[where flambeau is torch](../as_torch.md).",
-    "FLAMBEAU_WINOGRAD": "`0` makes convolutions on NumPy use products instead of Winograd's method, whose rounding errors are about "
-    "ten times as large. It is slower.",
+    "FLAMBEAU_WINOGRAD": "`0` makes convolutions on NumPy use products instead of Winograd's method, whose rounding errors are "
+    "about ten times as large. It is slower.",
     "FLAMBEAU_JOB_SECRET": "The secret that the processes of a job share: see [beyond one process](../distributed.md).",
-    "FLAMBEAU_HOST_ID": "What two processes have in common that can share memory. Set it where two hosts cannot be told apart, or "
-    "containers of one host cannot share memory.",
+    "FLAMBEAU_HOST_ID": "An identifier that is equal for processes that can share memory. Set it if two hosts have the same "
+    "identifier, or if containers on one host cannot share memory.",
     "FLAMBEAU_LAUNCHER": "Set by the launcher for the processes that it starts. Programs do not set it.",
-    "FLAMBEAU_CONFORMANCE": "`quick` or `full` in the processes of the conformance kit, which sets it: plugins may compile less.",
-    "FLAMBEAU_SHARED_MEMORY_KEEPER": "Where the process is that removes shared memory which nobody uses any more. Set by flambeau for "
-    "child processes.",
-    "FLAMBEAU_TORCH_DEVICE": "Of the plugin `flambeau-torch`: PyTorch's device, by default `cpu`.",
-    "FLAMBEAU_FAST_LEAST": "Of the kernel pack `flambeau-fast`: the least number of elements for which all of its kernels are used. "
+    "FLAMBEAU_CONFORMANCE": "Set to `quick` or `full` by the conformance kit for its processes. Plugins may skip optimizations "
+    "if it is `quick`.",
+    "FLAMBEAU_SHARED_MEMORY_KEEPER": "The address of the process that removes unused shared memory. Set by flambeau for child "
+    "processes.",
+    "FLAMBEAU_TORCH_DEVICE": "PyTorch's device in the plugin `flambeau-torch`, by default `cpu`.",
+    "FLAMBEAU_FAST_LEAST": "The smallest number of elements for which the kernel pack `flambeau-fast` uses all of its kernels. "
     "For tests.",
-    "FLAMBEAU_FAST_CPU": "Of the same: `avx2` or `plain` (SSE4, NEON), to use its kernels for such a processor.",
+    "FLAMBEAU_FAST_CPU": "`avx2` or `plain` (SSE4, NEON): the variant of the kernel pack's kernels. The default is the best one "
+    "that the processor supports.",
 }  # fmt: skip
 OTHERS = {
-    "CUDA_VISIBLE_DEVICES": "Which CUDA devices a process sees.",
-    "OMP_NUM_THREADS": "How many threads NumPy's libraries and flambeau use; also `OPENBLAS_NUM_THREADS`, `MKL_NUM_THREADS`.",
-    "XDG_CACHE_HOME": "Where what can be made again is kept: by default `~/.cache`. Downloads of `torch.hub`, the records of the "
-    "conformance kit, compiled programs of JAX.",
-    "XDG_STATE_HOME": "Where the secret of a user's jobs is kept: by default `~/.local/state`.",
-    "TORCH_HOME": "Where `torch.hub` keeps its downloads instead.",
-    "GITHUB_TOKEN": "Sent to GitHub by `torch.hub`, if it is set.",
-    "TORCH_FORCE_WEIGHTS_ONLY_LOAD": "`1` makes `torch.load` refuse all but tensors and plain values, whatever a program says.",
-    "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "`1` makes `torch.load` execute what files ask for. See [security](../project/security.md).",
-    "TORCH_DISTRIBUTED_DEBUG": "`DETAIL` compares the shapes of collectives between processes, too.",
-    "MASTER_ADDR": "With `MASTER_PORT`, `RANK` and `WORLD_SIZE`: where the processes of a job meet, and who this one is.",
-    "LOCAL_RANK": "With `LOCAL_WORLD_SIZE`: the same within one host. Set by launchers.",
-    "TORCHELASTIC_RUN_ID": "With other variables of this prefix: what the launcher tells the processes that it starts.",
+    "CUDA_VISIBLE_DEVICES": "The CUDA devices that are visible to a process.",
+    "OMP_NUM_THREADS": "The number of threads of NumPy's libraries and of flambeau; also `OPENBLAS_NUM_THREADS`, "
+    "`MKL_NUM_THREADS`.",
+    "XDG_CACHE_HOME": "The folder of caches, by default `~/.cache`: downloads of `torch.hub`, records of the conformance kit, "
+    "programs compiled by JAX.",
+    "XDG_STATE_HOME": "The folder of the secret of a user's distributed jobs, by default `~/.local/state`.",
+    "TORCH_HOME": "The folder of `torch.hub`'s downloads, instead of the one below `XDG_CACHE_HOME`.",
+    "GITHUB_TOKEN": "A token that `torch.hub` sends to GitHub.",
+    "TORCH_FORCE_WEIGHTS_ONLY_LOAD": "`1` makes `torch.load` load only tensors and plain values, even with `weights_only=False`.",
+    "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "`1` makes `torch.load` execute code from files by default. See "
+    "[security](../project/security.md).",
+    "TORCH_DISTRIBUTED_DEBUG": "`DETAIL` also compares the shapes of collectives between processes.",
+    "MASTER_ADDR": "With `MASTER_PORT`, `RANK` and `WORLD_SIZE`: the address of a job's store, the rank of this process, and "
+    "the number of processes.",
+    "LOCAL_RANK": "With `LOCAL_WORLD_SIZE`: rank and number of processes within one host. Set by launchers.",
+    "TORCHELASTIC_RUN_ID": "With other variables of this prefix: set by the launcher for the processes that it starts.",
 }
 
 
 def commands() -> str:
-    """The page of commands, with what each of them prints as its help."""
+    """Return the page of commands, with the help text of each."""
     lines = ["# Commands\n"]
     for command, about in COMMANDS.items():
         module, *rest = command.split()
@@ -85,10 +89,10 @@ def _help(module: str, rest: list[str]) -> str:
 
 
 def environment() -> str:
-    """The page of environment variables.
+    """Return the page of environment variables.
 
     Raises:
-        LookupError: the code reads a variable of flambeau's own that the page does not have, or the other way round.
+        LookupError: the `FLAMBEAU_` variables in the code differ from those on the page.
     """
     read = {
         name
@@ -99,13 +103,13 @@ def environment() -> str:
     }
     if read != OWN.keys():
         raise LookupError(
-            f"environment variables that only the code or only docs/site/programs.py has: {sorted(read ^ OWN.keys())}"
+            f"environment variables that are only in the code or only in docs/site/programs.py: {sorted(read ^ OWN.keys())}"
         )
     lines = [
         "# Environment variables\n",
-        "They are read when flambeau is imported or the part that they concern is first used.\n",
+        "They are read when flambeau is imported, or when the feature that they configure is first used.\n",
     ]
-    lines += ["## Of flambeau\n", *_table(OWN), "\n## Of others\n", *_table(OTHERS)]
+    lines += ["## flambeau\n", *_table(OWN), "\n## Other programs\n", *_table(OTHERS)]
     return "\n".join(lines) + "\n"
 
 

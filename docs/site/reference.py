@@ -1,4 +1,4 @@
-"""Writes the pages of the reference from the live objects: signatures, docstrings, and what the conformance kit checks."""
+"""Generate the pages of the reference from the imported packages: signatures, docstrings, and backends that pass the checks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import examples
 import griffe
-import places
 import programs
+import reference_pages
 
 import flambeau as torch
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Written:
-    """The pages by their path, where each name stands, and the entries of the navigation."""
+    """The pages by path, the link target of each name, and the entries of the navigation."""
 
     pages: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Undocumented(Exception):
 
 
 def write() -> Written:
-    """All pages.
+    """Generate all pages.
 
     Raises:
         Undocumented: a public class or function has no docstring.
@@ -56,12 +56,12 @@ def write() -> Written:
     written = Written()
     missing: list[str] = []
     index = ["# Reference\n", _ABOUT]
-    for section, pages in places.SECTIONS.items():
+    for section, pages in reference_pages.SECTIONS.items():
         entries_of_section: list[Any] = []
         index.append(f"\n## {section}\n")
         for page in pages:
             path = f"reference/{page.file}.md"
-            entries = [_entry(name, member, missing) for name, member in places.members(page)]
+            entries = [_entry(name, member, missing) for name, member in reference_pages.members(page)]
             for entry in entries:
                 written.links.setdefault(entry.name, f"{path}#{entry.anchor}")
             written.pages[path] = _page(page, entries)
@@ -69,7 +69,7 @@ def write() -> Written:
             index.append(f"- [{page.title}]({page.file}.md): {_first_sentence(page.about)}")
         written.navigation.append({section: entries_of_section})
     if missing:
-        raise Undocumented("public names without a docstring: " + ", ".join(sorted(missing)))
+        raise Undocumented("add a docstring to these public names: " + ", ".join(sorted(missing)))
     written.pages["reference/index.md"] = "\n".join(index) + "\n"
     for name in ("commands", "environment"):
         written.pages[f"reference/{name}.md"] = getattr(programs, name)()
@@ -80,16 +80,16 @@ def write() -> Written:
 
 
 _ABOUT = """\
-Every public name, from its docstring: what it takes, what it returns, which errors it raises, and an example that was run.
-Names are as programs write them after `import flambeau as torch`; they mean what they mean in PyTorch.
+Every public name, with its parameters, its result, the errors it raises, and an example. The output of examples is real.
+Examples assume `import flambeau as torch` and `import flambeau.nn.functional as F`; names mean the same as in PyTorch.
 
-*Checked on* says on which backends the conformance kit has run samples of the function, against a reference in NumPy: values,
-derivatives, dtypes, views and `out=`. See [the backends](../backends.md) for dates and versions.
+*Checked on* lists the backends that passed the conformance kit's samples of a function: values, derivatives, dtypes, views and
+`out=` are compared with a reference in NumPy. See [the backends](../backends.md) for dates and versions.
 """
 
 
 def _alias_links(links: dict[str, str]) -> None:
-    """Other spellings under which texts name the same thing."""
+    """Add links for shorter names that texts use, such as `F.relu` for `nn.functional.relu`."""
     for name, target in list(links.items()):
         for long, short in (("nn.functional.", "F."), ("utils.data.", ""), ("nn.functional.", "functional.")):
             if name.startswith(long):
@@ -99,11 +99,11 @@ def _alias_links(links: dict[str, str]) -> None:
 # --- a page -------------------------------------------------------------------------------------------------------
 
 
-def _page(page: places.Page, entries: list[Entry]) -> str:
+def _page(page: reference_pages.Page, entries: list[Entry]) -> str:
     lines = [f"# {page.title}\n", page.about.strip() + "\n"]
     if page.module:
         lines.append(f"`import {page.module}`{{ .import }}\n")
-    groups = places.groups(page, entries)
+    groups = reference_pages.groups(page, entries)
     for title, members in groups.items():
         if title:
             lines.append(f"\n## {title}\n")
@@ -114,7 +114,7 @@ def _page(page: places.Page, entries: list[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shown(name: str, page: places.Page) -> str:
+def _shown(name: str, page: reference_pages.Page) -> str:
     return name.removeprefix(page.prefix)
 
 
@@ -122,7 +122,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _section(entry: Entry, page: places.Page) -> str:
+def _section(entry: Entry, page: reference_pages.Page) -> str:
     heading = _shown(entry.name, page).replace("_", "\\_")
     return f"### {heading} {{ #{entry.anchor} .name }}\n\n{entry.text}\n"
 
@@ -133,13 +133,17 @@ def _section(entry: Entry, page: places.Page) -> str:
 def _entry(name: str, member: Any, missing: list[str]) -> Entry:
     entry = Entry(name, member)
     documented = inspect.isclass(member) or callable(member) or isinstance(member, (property, ModuleType))
-    if name in places.CONSTANTS or not documented or isinstance(member, (torch.dtype, torch.memory_format, torch.layout)):
-        entry.short = places.CONSTANTS.get(name) or _constant(member)
+    if (
+        name in reference_pages.CONSTANTS
+        or not documented
+        or isinstance(member, (torch.dtype, torch.memory_format, torch.layout))
+    ):
+        entry.short = reference_pages.CONSTANTS.get(name) or _constant(member)
         entry.text = entry.short
         return entry
     docstring = inspect.getdoc(member) if member.__doc__ else None
-    if not docstring and name in places.NOTES:
-        docstring = places.NOTES[name]
+    if not docstring and name in reference_pages.NOTES:
+        docstring = reference_pages.NOTES[name]
     if not docstring:
         missing.append(name)
         return entry
@@ -175,19 +179,19 @@ def _signature_block(name: str, member: Any) -> str:
 
 
 def signature_text(name: str, member: Any, prefix: str | None = None) -> str:
-    """`torch.name(parameters) -> result`, on several lines where it is long; empty if nothing tells the parameters."""
+    """Return `torch.name(parameters) -> result`, on several lines if it is long; empty if there is no signature."""
     try:
         signature = inspect.signature(member)
     except (ValueError, TypeError):
         return ""
     method = name.startswith("Tensor.") and not inspect.isclass(member)
-    parameters = [p for p in signature.parameters.values() if p.name not in places.HIDDEN_PARAMETERS]
+    parameters = [p for p in signature.parameters.values() if p.name not in reference_pages.HIDDEN_PARAMETERS]
     if method and parameters and not isinstance(inspect.getattr_static(torch.Tensor, name.partition(".")[2], None), staticmethod):
         parameters = parameters[1:]
     returns = "" if inspect.isclass(member) or signature.return_annotation is inspect.Signature.empty else (
         f" -> {_annotation(signature.return_annotation)}")  # fmt: skip
     shown = _parameters(parameters)
-    head = prefix if prefix is not None else places.spelled(name)
+    head = prefix if prefix is not None else reference_pages.spelled(name)
     line = f"{head}({', '.join(shown)}){returns}"
     if len(line) <= 84:
         return line
@@ -230,7 +234,7 @@ def _default(value: Any) -> str:
 
 
 def _docstring(docstring: str) -> str:
-    """A docstring in Google's style as Markdown."""
+    """Convert a docstring in Google style to Markdown."""
     parts = []
     for part in griffe.Docstring(docstring, lineno=1).parse("google", warnings=False):
         kind = part.kind.value
@@ -253,7 +257,7 @@ def _docstring(docstring: str) -> str:
             body = _prose(inspect.cleandoc(part.value.description))
             parts.append(body if title in ("Example", "Examples", "Doctest") else f"**{title}**\n\n{body}")
         else:
-            raise ValueError(f"a docstring has a section {kind}, which the reference does not show yet")
+            raise ValueError(f"docs/site/reference.py cannot render the docstring section {kind!r}")
     return "\n\n".join(parts)
 
 
@@ -267,7 +271,7 @@ def _definitions(title: str, items: list[tuple[str, Any, str]]) -> str:
 
 
 def _prose(text: str) -> str:
-    """Text of a docstring: doctests and literal blocks become fences."""
+    """Convert the text of a docstring to Markdown, with fences around doctests and literal blocks."""
     text = inspect.cleandoc(text)
     blocks = []
     for block in re.split(r"\n\s*\n", text):
@@ -292,10 +296,10 @@ def _prose(text: str) -> str:
 
 
 def _methods(name: str, cls: type) -> list[str]:
-    """The public methods and properties that a class itself defines."""
+    """Return the section of the public methods and properties that a class defines, without inherited ones."""
     parts = []
     for method_name, value in vars(cls).items():
-        if method_name.startswith("_") or method_name in places.METHODS_OF_ALL or name == "Tensor":
+        if method_name.startswith("_") or method_name in reference_pages.METHODS_OF_ALL or name == "Tensor":
             continue
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         if not (inspect.isfunction(function) or isinstance(function, property)):
@@ -315,7 +319,7 @@ def _methods(name: str, cls: type) -> list[str]:
 
 
 def _notes(name: str, member: Any) -> str:
-    """Where the code stands, and on which backends it has been checked."""
+    """Return a line with the source file, and the backends on which the samples passed."""
     lines = []
     checked = examples.checked_on(name)
     if checked:
@@ -331,7 +335,7 @@ def _notes(name: str, member: Any) -> str:
 
 
 def source_file(name: str, member: Any) -> str | None:
-    """The file in which a name is defined: of an operation, that of its record."""
+    """Return the path of the file that defines a name; for an operation, the file of its record."""
     from flambeau.engine.calls.tables import OPS
 
     record = OPS.get(name.rpartition(".")[2]) if name.count(".") == 0 else None

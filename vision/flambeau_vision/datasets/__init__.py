@@ -1,4 +1,4 @@
-"""Datasets of images."""
+"""Image and video datasets."""
 
 from __future__ import annotations
 

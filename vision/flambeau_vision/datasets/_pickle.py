@@ -1,4 +1,4 @@
-"""Reading published pickle files without running code from them."""
+"""Load pickle files of published datasets without running code from them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def load_plain_pickle(path: str | Path, encoding: str = "latin1") -> Any:
-    """Load containers, strings, numbers and NumPy arrays from a pickle file.
+    """Return the containers, strings, numbers and NumPy arrays stored in a pickle file.
 
     Raises:
-        pickle.UnpicklingError: if the file refers to anything else; nothing of it has run then.
+        pickle.UnpicklingError: if the file refers to any other global. No code of the file has run then.
     """
     with open(path, "rb") as file:
         return _PlainUnpickler(file, encoding=encoding).load()

@@ -1,4 +1,4 @@
-"""Files of numbers per pixel: optical flow, disparity and depth, as NumPy arrays."""
+"""Read optical flow, disparity and depth files into NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["read_flo", "read_flow_png", "read_numbers", "read_pfm"]
 
 
 def read_flo(path: str | Path) -> Any:
-    """A Middlebury `.flo` file: the flow as float32 of shape `(2, H, W)`.
+    """Read optical flow from a Middlebury `.flo` file as a float32 array of shape `(2, H, W)`.
 
     Raises:
-        ValueError: it is no such file.
+        ValueError: the header is invalid.
     """
     import numpy as np
 
@@ -27,14 +27,14 @@ def read_flo(path: str | Path) -> Any:
 
 
 def read_pfm(path: str | Path, channels: int) -> Any:
-    """The first channels of a portable float map, as float32 of shape `(channels, H, W)`.
+    """Read the first channels of a portable float map as a float32 array of shape `(channels, H, W)`.
 
     Raises:
-        ValueError: it is no such file.
+        ValueError: the header is invalid.
     """
     import numpy as np
 
-    # After the kind and the size comes a scale, whose sign says the byte order. Rows are stored from the last to the first.
+    # The header is the type, the size and a scale. A negative scale means little-endian. Rows are stored bottom to top.
     header = re.match(rb"(P[Ff])[ \t\r]*\n(\d+)[ \t](\d+)[ \t\r]*\n([-+.\deE]+)[ \t\r]*\n", content := Path(path).read_bytes())
     if header is None:
         raise ValueError(f"Invalid PFM file: {path}")
@@ -46,10 +46,10 @@ def read_pfm(path: str | Path, channels: int) -> Any:
 
 
 def read_flow_png(path: str | Path) -> tuple[Any, Any]:
-    """A PNG of KITTI: the flow as float32 of shape `(2, H, W)`, and where it is known, as booleans of shape `(H, W)`.
+    """Read a KITTI flow PNG: the flow as float32 of shape `(2, H, W)` and a bool mask of valid pixels of shape `(H, W)`.
 
     Raises:
-        ModuleNotFoundError: PyAV is not installed, which reads images of 16 bits a channel.
+        ModuleNotFoundError: PyAV is not installed. It reads images with 16 bits per channel.
     """
     import flambeau as torch
 
@@ -60,7 +60,7 @@ def read_flow_png(path: str | Path) -> tuple[Any, Any]:
 
 
 def read_numbers(path: str | Path, dtype: Any = None) -> Any:
-    """An image file as a NumPy array of its own values."""
+    """Read an image file as a NumPy array, without converting its mode."""
     import numpy as np
 
     return np.asarray(open_image(path), dtype=dtype)

@@ -1,4 +1,4 @@
-"""Caltech 101 and 256: objects of many kinds."""
+"""The Caltech 101 and Caltech 256 datasets of object photographs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .utils import extract_archive, verify_str_arg
 
 __all__ = ["Caltech101", "Caltech256"]
 
-# Categories whose annotations are in a folder of another name.
+# Categories whose annotation folder has a different name.
 _ANNOTATION_NAMES = {
     "Faces": "Faces_2",
     "Faces_easy": "Faces_3",
@@ -23,13 +23,13 @@ _ANNOTATION_NAMES = {
 
 
 class _Caltech(PublishedDataset):
-    """Images in one folder per category, the first of what is needed."""
+    """Base of the Caltech datasets: images in one folder per category, below the folder `_needed[0]`."""
 
     def _find_images(self) -> None:
         folders = self._folder / self._needed[0]
         self.categories = sorted(path.name for path in folders.iterdir() if path.is_dir())
         if "BACKGROUND_Google" in self.categories:
-            self.categories.remove("BACKGROUND_Google")  # this is not a category
+            self.categories.remove("BACKGROUND_Google")  # images without an object, not a category
         self._images = [
             (path, label) for label, name in enumerate(self.categories) for path in sorted((folders / name).glob("*.jpg"))
         ]
@@ -85,7 +85,7 @@ class Caltech101(_Caltech):
         self._find_images()
 
     def download(self) -> None:
-        """Fetch the archive, and unpack it and the archives in it."""
+        """Download and unpack the archive and the archives inside it."""
         super().download()
         for packed in sorted((self._folder / "caltech-101").glob("*.tar*")):
             extract_archive(packed, self._folder, remove_finished=True)

@@ -1,4 +1,4 @@
-"""Faces of celebrities."""
+"""The CelebA dataset of celebrity faces."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class CelebA(VisionDataset):
     Args:
         root: the folder that holds `celeba`.
         split: `train`, `valid`, `test` or `all`.
-        target_type: `attr` (40 numbers, 0 or 1), `identity` (a number), `bbox` (left, top, width, height, in the
-            uncut image) or `landmarks` (five `x, y`); or a list of them for a tuple; or an empty list for None.
+        target_type: `attr` (40 numbers, 0 or 1), `identity` (a number), `bbox` (left, top, width, height in the original
+            image) or `landmarks` (five `x, y` pairs). A list of these makes the target a tuple, an empty list makes it None.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         download: fetch the files into `root` where they are missing.
@@ -79,7 +79,7 @@ class CelebA(VisionDataset):
         return self._folder / self.base_folder
 
     def _table(self, file: str, header: bool = False) -> tuple[list[str], list[str], torch.Tensor]:
-        """The names of columns and rows, and the numbers. A header is the second line, after a count."""
+        """Return `(column names, row names, numbers)` of a table file. If it has a header, the first line is the row count."""
         lines = (self._files / file).read_text().splitlines()
         columns = lines[1].split() if header else []
         rows = [line.split() for line in lines[2 if header else 0 :]]
@@ -97,7 +97,7 @@ class CelebA(VisionDataset):
         else:
             chosen = parts[:, 0] == ("train", "valid", "test").index(self.split)
         self.filename = [name for name, is_chosen in zip(names, chosen.tolist(), strict=True) if is_chosen]
-        self.attr = (attributes[chosen] + 1) // 2  # from -1 and 1 to 0 and 1
+        self.attr = (attributes[chosen] + 1) // 2  # map {-1, 1} to {0, 1}
         self.identity = self._table("identity_CelebA.txt")[2][chosen]
         self.bbox = self._table("list_bbox_celeba.txt", header=True)[2][chosen]
         self.landmarks_align = self._table("list_landmarks_align_celeba.txt", header=True)[2][chosen]

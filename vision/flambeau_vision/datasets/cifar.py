@@ -1,4 +1,4 @@
-"""CIFAR-10 and CIFAR-100: small colour photographs."""
+"""The CIFAR-10 and CIFAR-100 datasets of 32 x 32 colour photographs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["CIFAR10", "CIFAR100"]
 class CIFAR10(VisionDataset):
     """[CIFAR-10](https://www.cs.toronto.edu/~kriz/cifar.html): 60,000 photographs of 32 x 32 pixels in 10 classes.
 
-    The published Python pickles are read by an unpickler that knows nothing but NumPy arrays and plain containers:
-    no code from the files can run.
+    The published pickle files are read by an unpickler that accepts only NumPy arrays and plain containers, so no code from
+    the files can run.
 
     Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009.
 
@@ -91,7 +91,7 @@ class CIFAR10(VisionDataset):
         self.data = np.ascontiguousarray(stacked.transpose(0, 2, 3, 1))
         self.targets = [label for batch in batches for label in batch.get("labels", batch.get("fine_labels"))]
 
-    # Deprecated names of the attributes, which used to differ between the splits.
+    # Deprecated aliases: `train_data` and `test_data` for `data`, `train_labels` and `test_labels` for `targets`.
     train_data = test_data = property(lambda self: self.data)
     train_labels = test_labels = property(lambda self: self.targets)
 

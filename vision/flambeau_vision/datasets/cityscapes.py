@@ -1,4 +1,4 @@
-"""Streets of fifty cities, with the class of each pixel."""
+"""The Cityscapes dataset: street scenes with semantic and instance masks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPLITS = {"fine": ("train", "test", "val"), "coarse": ("train", "train_extra", 
 
 
 class CityscapesClass(NamedTuple):
-    """What a pixel may show. `train_id` is the number to train with: 255, or -1 for number plates, is left out."""
+    """A class of pixels. `train_id` is the label for training; classes with `train_id` 255 or -1 (licence plates) are ignored."""
 
     name: str
     id: int
@@ -36,22 +36,23 @@ class CityscapesClass(NamedTuple):
 
 
 class Cityscapes(VisionDataset):
-    """[Cityscapes](http://www.cityscapes-dataset.com/): streets of 50 cities, with the class and the object of each pixel.
+    """[Cityscapes](http://www.cityscapes-dataset.com/): street scenes of 50 cities with semantic and instance masks.
 
-    Cordts et al., [The Cityscapes Dataset for Semantic Urban Scene Understanding](https://arxiv.org/abs/1604.01685), 2016. The
-    archives have to be fetched by hand, with an account; in `root`, they are unpacked when they are needed.
+    Cordts et al., [The Cityscapes Dataset for Semantic Urban Scene Understanding](https://arxiv.org/abs/1604.01685), 2016.
+    The archives must be downloaded manually, with an account. Archives in `root` are unpacked on first use.
 
     Args:
         root: the folder that holds `leftImg8bit`, and `gtFine` or `gtCoarse`; or their archives.
         split: `train`, `val` or `test`; in coarse mode `train`, `train_extra` or `val`.
         mode: `fine` or `coarse` outlines.
-        target_type: `instance`, `semantic` or `color` (PIL images) or `polygon` (a dict); or a list of them for a tuple.
+        target_type: `instance`, `semantic` or `color` (PIL images) or `polygon` (a dict). A list of these makes the target a
+            tuple.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        transforms: a function of both.
+        transforms: a function of `(image, target)` that returns both.
 
     Attributes:
-        classes: what pixels may show, as named tuples.
+        classes: the pixel classes, as named tuples.
 
     Raises:
         RuntimeError: the files are missing.

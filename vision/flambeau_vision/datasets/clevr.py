@@ -1,4 +1,4 @@
-"""Rendered pictures of a few solids."""
+"""The CLEVR dataset of rendered scenes, as a classification dataset."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["CLEVRClassification"]
 
 
 class CLEVRClassification(ImageList):
-    """[CLEVR](https://cs.stanford.edu/people/jcjohns/clevr/): how many solids there are in a picture.
+    """[CLEVR](https://cs.stanford.edu/people/jcjohns/clevr/): rendered scenes; the target is the number of objects.
 
     Args:
         root: the folder that holds `clevr`.
-        split: `train`, `val` or `test`; in the last the targets are None.
+        split: `train`, `val` or `test`. Targets are None in the test split.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: fetch the archive into `root` where it is missing.

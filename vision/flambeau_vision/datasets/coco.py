@@ -1,4 +1,4 @@
-"""Common Objects in Context."""
+"""The COCO detection and captions datasets (Common Objects in Context)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def _listed(ids: int | Iterable[int]) -> list[int]:
 
 
 class CocoIndex:
-    """The contents of a COCO annotation file, by the attribute names of `pycocotools`.
+    """The contents of a COCO annotation file, with the attribute and method names of `pycocotools.coco.COCO`.
 
     Attributes:
-        imgs: from the id of an image to its entry.
-        anns: the same for annotations.
-        cats: the same for categories.
-        imgToAnns: from the id of an image to its annotations.
+        imgs: dict from image id to image entry.
+        anns: dict from annotation id to annotation.
+        cats: dict from category id to category.
+        imgToAnns: dict from image id to the list of its annotations.
     """
 
     def __init__(self, annotation_file: str | Path) -> None:
@@ -39,23 +39,23 @@ class CocoIndex:
             self.imgToAnns[annotation["image_id"]].append(annotation)
 
     def getAnnIds(self, imgIds: int | Iterable[int]) -> list[int]:
-        """The ids of the annotations of these images."""
+        """Return the annotation ids of the given images."""
         return [annotation["id"] for image in _listed(imgIds) for annotation in self.imgToAnns.get(image, ())]
 
     def loadAnns(self, ids: int | Iterable[int]) -> list[dict]:
-        """The annotations with these ids."""
+        """Return the annotations with the given ids."""
         return [self.anns[number] for number in _listed(ids)]
 
     def loadImgs(self, ids: int | Iterable[int]) -> list[dict]:
-        """The entries of the images with these ids."""
+        """Return the image entries with the given ids."""
         return [self.imgs[number] for number in _listed(ids)]
 
     def loadCats(self, ids: int | Iterable[int]) -> list[dict]:
-        """The categories with these ids."""
+        """Return the categories with the given ids."""
         return [self.cats[number] for number in _listed(ids)]
 
     def annToRLE(self, ann: dict) -> dict:
-        """The mask of an annotation in run lengths, by `pycocotools`: its polygons, or the run lengths that it has.
+        """Return the mask of an annotation as a run-length encoding. Polygons are converted by `pycocotools`.
 
         Raises:
             ModuleNotFoundError: `pycocotools` is not installed.
@@ -68,7 +68,7 @@ class CocoIndex:
         return masks.frPyObjects(segmentation, *size) if isinstance(segmentation["counts"], list) else segmentation
 
     def annToMask(self, ann: dict) -> Any:
-        """The mask of an annotation as a NumPy array of 0 and 1, uint8 of the size of its image.
+        """Return the mask of an annotation as a uint8 NumPy array of 0 and 1 with the height and width of its image.
 
         Raises:
             ModuleNotFoundError: `pycocotools` is not installed.
@@ -77,7 +77,7 @@ class CocoIndex:
 
 
 class CocoDetection(VisionDataset):
-    """[COCO](https://cocodataset.org/#detection-2016): images with a list of annotations each.
+    """[COCO](https://cocodataset.org/#detection-2016): images, each with a list of annotated objects.
 
     Lin et al., [Microsoft COCO: Common Objects in Context](https://arxiv.org/abs/1405.0312), 2014.
 
@@ -86,11 +86,11 @@ class CocoDetection(VisionDataset):
         annFile: the annotation file.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a list of dicts).
-        transforms: a function of both.
+        transforms: a function of `(image, target)` that returns both.
 
     Attributes:
-        ids: the numbers of the images, sorted.
-        coco: the annotation file, as a `CocoIndex`.
+        ids: the sorted image ids.
+        coco: the annotations, as a `CocoIndex`.
 
     Example:
         >>> import json
@@ -134,7 +134,7 @@ class CocoDetection(VisionDataset):
 
 
 class CocoCaptions(CocoDetection):
-    """[COCO captions](https://cocodataset.org/#captions-2015): images with a list of captions each.
+    """[COCO captions](https://cocodataset.org/#captions-2015): images, each with a list of captions.
 
     Chen et al., [Microsoft COCO Captions: Data Collection and Evaluation Server](https://arxiv.org/abs/1504.00325), 2015.
 
@@ -143,7 +143,7 @@ class CocoCaptions(CocoDetection):
         annFile: the annotation file.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a list of strings).
-        transforms: a function of both.
+        transforms: a function of `(image, target)` that returns both.
 
     Example:
         >>> import json

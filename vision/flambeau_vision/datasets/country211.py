@@ -1,4 +1,4 @@
-"""Photographs by the country they were taken in."""
+"""The Country211 dataset: photographs labelled by the country they were taken in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handwritten digits that come with the package."""
+"""A dataset of handwritten digits that is included in the package."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class UCIDigits(VisionDataset):
     on, 449 to test with, all ten classes and all writers in both.
 
     Source: E. Alpaydin and C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI Machine Learning Repository,
-    1998, https://doi.org/10.24432/C50P49, licence CC BY 4.0; its test file, as scikit-learn's `load_digits` gives
-    it. Changed here: grey levels 0 to 16 are stretched to 0 to 255.
+    1998, https://doi.org/10.24432/C50P49, licence CC BY 4.0; its test file, as returned by scikit-learn's `load_digits`.
+    Changed here: grey levels 0 to 16 are stretched to 0 to 255.
 
     Args:
-        root: unused; there so that the signature is that of the other datasets.
-        train: the digits to train on, or those held out.
+        root: unused; accepted for consistency with the other datasets.
+        train: use the 1,348 training digits if True, the 449 held-out digits otherwise.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer from 0 to 9).
 
@@ -82,7 +82,7 @@ class UCIDigits(VisionDataset):
 
     @property
     def class_to_idx(self) -> dict[str, int]:
-        """From class name to target."""
+        """Dict from class name to target."""
         return {name: index for index, name in enumerate(self.classes)}
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Textures."""
+"""The Describable Textures Dataset (DTD)."""
 
 from __future__ import annotations
 

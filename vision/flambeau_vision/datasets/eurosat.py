@@ -1,4 +1,4 @@
-"""Satellite images."""
+"""The EuroSAT dataset of satellite images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["EuroSAT"]
 
 
 class EuroSAT(ImageFolder):
-    """[EuroSAT](https://github.com/phelber/eurosat): 27,000 satellite images of land in 10 kinds of use.
+    """[EuroSAT](https://github.com/phelber/eurosat): 27,000 satellite images in 10 classes of land use.
 
     Helber, Bischke, Dengel and Borth, [EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use and Land Cover
     Classification](https://arxiv.org/abs/1709.00029), 2017.

@@ -1,4 +1,4 @@
-"""Random images, for trying things out."""
+"""A dataset of random images for testing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["FakeData"]
 
 
 class FakeData(VisionDataset):
-    """Images of random pixels with random targets; sample `i` is the same every time.
+    """Images of random pixels with random targets. Reading the same index again returns the same sample.
 
     Args:
         size: the number of samples.
         image_size: `(channels, height, width)`.
-        num_classes: targets are integers below this.
+        num_classes: targets are integers from 0 to `num_classes - 1`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         random_offset: the seed of sample `i` is `random_offset + i`.

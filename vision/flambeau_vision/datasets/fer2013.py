@@ -1,4 +1,4 @@
-"""Expressions of faces."""
+"""The FER2013 dataset of facial expressions."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class FER2013(VisionDataset):
     r"""[FER2013](https://www.kaggle.com/c/challenges-in-representation-learning-facial-expression-recognition-challenge): faces.
 
     35,887 grey images of 48 x 48 pixels in 7 classes. Goodfellow et al., [Challenges in Representation Learning: A report on
-    three machine learning contests](https://arxiv.org/abs/1307.0414), 2013. The files have to be fetched by hand.
+    three machine learning contests](https://arxiv.org/abs/1307.0414), 2013. The files must be downloaded manually.
 
     Args:
         root: the folder that holds `fer2013`, with `fer2013.csv`, `icml_face_data.csv`, or `train.csv` and `test.csv`.
         split: `train` or `test`.
         transform: a function of the image (a PIL image in mode `L`).
-        target_transform: a function of the target (an integer from 0 to 6; None for `test.csv`, which does not say it).
+        target_transform: a function of the target (an integer from 0 to 6, or None for `test.csv`, which has no labels).
 
     Raises:
         RuntimeError: the file is missing, or its checksum is wrong.

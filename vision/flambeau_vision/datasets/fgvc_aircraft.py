@@ -1,4 +1,4 @@
-"""Photographs of aircraft."""
+"""The FGVC Aircraft dataset of aircraft photographs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FGVCAircraft(ImageList):
     Args:
         root: the folder that holds `fgvc-aircraft-2013b`.
         split: `train`, `val`, `trainval` or `test`.
-        annotation_level: what the classes are: `variant`, `family` or `manufacturer`.
+        annotation_level: the level of the classes: `variant`, `family` or `manufacturer`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: fetch the archive into `root` where it is missing.

@@ -1,4 +1,4 @@
-"""Photographs from Flickr with five captions each."""
+"""The Flickr8k and Flickr30k datasets: photographs with five captions each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Flickr8k", "Flickr30k"]
 
 
 class _CaptionTable(HTMLParser):
-    """Reads the HTML table of captions: a link to a photograph, then list items with its captions."""
+    """Parse the HTML table of captions: a link to a photograph, followed by list items with its captions."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

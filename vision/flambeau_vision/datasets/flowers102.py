@@ -1,4 +1,4 @@
-"""Flowers."""
+"""The Oxford Flowers 102 dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TABLES = (
     ("imagelabels.mat", "e0620be6f572b9609742df49c70aed4d"),
     ("setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c"),
 )
-# In the order of their labels.
+# Class names, in the order of the labels.
 _CLASSES = """
 pink primrose, hard-leaved pocket orchid, canterbury bells, sweet pea, english marigold, tiger lily, moon orchid, bird
 of paradise, monkshood, globe thistle, snapdragon, colt's foot, king protea, spear thistle, yellow iris, globe-flower,
@@ -50,7 +50,7 @@ class Flowers102(ImageList):
         loader: a function that reads a file.
 
     Attributes:
-        classes: the names of the flowers; `class_to_idx` from name to target.
+        classes: the names of the flowers; `class_to_idx` is a dict from name to target.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.

@@ -1,4 +1,4 @@
-"""Datasets made of one folder per class."""
+"""Datasets that are stored as one folder per class."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tif
 
 
 def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
-    """Whether the name ends with one of the extensions, in small or capital letters."""
+    """Whether the file name ends with one of the extensions, ignoring case."""
     return filename.lower().endswith(extensions if isinstance(extensions, str) else tuple(extensions))
 
 
 def is_image_file(filename: str) -> bool:
-    """Whether the name ends with a known image extension."""
+    """Whether the file name ends with one of `IMG_EXTENSIONS`, ignoring case."""
     return has_file_allowed_extension(filename, IMG_EXTENSIONS)
 
 
 def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
-    """The folders in `directory`, sorted, and the index of each.
+    """Return the sorted names of the folders in `directory` and a dict from name to index.
 
     Raises:
-        FileNotFoundError: if there are none.
+        FileNotFoundError: if `directory` contains no folders.
     """
     classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
     if not classes:
@@ -61,13 +61,13 @@ def make_dataset(
     is_valid_file: Callable[[str], bool] | None = None,
     allow_empty: bool = False,
 ) -> list[tuple[str, int]]:
-    """All `(path, class index)` pairs below `directory`, sorted by class, then folder, then name.
+    """Return all `(path, class index)` pairs below `directory`, sorted by class, then folder, then file name.
 
     Args:
-        directory: holds one folder per class, each with files at any depth.
+        directory: a folder with one folder per class, each with files at any depth.
         class_to_idx: the classes to look for; by default all folders.
-        extensions: the extensions to accept; or else
-        is_valid_file: a function that says for a path whether to accept it.
+        extensions: the extensions to accept. Give either this or `is_valid_file`.
+        is_valid_file: a function that returns whether to accept a path.
         allow_empty: accept classes without files.
 
     Raises:
@@ -101,7 +101,7 @@ def make_dataset(
 
 
 def open_image(path: str | Path) -> Any:
-    """Read an image file as a PIL image in its own mode: masks, for example, whose values are class numbers."""
+    """Read an image file as a PIL image without converting its mode, such as a mask of class indices."""
     with open(path, "rb") as file:
         image = pillow().open(file)
         image.load()
@@ -114,7 +114,7 @@ def pil_loader(path: str | Path) -> Any:
 
 
 def default_loader(path: str | Path) -> Any:
-    """Read an image file with the backend that `flambeau_vision.set_image_backend` chose."""
+    """Read an image file with the backend set by `flambeau_vision.set_image_backend`."""
     if get_image_backend() == "accimage":
         return optional("accimage", "accimage", "the accimage backend").Image(path)
     return pil_loader(path)
@@ -126,21 +126,21 @@ class DatasetFolder(VisionDataset):
     Args:
         root: the folder of the class folders.
         loader: a function that reads a file.
-        extensions: the extensions to accept, with the dot; or else `is_valid_file`.
+        extensions: the extensions to accept, with the dot. Give either this or `is_valid_file`.
         transform: a function of the sample.
         target_transform: a function of the target (the index of the class).
-        is_valid_file: a function of a path that says whether to accept the file; in place of `extensions`.
+        is_valid_file: a function that returns whether to accept a path. Give either this or `extensions`.
         allow_empty: accept classes without files.
 
     Attributes:
         classes: the names of the classes, sorted.
-        class_to_idx: from name to target.
+        class_to_idx: dict from class name to target.
         samples: list of `(path, target)`.
         targets: list of targets.
 
     Raises:
         FileNotFoundError: there are no class folders, or a class without files.
-        ValueError: both of `extensions` and `is_valid_file` are given, or none.
+        ValueError: both or neither of `extensions` and `is_valid_file` are given.
 
     Example:
         >>> import tempfile
@@ -174,7 +174,7 @@ class DatasetFolder(VisionDataset):
     make_dataset = staticmethod(make_dataset)
 
     def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
-        """The classes and their indices; override it for another layout."""
+        """Return the class names and a dict from name to index. Override it for another folder layout."""
         return find_classes(directory)
 
     def __len__(self) -> int:
@@ -193,12 +193,12 @@ class ImageFolder(DatasetFolder):
         transform: a function of the image (a PIL image in mode `RGB`).
         target_transform: a function of the target (the index of the class).
         loader: a function that reads a file.
-        is_valid_file: a function of a path that says whether to accept the file; in place of the known image extensions.
+        is_valid_file: a function that returns whether to accept a path. By default the extension must be in `IMG_EXTENSIONS`.
         allow_empty: accept classes without files.
 
     Attributes:
         classes: the names of the classes, sorted.
-        class_to_idx: from name to target.
+        class_to_idx: dict from class name to target.
         samples: list of `(path, target)`.
         targets: list of targets.
 

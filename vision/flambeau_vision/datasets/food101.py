@@ -1,4 +1,4 @@
-"""Food."""
+"""The Food-101 dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""German traffic signs."""
+"""The German Traffic Sign Recognition Benchmark (GTSRB)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ImageNet, the challenge of 2012."""
+"""The ImageNet 2012 classification dataset."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _find_archive(root: Path, kind: str) -> Path:
 
 
 def _read_devkit(root: Path) -> None:
-    """Read the development kit and store the names of each class, and the class of each validation image."""
+    """Unpack the development kit and write the class names and the classes of the validation images to `_META_FILE`."""
     scipy_io = optional("scipy.io", "scipy", "reading the development kit of ImageNet")
     with tempfile.TemporaryDirectory() as folder:
         extract_archive(_find_archive(root, "devkit"), folder)
         data = Path(folder, "ILSVRC2012_devkit_t12", "data")
         synsets = scipy_io.loadmat(str(data / "meta.mat"), squeeze_me=True)["synsets"]
-        leaves = [row for row in synsets.tolist() if row[4] == 0]  # classes without children
+        leaves = [row for row in synsets.tolist() if row[4] == 0]  # leaves of the WordNet hierarchy, which are the 1,000 classes
         wnids = {int(row[0]): row[1] for row in leaves}
         names = {row[1]: row[2].split(", ") for row in leaves}
         truth = (data / "ILSVRC2012_validation_ground_truth.txt").read_text().split()
@@ -63,7 +63,7 @@ def _unpack_validation_images(root: Path, folder: Path, wnids: list[str]) -> Non
 class ImageNet(ImageFolder):
     """[ImageNet](http://image-net.org/) 2012: 1.3 million photographs in 1,000 classes.
 
-    The archives have to be fetched by hand; they are unpacked on first use.
+    The archives must be downloaded manually. They are unpacked on first use.
 
     Russakovsky et al., [ImageNet Large Scale Visual Recognition Challenge](https://arxiv.org/abs/1409.0575), 2014.
 
@@ -74,9 +74,9 @@ class ImageNet(ImageFolder):
 
     Attributes:
         classes: a tuple of names for each class.
-        class_to_idx: from each name to the target.
-        wnids: the WordNet number of each class.
-        wnid_to_idx: from WordNet number to target.
+        class_to_idx: dict from each name of a class to its target.
+        wnids: the WordNet id of each class.
+        wnid_to_idx: dict from WordNet id to target.
 
     Raises:
         RuntimeError: if an archive is missing or its checksum is wrong.
@@ -106,7 +106,7 @@ class ImageNet(ImageFolder):
             _read_devkit(root)
         if (root / self.split).is_dir():
             return
-        unfinished = root / f".{self.split}.unfinished"  # it takes its place when it is complete
+        unfinished = root / f".{self.split}.unfinished"  # renamed when complete, so an interrupted run leaves no partial split
         shutil.rmtree(unfinished, ignore_errors=True)
         if self.split == "train":
             _unpack_training_images(root, unfinished)
@@ -116,7 +116,7 @@ class ImageNet(ImageFolder):
 
     @property
     def split_folder(self) -> str:
-        """The folder of the images."""
+        """The folder that contains the images of the split."""
         return str(Path(self.root) / self.split)
 
     def extra_repr(self) -> str:

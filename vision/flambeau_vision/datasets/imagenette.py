@@ -1,4 +1,4 @@
-"""Ten easy classes of ImageNet."""
+"""The Imagenette dataset: ten easily classified classes of ImageNet."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Imagenette(ImageList):
     Args:
         root: the folder that holds `imagenette2`, `imagenette2-320` or `imagenette2-160`.
         split: `train` or `val`.
-        size: `full`, or `320px` or `160px` for the length of the shorter sides.
+        size: `full`, or `320px` or `160px` for images whose shorter side has that length.
         download: fetch the archive into `root` where it is missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).

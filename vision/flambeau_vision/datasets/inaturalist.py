@@ -1,4 +1,4 @@
-"""Plants, animals and fungi."""
+"""The iNaturalist dataset of plants, animals and fungi."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _ARCHIVES = {
 
 
 class INaturalist(PublishedDataset):
-    """[iNaturalist](https://github.com/visipedia/inat_comp): photographs of 10,000 species, by members of a community.
+    """[iNaturalist](https://github.com/visipedia/inat_comp): photographs of about 10,000 species, taken by volunteers.
 
     Van Horn et al., [The iNaturalist Species Classification and Detection Dataset](https://arxiv.org/abs/1707.06642), 2018.
 
     Args:
         root: the folder that holds one folder per version.
         version: `2017`, `2018`, `2019`, `2021_train`, `2021_train_mini` or `2021_valid`.
-        target_type: `full` (the species), or of the older versions `super`, of those of 2021 `kingdom`, `phylum`, `class`,
-            `order`, `family` or `genus`; or a list of them for a tuple.
+        target_type: `full` (the species). Also `super` for versions before 2021; and `kingdom`, `phylum`, `class`, `order`,
+            `family` or `genus` for 2021. A list of these makes the target a tuple.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer, or several).
         download: fetch the archive into `root` where it is missing.
-        loader: a function that reads a file, in place of Pillow.
+        loader: a function that reads a file; by default Pillow.
 
     Attributes:
         all_categories: the folder of each species.
-        categories_index: for each rank, from name to number.
+        categories_index: for each rank, a dict from name to number.
 
     Raises:
-        RuntimeError: the files are missing, or their folders are not called as they are published.
+        RuntimeError: the files are missing, or a folder does not have its published name.
         ValueError: `version` or `target_type` is unknown.
 
     Example:
@@ -89,7 +89,7 @@ class INaturalist(PublishedDataset):
         self.loader = loader
 
     def _find_ranks(self) -> None:
-        """A folder of 2021 has the names of all ranks in its own: a number, six ranks and the species."""
+        """Index the folders of version 2021, named `NUMBER_kingdom_phylum_class_order_family_genus_species`."""
         self.all_categories = sorted(folder.name for folder in self._folder.iterdir())
         for number, name in enumerate(self.all_categories):
             first, *names = name.split("_")
@@ -102,7 +102,7 @@ class INaturalist(PublishedDataset):
             self.categories_map.append(dict(zip(_RANKS, numbers, strict=True)))
 
     def _find_groups(self) -> None:
-        """Before, there was a folder per group, and in it one per species: its name in 2017, its number from then on."""
+        """Index the folders of versions before 2021: `group/species name` in 2017, `group/species number` in 2018 and 2019."""
         species: dict[int, tuple[str, int]] = {}
         for group_number, group in enumerate(sorted(self._folder.iterdir())):
             self.categories_index["super"][group.name] = group_number
@@ -121,10 +121,10 @@ class INaturalist(PublishedDataset):
             self.categories_map.append({"super": group_number})
 
     def category_name(self, category_type: str, category_id: int) -> str:
-        """The name of a number: of a species if `category_type` is `full`, or of that rank.
+        """Return the name of a category: of a species if `category_type` is `full`, otherwise of that rank.
 
         Raises:
-            ValueError: there is no such rank or no such number.
+            ValueError: the rank or the number does not exist.
         """
         if category_type == "full":
             return self.all_categories[category_id]

@@ -1,4 +1,4 @@
-"""Objects on the street, seen from a car."""
+"""The KITTI object detection dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ __all__ = ["Kitti"]
 
 
 class Kitti(PublishedDataset):
-    r"""[KITTI](http://www.cvlibs.net/datasets/kitti/eval_object.php?obj_benchmark): objects on the street, seen from a car.
+    r"""[KITTI](http://www.cvlibs.net/datasets/kitti/eval_object.php?obj_benchmark): street scenes taken from a car, with 2D
+    and 3D boxes.
 
     Geiger, Lenz and Urtasun, "Are we ready for Autonomous Driving? The KITTI Vision Benchmark Suite", 2012. The target is a
     list of dicts, one for each object: `type`, `truncated`, `occluded`, `alpha`, `bbox` (left, top, right, bottom),
@@ -21,10 +22,10 @@ class Kitti(PublishedDataset):
 
     Args:
         root: the folder that holds `Kitti/raw`.
-        train: the 7,481 images with targets, or the 7,518 to test with, of which the target is None.
+        train: the 7,481 training images if True, otherwise the 7,518 test images, whose target is None.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        transforms: a function of both.
+        transforms: a function of `(image, target)` that returns both.
         download: fetch the archives into `root` where they are missing.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Faces of people of public life."""
+"""The Labeled Faces in the Wild (LFW) datasets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAGE = "https://www.kaggle.com/datasets/jessicali9530/lfw-dataset"
 
 
 class _LFW(VisionDataset):
-    """What both views have in common: the images, and a table of each split."""
+    """Base of `LFWPeople` and `LFWPairs`: locates the images and the table of each split."""
 
     base_folder = "lfw-py"
     file_dict: ClassVar[dict[str, tuple[str, str, str]]] = {
@@ -65,7 +65,7 @@ class _LFW(VisionDataset):
         return texts and check_integrity(self._folder / self.filename, self.md5)
 
     def download(self) -> None:
-        """Raise an error: the files have to be fetched by hand."""
+        """Raise an error, because the files must be downloaded manually."""
         raise ValueError(f"LFW is no longer available for automatic download. Put its files into {self.root}, from {_PAGE}")
 
     def _rows(self, name: str) -> list[list[str]]:
@@ -82,9 +82,10 @@ class _LFW(VisionDataset):
 
 
 class LFWPeople(_LFW):
-    """[Labeled Faces in the Wild](http://vis-www.cs.umass.edu/lfw/): 13,233 faces of 5,749 people, and who they are.
+    """[Labeled Faces in the Wild](http://vis-www.cs.umass.edu/lfw/): 13,233 face images of 5,749 people; the target is the
+    person.
 
-    Huang, Ramesh, Berg and Learned-Miller, "Labeled Faces in the Wild", 2007. The files have to be fetched by hand.
+    Huang, Ramesh, Berg and Learned-Miller, "Labeled Faces in the Wild", 2007. The files must be downloaded manually.
 
     Args:
         root: the folder that holds `lfw-py`, with the archive, its folder of images, and the tables.
@@ -96,11 +97,11 @@ class LFWPeople(_LFW):
         loader: a function that reads a file.
 
     Attributes:
-        class_to_idx: from a person's name to the target.
+        class_to_idx: dict from a person's name to the target.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
-        ValueError: `split` or `image_set` is unknown, or `download` asked for.
+        ValueError: `split` or `image_set` is unknown, or `download` is True.
 
     Example:
         >>> from flambeau_vision import datasets
@@ -126,7 +127,7 @@ class LFWPeople(_LFW):
         super().__init__(root, split, image_set, transform, target_transform, download, loader)
         names = [row[0].split()[0] for row in self._rows(self.names)]
         self.class_to_idx = {name: index for index, name in enumerate(names)}
-        # Lines of a number alone count folds, or the people of a fold; the others are a person and how many images there are.
+        # A line with one number counts the folds or the people of a fold. Other lines are a person and a number of images.
         people = [(row[0], int(row[1])) for row in self._rows(self.labels_file) if len(row) == 2]
         images = [(person, number) for person, count in people for number in range(1, count + 1)]
         self.data = [self._image(person, number) for person, number in images]
@@ -144,9 +145,10 @@ class LFWPeople(_LFW):
 
 
 class LFWPairs(_LFW):
-    """[Labeled Faces in the Wild](http://vis-www.cs.umass.edu/lfw/): pairs of faces, and whether they are of one person.
+    """[Labeled Faces in the Wild](http://vis-www.cs.umass.edu/lfw/): pairs of face images; the target is whether both show
+    the same person.
 
-    Huang, Ramesh, Berg and Learned-Miller, "Labeled Faces in the Wild", 2007. The files have to be fetched by hand. Each item
+    Huang, Ramesh, Berg and Learned-Miller, "Labeled Faces in the Wild", 2007. The files must be downloaded manually. Each item
     is `(first, second, target)`.
 
     Args:
@@ -154,7 +156,7 @@ class LFWPairs(_LFW):
         split: `10fold`, `train` or `test`.
         image_set: how faces are aligned: `original`, `funneled` or `deepfunneled`.
         transform: a function of each image (a PIL image).
-        target_transform: a function of the target (1 for one person, 0 for two).
+        target_transform: a function of the target (1 for the same person, 0 for different people).
         download: not supported; True raises an error if files are missing.
         loader: a function that reads a file.
 
@@ -163,7 +165,7 @@ class LFWPairs(_LFW):
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
-        ValueError: `split` or `image_set` is unknown, or `download` asked for.
+        ValueError: `split` or `image_set` is unknown, or `download` is True.
 
     Example:
         >>> from flambeau_vision import datasets
@@ -186,7 +188,8 @@ class LFWPairs(_LFW):
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
         super().__init__(root, split, image_set, transform, target_transform, download, loader)
-        # A line of three is one person and two numbers, one of four two people with a number each; the first counts them.
+        # Lines: `person number number` for the same person, `person number person number` for different people. The first
+        # line is a count.
         pairs = [
             ((row[0], row[1]), (row[0], row[2])) if len(row) == 3 else ((row[0], row[1]), (row[2], row[3]))
             for row in self._rows(self.labels_file)

@@ -1,4 +1,4 @@
-"""Large-scale scene understanding."""
+"""The LSUN dataset (large-scale scene understanding)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LSUNClass(VisionDataset):
 
     @property
     def env(self) -> Any:
-        """The open database; opened anew in each process."""
+        """The open LMDB environment. It is reopened in each process, because LMDB handles cannot be shared."""
         if self._database is None:
             lmdb = optional("lmdb", "lmdb", "reading LSUN")
             options = {
@@ -90,10 +90,10 @@ class LSUN(VisionDataset):
         root: the folder that holds `bedroom_train_lmdb` and so on.
         classes: `train`, `val` or `test`, or a list such as `["bedroom_train", "church_outdoor_train"]`.
         transform: a function of the image (a PIL image).
-        target_transform: a function of the target (the place of the class in `classes`).
+        target_transform: a function of the target (the index of the class in `classes`).
 
     Raises:
-        ValueError: `classes` holds one that is unknown.
+        ValueError: `classes` contains an unknown class.
         ModuleNotFoundError: `lmdb` is not installed.
 
     Example:

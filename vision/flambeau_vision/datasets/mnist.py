@@ -1,4 +1,4 @@
-"""MNIST and its relatives, all in the IDX file format."""
+"""MNIST and datasets in the same IDX file format: Fashion-MNIST, KMNIST, EMNIST and QMNIST."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MNIST(VisionDataset):
         targets: `int64` tensor of shape `(N,)`.
 
     Raises:
-        RuntimeError: the files are not there, or none of the mirrors has them.
+        RuntimeError: the files are missing, or no mirror provides them.
 
     Example:
         >>> import struct, tempfile
@@ -115,25 +115,25 @@ class MNIST(VisionDataset):
 
     @property
     def raw_folder(self) -> str:
-        """Where the files are."""
+        """Folder that contains the IDX files."""
         return str(self._folder / type(self).__name__ / "raw")
 
     @property
     def images_file(self) -> Path:
-        """The file of images of this split."""
+        """Name of the image file of this split."""
         return Path(self.raw_folder, f"{'train' if self.train else 't10k'}-images-idx3-ubyte")
 
     @property
     def labels_file(self) -> Path:
-        """The file of labels of this split."""
+        """Name of the label file of this split."""
         return Path(self.raw_folder, f"{'train' if self.train else 't10k'}-labels-idx1-ubyte")
 
     @property
     def class_to_idx(self) -> dict[str, int]:
-        """From class name to target."""
+        """Dict from class name to target."""
         return {name: index for index, name in enumerate(self.classes)}
 
-    # Deprecated names of the attributes, which used to differ between the splits.
+    # Deprecated aliases: `train_data` and `test_data` for `data`, `train_labels` and `test_labels` for `targets`.
     train_data = test_data = property(lambda self: self.data)
     train_labels = test_labels = property(lambda self: self.targets)
 
@@ -144,7 +144,7 @@ class MNIST(VisionDataset):
         return _read_idx(self.images_file, 3), _read_idx(self.labels_file, 1).long()
 
     def download(self) -> None:
-        """Fetch the files that are not there yet, from the first mirror that answers."""
+        """Download missing files from the first mirror that provides them."""
         for name, md5 in self.resources:
             if not Path(self.raw_folder, name.removesuffix(".gz")).exists():
                 self._download_from_mirrors(name, md5)
@@ -154,7 +154,7 @@ class MNIST(VisionDataset):
         for mirror in self.mirrors:
             try:
                 return download_and_extract_archive(mirror + name, self.raw_folder, md5=md5)
-            except (RuntimeError, URLError) as error:  # no answer, or not the file that was asked for
+            except (RuntimeError, URLError) as error:  # the mirror is unreachable, or its file has a wrong checksum
                 tried += f"Tried {mirror}, got:\n{error}\n"
         raise RuntimeError(f"Error downloading {name}:\n{tried}")
 
@@ -172,7 +172,7 @@ class MNIST(VisionDataset):
 class FashionMNIST(MNIST):
     """[Fashion-MNIST](https://github.com/zalandoresearch/fashion-mnist): 70,000 articles of clothing in 10 classes.
 
-    The images have the form of MNIST's: 28 x 28 pixels in grey. Xiao, Rasul and Vollgraf,
+    Images are 28 x 28 grey pixels, as in MNIST. Xiao, Rasul and Vollgraf,
     [Fashion-MNIST](https://arxiv.org/abs/1708.07747), 2017.
 
     Args:
@@ -187,7 +187,7 @@ class FashionMNIST(MNIST):
         targets: `int64` tensor of shape `(N,)`.
 
     Raises:
-        RuntimeError: the files are not there, or none of the mirrors has them.
+        RuntimeError: the files are missing, or no mirror provides them.
 
     Example:
         >>> import struct, tempfile
@@ -231,7 +231,7 @@ class FashionMNIST(MNIST):
 class KMNIST(MNIST):
     """[Kuzushiji-MNIST](https://github.com/rois-codh/kmnist): 70,000 cursive Japanese characters in 10 classes.
 
-    The images have the form of MNIST's: 28 x 28 pixels in grey. Clanuwat et al., [Deep Learning for Classical Japanese
+    Images are 28 x 28 grey pixels, as in MNIST. Clanuwat et al., [Deep Learning for Classical Japanese
     Literature](https://arxiv.org/abs/1812.01718), 2018.
 
     Args:
@@ -246,7 +246,7 @@ class KMNIST(MNIST):
         targets: `int64` tensor of shape `(N,)`.
 
     Raises:
-        RuntimeError: the files are not there, or none of the mirrors has them.
+        RuntimeError: the files are missing, or no mirror provides them.
 
     Example:
         >>> import struct, tempfile
@@ -305,7 +305,7 @@ class EMNIST(MNIST):
     md5 = "58c8d27c78d21e728a6bc7b3cc06412e"
     splits = ("byclass", "bymerge", "balanced", "letters", "digits", "mnist")
     _all_classes = sorted(string.digits + string.ascii_letters)
-    # Letters whose capital and small forms look alike are one class.
+    # Upper and lower case share a class where they look alike.
     _merged_classes = sorted(set(_all_classes) - set("cijklmopsuvwxyz"))
     classes_split_dict: ClassVar[dict[str, list[str]]] = {
         "byclass": _all_classes,
@@ -342,14 +342,14 @@ class EMNIST(MNIST):
 
 
 class QMNIST(MNIST):
-    """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with its lost test images and full information.
+    """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with its lost test images and full label information.
 
     Yadav and Bottou, [Cold Case: The Lost MNIST Digits](https://arxiv.org/abs/1905.10498), 2019.
 
     Args:
         root: the folder that holds `QMNIST/raw`.
-        what: `train`, `test`, `test10k`, `test50k` or `nist`; by default what `train` says.
-        compat: targets are class numbers; otherwise tensors of all eight label columns.
+        what: `train`, `test`, `test10k`, `test50k` or `nist`; by default `train` or `test`, as given by `train`.
+        compat: if True, targets are class indices; otherwise tensors of all eight label columns.
         train: used where `what` is not given.
         **kwargs: `transform`, `target_transform` and `download`, as for `MNIST`.
 

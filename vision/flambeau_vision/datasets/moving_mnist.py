@@ -1,4 +1,4 @@
-"""Films of two digits that move and bounce."""
+"""The Moving MNIST dataset: videos of two digits that move and bounce."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["MovingMNIST"]
 
 
 class MovingMNIST(VisionDataset):
-    """[Moving MNIST](http://www.cs.toronto.edu/~nitish/unsupervised_video/): 10,000 films of 20 pictures of 64 x 64 pixels.
+    """[Moving MNIST](http://www.cs.toronto.edu/~nitish/unsupervised_video/): 10,000 videos of 20 frames of 64 x 64 pixels.
 
     Srivastava, Mansimov and Salakhutdinov, [Unsupervised Learning of Video Representations using
     LSTMs](https://arxiv.org/abs/1502.04681), 2015. Each item is a uint8 tensor of shape `(T, 1, H, W)`.
 
     Args:
         root: the folder that holds `MovingMNIST`.
-        split: `train` for the first pictures of each film, `test` for the others, None for all.
-        split_ratio: how many of the 20 pictures are for training.
+        split: `train` for the first frames of each video, `test` for the others, None for all.
+        split_ratio: the number of training frames per video, from 1 to 19.
         download: fetch the file into `root` where it is missing.
         transform: a function of an item.
 
     Raises:
         RuntimeError: the file is missing.
-        TypeError: `split_ratio` is no integer.
+        TypeError: `split_ratio` is not an integer.
         ValueError: `split` is unknown, or `split_ratio` is not from 1 to 19.
 
     Example:

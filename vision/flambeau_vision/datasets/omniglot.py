@@ -1,4 +1,4 @@
-"""Characters of fifty alphabets."""
+"""The Omniglot dataset: handwritten characters of fifty alphabets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Omniglot(VisionDataset):
 
     Args:
         root: the folder that holds `omniglot-py`.
-        background: the 30 alphabets to learn from, or the 20 to test with.
+        background: the 30 training alphabets if True, otherwise the 20 evaluation alphabets.
         transform: a function of the image (a PIL image in mode `L`).
-        target_transform: a function of the target (the number of the character).
+        target_transform: a function of the target (the index of the character).
         download: fetch the archive into `root` where it is missing.
-        loader: a function that reads a file, in place of Pillow.
+        loader: a function that reads a file; by default Pillow.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.

@@ -1,4 +1,4 @@
-"""Pairs of images, and how far each pixel moves from one to the other."""
+"""Optical flow datasets: pairs of images with the motion of each pixel."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ __all__ = ["HD1K", "FlowDataset", "FlyingChairs", "FlyingThings3D", "KittiFlow",
 
 
 class FlowDataset(VisionDataset):
-    """Pairs of images with the flow between them. A subclass finds the files, and says how a file of flow is read.
+    """Base of the optical flow datasets: pairs of images with the flow between them. A subclass lists the files with `_add`
+    and implements `_read_flow`.
 
-    Each item is `(first, second, flow)`: two images, and a NumPy array of shape `(2, H, W)` with the way of each pixel to the
-    right and down; None in splits that are published without it. Where the files say which flow is known, or where
-    `transforms` returns such a mask, the item ends with it: booleans of shape `(H, W)`, or None.
+    Each item is `(first, second, flow)`: two images and a NumPy array of shape `(2, H, W)` with the displacement of each
+    pixel to the right and down. The flow is None in splits published without it. If the files mark valid pixels, or
+    `transforms` returns a mask, the item has a fourth element: a bool array of shape `(H, W)`, or None.
 
-    `3 * dataset` is the dataset three times over.
+    `3 * dataset` repeats the dataset three times.
 
     Args:
         root: the folder that holds the folder of the dataset.
@@ -81,7 +82,7 @@ class Sintel(FlowDataset):
 
     Args:
         root: the folder that holds `Sintel`.
-        split: `train` or `test`; in the latter, the flow of items is None.
+        split: `train` or `test`. The flow is None in the test split.
         pass_name: `clean`, `final` (with blur and atmosphere) or `both`.
         transforms: a function of `(first, second, flow, mask)` that returns all four.
         loader: a function that reads an image file.
@@ -128,11 +129,11 @@ class Sintel(FlowDataset):
 class KittiFlow(FlowDataset):
     """[KITTI 2015](http://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=flow): 400 pairs taken from a car.
 
-    Menze and Geiger, "Object Scene Flow for Autonomous Vehicles", 2015. PyAV reads the flow, which is in images of 16 bits.
+    Menze and Geiger, "Object Scene Flow for Autonomous Vehicles", 2015. Flow files are 16-bit PNG images, read by PyAV.
 
     Args:
         root: the folder that holds `KittiFlow`.
-        split: `train` or `test`; in the latter, flow and mask of items are None.
+        split: `train` or `test`. Flow and mask are None in the test split.
         transforms: a function of `(first, second, flow, mask)` that returns all four.
         loader: a function that reads an image file.
 
@@ -222,7 +223,7 @@ class FlyingThings3D(FlowDataset):
     """[FlyingThings3D](https://lmb.informatik.uni-freiburg.de/resources/datasets/SceneFlowDatasets.en.html): rendered scenes.
 
     Mayer et al., [A Large Dataset to Train Convolutional Networks for Disparity, Optical Flow, and Scene Flow
-    Estimation](https://arxiv.org/abs/1512.02134), 2016. There is flow from each image to the next and to the one before.
+    Estimation](https://arxiv.org/abs/1512.02134), 2016. Flow is published from each image to the next and to the previous one.
 
     Args:
         root: the folder that holds `FlyingThings3D`.
@@ -281,11 +282,11 @@ class HD1K(FlowDataset):
     """[HD1K](http://hci-benchmark.iwr.uni-heidelberg.de/): pairs of 2560 x 1080 pixels, taken from a car.
 
     Kondermann et al., "The HCI Benchmark Suite: Stereo and Flow Ground Truth with Uncertainties for Urban Autonomous Driving",
-    2016. PyAV reads the flow, which is in images of 16 bits.
+    2016. Flow files are 16-bit PNG images, read by PyAV.
 
     Args:
         root: the folder that holds `hd1k`.
-        split: `train` or `test`; in the latter, flow and mask of items are None.
+        split: `train` or `test`. Flow and mask are None in the test split.
         transforms: a function of `(first, second, flow, mask)` that returns all four.
         loader: a function that reads an image file.
 
@@ -318,7 +319,7 @@ class HD1K(FlowDataset):
             images = folder / "hd1k_challenge" / "image_2"
             self._add(sorted(images.glob("*10.png")), sorted(images.glob("*11.png")))
         else:
-            for sequence in range(self._SEQUENCES):  # no pair reaches from one into the next
+            for sequence in range(self._SEQUENCES):  # pairs never cross a sequence boundary
                 flow = sorted((folder / "hd1k_flow_gt" / "flow_occ").glob(f"{sequence:06d}_*.png"))
                 images = sorted((folder / "hd1k_input" / "image_2").glob(f"{sequence:06d}_*.png"))
                 self._add(images[: max(len(flow) - 1, 0)], images[1:], flow[:-1])

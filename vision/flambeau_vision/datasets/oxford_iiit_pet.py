@@ -1,4 +1,4 @@
-"""Cats and dogs."""
+"""The Oxford-IIIT Pet dataset of cats and dogs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class OxfordIIITPet(PublishedDataset):
     Args:
         root: the folder that holds `oxford-iiit-pet`.
         split: `trainval` or `test`.
-        target_types: `category` (the breed), `binary-category` (0 for cats, 1 for dogs) or `segmentation` (a PIL
-            image); or several of them for a tuple; or none for None.
-        transforms: a function of image and target.
+        target_types: `category` (the breed), `binary-category` (0 for cats, 1 for dogs) or `segmentation` (a PIL image). A
+            list of these makes the target a tuple, an empty list makes it None.
+        transforms: a function of `(image, target)` that returns both.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         download: fetch the archives into `root` where they are missing.
@@ -73,7 +73,7 @@ class OxfordIIITPet(PublishedDataset):
         self._target_types = [verify_str_arg(kind, "target_types", allowed) for kind in types]
         self.loader = loader
         self._ensure_files(download)
-        # A line is "name breed species number", numbers from 1; the name is that of the breed and a number.
+        # A line is "NAME BREED SPECIES NUMBER", where NAME is the breed's name and a number, and the others count from 1.
         lines = (self._files / "annotations" / f"{split}.txt").read_text().splitlines()
         rows = [line.split() for line in lines]
         self._samples = [(name, int(breed) - 1, int(species) - 1) for name, breed, species, _ in rows]

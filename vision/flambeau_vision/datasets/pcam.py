@@ -1,4 +1,4 @@
-"""Tissue under the microscope."""
+"""The PatchCamelyon (PCAM) dataset of microscope images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .vision import VisionDataset
 
 __all__ = ["PCAM"]
 
-_FILES = {  # for each split those of images and targets: name, file on Google Drive, MD5 of the packed file
+_FILES = {  # for each split the files of images and of targets: name, Google Drive id, MD5 of the compressed file
     "train": (
         ("camelyonpatch_level_2_split_train_x.h5", "1Ka0XfEMiwgCYPdTI-vv6eUElOBnKFKQ2", "1571f514728f59376b705fc836ff4b63"),
         ("camelyonpatch_level_2_split_train_y.h5", "1269yhu3pZDP8UYFQs-NYs3FPwuK-nGSG", "35c2d7259d906cfc8143347bb8e05be7"),
@@ -29,10 +29,11 @@ _FILES = {  # for each split those of images and targets: name, file on Google D
 
 
 class PCAM(VisionDataset):
-    """[PatchCamelyon](https://github.com/basveeling/pcam): 327,680 images of tissue, and whether its centre has a tumour.
+    """[PatchCamelyon](https://github.com/basveeling/pcam): 327,680 microscope images of tissue; the target is whether the
+    centre contains a tumour.
 
     Veeling, Linmans, Winkens, Cohen and Welling, [Rotation Equivariant CNNs for Digital
-    Pathology](https://arxiv.org/abs/1806.03962), 2018. 96 x 96 pixels; h5py reads the files.
+    Pathology](https://arxiv.org/abs/1806.03962), 2018. Images have 96 x 96 pixels. The package `h5py` reads the files.
 
     Args:
         root: the folder that holds `pcam`.
@@ -42,7 +43,7 @@ class PCAM(VisionDataset):
         download: fetch the files into `root` where they are missing.
 
     Raises:
-        ModuleNotFoundError: h5py is not installed; when items are read.
+        ModuleNotFoundError: h5py is not installed (raised when an item is read).
         RuntimeError: the files are missing.
         ValueError: `split` is unknown.
 
@@ -72,7 +73,7 @@ class PCAM(VisionDataset):
 
     @staticmethod
     def _open(path: Path) -> Any:
-        # A file is opened for each read: an open one could not be handed to the workers of a loader.
+        # The file is opened for each read, because an open HDF5 file cannot be pickled for the workers of a DataLoader.
         return optional("h5py", "h5py", "reading PatchCamelyon").File(path, "r")
 
     def _check_exists(self) -> bool:

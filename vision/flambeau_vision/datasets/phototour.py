@@ -1,4 +1,4 @@
-"""Patches of photographs, to learn local descriptors from."""
+"""The Photo Tour datasets: image patches for learning local descriptors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ __all__ = ["PhotoTour"]
 
 
 class PhotoTour(VisionDataset):
-    """[Photo Tour](http://phototour.cs.washington.edu/patches/default.htm): patches of 64 x 64 pixels, some of one place.
+    """[Photo Tour](http://phototour.cs.washington.edu/patches/default.htm): patches of 64 x 64 pixels, with pairs that show
+    the same point.
 
     Winder and Brown, "Learning Local Image Descriptors", 2007.
 
     Args:
-        root: the folder that holds a folder per name.
+        root: the folder that holds one folder per name.
         name: `notredame`, `yosemite` or `liberty`, or one of these with `_harris`.
-        train: samples are patches; otherwise `(patch, patch, whether they match)`.
+        train: if True, samples are patches; otherwise tuples `(patch1, patch2, match)`.
         transform: a function of a patch (a `uint8` tensor of shape `(64, 64)`).
         download: fetch the archive into `root` where it is missing.
 
@@ -101,7 +102,7 @@ class PhotoTour(VisionDataset):
         return [line.split() for line in (self._files / file).read_text().splitlines()]
 
     def _read_patches(self, count: int) -> torch.Tensor:
-        """The patches, cut from sheets of 16 x 16; the last sheet is not full."""
+        """Cut the patches from sheets of 16 x 16 patches. The last sheet is only partly filled."""
         import numpy as np
 
         sheets = [np.asarray(pillow().open(path).convert("L")) for path in sorted(self._files.glob("*.bmp"))]

@@ -1,4 +1,4 @@
-"""Places."""
+"""The Places365 dataset of scenes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FILE_LISTS = {
     "val": ("places365_val.txt", "e9f2fd57bfd9d07630173f4e8708e4b1"),
     "test": ("places365_test.txt", "2fce8233fe493576d724142e45d93653"),
 }
-_IMAGES = {  # by split, and whether they are small
+_IMAGES = {  # keyed by (split, small)
     ("train-standard", False): ("train_large_places365standard.tar", "67e186b496a84c929568076ed01a8aa1"),
     ("train-challenge", False): ("train_large_places365challenge.tar", "605f18e68e510c82b958664ea134545f"),
     ("val", False): ("val_large.tar", "9b71c4993ad89d2d8bcbdc4aef38042f"),
@@ -37,14 +37,14 @@ _IMAGES = {  # by split, and whether they are small
 
 
 class Places365(VisionDataset):
-    """[Places365](http://places2.csail.mit.edu/index.html): photographs of 365 kinds of places.
+    """[Places365](http://places2.csail.mit.edu/index.html): photographs of 365 scene categories.
 
     Zhou, Lapedriza, Khosla, Oliva and Torralba, "Places: A 10 million Image Database for Scene Recognition", 2017.
 
     Args:
-        root: the folder of the files.
-        split: `train-standard`, `train-challenge`, `val`, or `test`, of which the targets are None.
-        small: images of 256 x 256 pixels, instead of the full ones.
+        root: the folder that holds the files.
+        split: `train-standard`, `train-challenge`, `val` or `test`. Targets are None in the test split.
+        small: use images of 256 x 256 pixels instead of the full size.
         download: fetch the archives into `root` where they are missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
@@ -52,7 +52,7 @@ class Places365(VisionDataset):
 
     Attributes:
         classes: the names of the classes, sorted.
-        class_to_idx: from name to target.
+        class_to_idx: dict from class name to target.
         imgs: list of `(path, target)`.
         targets: list of targets.
 
@@ -94,12 +94,12 @@ class Places365(VisionDataset):
 
     @property
     def variant(self) -> str:
-        """`standard` or `challenge`."""
+        """The training variant: `standard` or `challenge`."""
         return "challenge" if "challenge" in self.split else "standard"
 
     @property
     def images_dir(self) -> str:
-        """The folder of the images."""
+        """The folder that contains the images of the split."""
         size = "256" if self.small else "large"
         name = f"data_{size}_{self.variant}" if self.split.startswith("train") else f"{self.split}_{size}"
         return str(self._folder / name)
@@ -117,7 +117,7 @@ class Places365(VisionDataset):
         for name, md5 in (_DEVKITS[self.variant], _IMAGES[self.split, self.small]):
             download_and_extract_archive(_SITE + name, self._folder, md5=md5)
         if self.split.startswith("train"):
-            # Both variants unpack to a folder of one name.
+            # Both variants unpack to a folder of the same name.
             self._images.with_name(self._images.name.rpartition("_")[0]).rename(self._images)
 
     def __len__(self) -> int:

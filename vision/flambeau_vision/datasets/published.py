@@ -1,4 +1,4 @@
-"""What datasets of published files have in common: a dataset says where its files are, and how they are read."""
+"""Base classes of datasets that are published as files to download."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["ImageList", "PublishedDataset"]
 class PublishedDataset(VisionDataset):
     """A dataset whose files are published in archives.
 
-    A subclass says, in attributes or properties,
+    Subclasses define, as attributes or properties:
 
     - `_base`: the folder below `root` where its files are;
-    - `_archives`: the address and the MD5 checksum (or None) of each archive that is unpacked there, and what to call it where
-      the address does not say;
-    - `_needed`: the files and folders that must be there,
+    - `_archives`: for each archive its URL, its MD5 checksum (or None) and, if the URL does not contain it, its file name;
+    - `_needed`: the files and folders that must exist.
 
-    and calls `self._ensure_files(download)` before it reads them. `download` may be overridden for what is published otherwise.
+    They call `self._ensure_files(download)` before reading files, and override `download` if unpacking the archives is not
+    enough.
     """
 
     _base: str = ""
@@ -44,9 +44,10 @@ class PublishedDataset(VisionDataset):
 
 
 class ImageList(PublishedDataset):
-    """A published dataset that is a list of image files, each with a target, in several splits.
+    """A published dataset of image files with one target each, in several splits.
 
-    A subclass says in `_splits` what these are called, and gives in `_list_samples` the `(path, target)` pairs of `self._split`.
+    Subclasses define `_splits`, the names of the splits, and `_list_samples`, which returns the `(path, target)` pairs of
+    `self._split`.
 
     Args:
         root: the folder that holds the files.
@@ -79,7 +80,7 @@ class ImageList(PublishedDataset):
         self._samples = self._list_samples()
 
     def _list_samples(self) -> list[tuple[Any, Any]]:
-        raise NotImplementedError(f"{type(self).__name__} has to say what its samples are")
+        raise NotImplementedError(f"{type(self).__name__} must implement _list_samples")
 
     def _number_classes(self, names: Sequence[str]) -> None:
         self.classes = list(names)

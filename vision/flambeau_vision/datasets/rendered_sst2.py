@@ -1,4 +1,4 @@
-"""Sentences as pictures."""
+"""The Rendered SST2 dataset: sentences rendered as images."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ _FOLDERS = {"train": "train", "val": "valid", "test": "test"}
 
 
 class RenderedSST2(ImageList):
-    """[Rendered SST2](https://github.com/openai/CLIP/blob/main/data/rendered-sst2.md): sentences that praise or blame a film.
+    """[Rendered SST2](https://github.com/openai/CLIP/blob/main/data/rendered-sst2.md): sentences of film reviews, rendered as
+    images.
 
     Args:
         root: the folder that holds `rendered-sst2`.
         split: `train`, `val` or `test`.
         transform: a function of the image (a PIL image).
-        target_transform: a function of the target (0 for blame, 1 for praise).
+        target_transform: a function of the target (0 for negative, 1 for positive).
         download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file.
 

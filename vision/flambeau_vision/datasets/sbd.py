@@ -1,4 +1,4 @@
-"""Outlines of objects."""
+"""The Semantic Boundaries Dataset (SBD)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ __all__ = ["SBDataset"]
 
 
 class SBDataset(PublishedDataset):
-    """[Semantic Boundaries](http://home.bharathh.info/pubs/codes/SBD/download.html): 11,355 images of PASCAL VOC, outlined.
+    """[Semantic Boundaries](http://home.bharathh.info/pubs/codes/SBD/download.html): 11,355 images of PASCAL VOC with object
+    boundaries and masks.
 
-    Hariharan, Arbelaez, Bourdev, Maji and Malik, "Semantic Contours from Inverse Detectors", 2011. SciPy reads the outlines.
+    Hariharan, Arbelaez, Bourdev, Maji and Malik, "Semantic Contours from Inverse Detectors", 2011. SciPy reads the annotations.
 
     Args:
         root: the folder that holds `img`, `cls`, `train.txt` and `val.txt`.
         image_set: `train`, `val`, or `train_noval`, which leaves out images of VOC 2012's validation set.
         mode: `boundaries` (a NumPy array of 0 and 1, of shape `(20, H, W)`: one plane per class) or `segmentation` (a PIL image).
         download: fetch the files into `root` where they are missing.
-        transforms: a function of image and target.
+        transforms: a function of `(image, target)` that returns both.
 
     Raises:
         RuntimeError: the files are missing.
@@ -68,12 +69,14 @@ class SBDataset(PublishedDataset):
         return ["img", "cls", f"{self.image_set}.txt"]
 
     def download(self) -> None:
-        """Fetch and unpack the archive, and the list of images that VOC 2012 does not validate with."""
+        """Download and unpack the archive. For `train_noval`, also download the list of images outside VOC 2012's
+        validation set.
+        """
         download_and_extract_archive(self.url, self._folder, filename=self.filename, md5=self.md5)
         unpacked = self._folder / "benchmark_RELEASE"
         for name in ("train.txt", "val.txt", "inst", "cls", "img"):
             place = self._folder / name
-            if not place.exists():  # one that was broken off has moved some of them
+            if not place.exists():  # an interrupted download may have moved it already
                 (unpacked / "dataset" / name).rename(place)
         shutil.rmtree(unpacked)
         if self.image_set == "train_noval":

@@ -1,4 +1,4 @@
-"""Photographs with captions."""
+"""The SBU Captioned Photo dataset."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class SBU(VisionDataset):
         return check_integrity(self._folder / self.filename, self.md5_checksum) and self._photos.is_dir()
 
     def download(self) -> None:
-        """Fetch the archive and the photographs that are still on the net."""
+        """Download the archive, and the photographs that are still online."""
         download_and_extract_archive(self.url, self._folder, filename=self.filename, md5=self.md5_checksum)
         for url in self._lines("urls"):
             try:
                 download_url(url, self._photos)
             except (URLError, OSError):
-                continue  # many have been taken down
+                continue  # many photographs have been deleted from Flickr
 
     def __len__(self) -> int:
         return len(self.photos)

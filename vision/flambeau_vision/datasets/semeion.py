@@ -1,4 +1,4 @@
-"""Digits of 16 x 16 black and white pixels."""
+"""The SEMEION dataset of handwritten digits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SEMEION(VisionDataset):
         self._ensure_files(download)
         import numpy as np
 
-        # 256 pixels, then the digit, one-hot encoded.
+        # Each line has 256 pixels followed by the one-hot encoded digit.
         stored = np.loadtxt(self._folder / self.filename, ndmin=2)
         self.data = (stored[:, :256] * 255).astype(np.uint8).reshape(-1, 16, 16)
         self.labels = stored[:, 256:266].argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Cars."""
+"""The Stanford Cars dataset."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["StanfordCars"]
 
 
 class StanfordCars(ImageList):
-    """[Stanford Cars](https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset): 16,185 images of 196 models.
+    """[Stanford Cars](https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset): 16,185 images of 196 car models.
 
-    SciPy reads the annotations. The files are no longer published at their first address: they have to be fetched by hand.
+    SciPy reads the annotations. The files are no longer available at their original URL and must be downloaded manually.
 
     Krause, Stark, Deng and Fei-Fei, "3D Object Representations for Fine-Grained Categorization", 2013.
 
@@ -28,7 +28,7 @@ class StanfordCars(ImageList):
 
     Raises:
         RuntimeError: the files are missing.
-        ValueError: `split` is unknown, or `download` asked for.
+        ValueError: `split` is unknown, or `download` is True.
 
     Example:
         >>> from flambeau_vision import datasets
@@ -58,7 +58,7 @@ class StanfordCars(ImageList):
         return [(str(images / row["fname"]), int(row["class"]) - 1) for row in rows]
 
     def download(self) -> None:
-        """Raise an error: the files have to be fetched by hand."""
+        """Raise an error, because the files must be downloaded manually."""
         raise ValueError(
             "The original URL of Stanford Cars is broken. Get the files from "
             f"https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset and put them into {self._files}."

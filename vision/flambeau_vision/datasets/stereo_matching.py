@@ -1,4 +1,4 @@
-"""Pairs of images taken side by side, and how far each pixel lies apart in them."""
+"""Stereo matching datasets: left and right images with disparity maps."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ __all__ = [
 
 
 class StereoMatchingDataset(VisionDataset):
-    """Pairs of images with the disparity of the left one. A subclass finds the files, and says how a disparity map is read.
+    """Base of the stereo datasets: image pairs with the disparity map of the left image. A subclass lists the files with
+    `_add` and implements `_read_disparity`.
 
-    Each item is `(left, right, disparity)`: two PIL images in mode `RGB`, and a NumPy array of shape `(1, H, W)`; None in splits
-    that are published without it. Where the files say which disparities are known, or where `transforms` returns such a mask,
-    the item ends with it: booleans of shape `(H, W)`, or None.
+    Each item is `(left, right, disparity)`: two PIL images in mode `RGB` and a NumPy array of shape `(1, H, W)`. The
+    disparity is None in splits published without it. If the files mark valid pixels, or `transforms` returns a mask, the item
+    has a fourth element: a bool array of shape `(H, W)`, or None.
 
     Args:
         root: the folder that holds the folder of the dataset.
-        transforms: a function of three pairs, `(left, right)` each: images, disparity maps and masks; it returns all three.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
     """
 
     _has_mask = False
@@ -51,7 +52,7 @@ class StereoMatchingDataset(VisionDataset):
 
     @staticmethod
     def _pairs(folder: Path, left: str, right: str | None) -> list[tuple[Any, Any]]:
-        """The files that match both patterns, in order; None for the right ones where there is no such pattern."""
+        """Return sorted pairs of files that match the two patterns. Without a right pattern, the second of each pair is None."""
         lefts, rights = (sorted(map(str, folder.glob(pattern))) if pattern else None for pattern in (left, right))
         for pattern, files in ((left, lefts), (right, rights)):
             if files == []:
@@ -65,7 +66,7 @@ class StereoMatchingDataset(VisionDataset):
         return list(zip(lefts, rights, strict=True))
 
     def _add(self, folder: Path, images: tuple[str, str], disparities: tuple[str, str | None] | None) -> None:
-        """Add all that matches the patterns; no disparities in a split that is published without them."""
+        """Add the files that match the patterns. `disparities` is None for a split published without them."""
         pairs = self._pairs(folder, *images)
         self._images += pairs
         self._disparities += [(None, None)] * len(pairs) if disparities is None else self._pairs(folder, *disparities)
@@ -74,8 +75,8 @@ class StereoMatchingDataset(VisionDataset):
         return pil_loader(path)
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
-        """The map and the mask, or None for the latter."""
-        raise NotImplementedError(f"{type(self).__name__} has to say how a disparity map is read")
+        """Return the disparity map and the mask of valid pixels, or None instead of the mask."""
+        raise NotImplementedError(f"{type(self).__name__} must implement _read_disparity")
 
     def __len__(self) -> int:
         return len(self._images)
@@ -95,11 +96,11 @@ def _absolute(path: str) -> Any:
 
 
 class CarlaStereo(StereoMatchingDataset):
-    """[Carla](https://github.com/megvii-research/CREStereo): rendered streets; the page links them.
+    """[Carla](https://github.com/megvii-research/CREStereo): rendered street scenes.
 
     Args:
         root: the folder that holds `carla-highres`.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -125,12 +126,12 @@ class Kitti2012Stereo(StereoMatchingDataset):
     """[KITTI 2012](http://www.cvlibs.net/datasets/kitti/eval_stereo_flow.php?benchmark=stereo): 389 pairs taken from a car.
 
     Geiger, Lenz and Urtasun, "Are we ready for Autonomous Driving? The KITTI Vision Benchmark Suite", 2012. Disparities are 0
-    where they are unknown. Items end with None in place of a mask.
+    where they are unknown. The mask in each item is None.
 
     Args:
         root: the folder that holds `Kitti2012`.
-        split: `train` or `test`; in the latter, the disparity of items is None.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        split: `train` or `test`; the disparity is None in the test split.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -166,13 +167,13 @@ class Kitti2012Stereo(StereoMatchingDataset):
 class Kitti2015Stereo(Kitti2012Stereo):
     """[KITTI 2015](http://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=stereo): 400 pairs taken from a car.
 
-    Menze and Geiger, "Object Scene Flow for Autonomous Vehicles", 2015. Disparities are 0 where they are unknown. Items end
-    with None in place of a mask.
+    Menze and Geiger, "Object Scene Flow for Autonomous Vehicles", 2015. Disparities are 0 where they are unknown. The mask in
+    each item is None.
 
     Args:
         root: the folder that holds `Kitti2015`.
-        split: `train` or `test`; in the latter, the disparity of items is None.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        split: `train` or `test`; the disparity is None in the test split.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -196,21 +197,21 @@ class Kitti2015Stereo(Kitti2012Stereo):
 
 
 class Middlebury2014Stereo(StereoMatchingDataset):
-    """[Middlebury 2014](https://vision.middlebury.edu/stereo/data/scenes2014/): still lifes of high resolution.
+    """[Middlebury 2014](https://vision.middlebury.edu/stereo/data/scenes2014/): high-resolution still lifes.
 
     Scharstein et al., "High-Resolution Stereo Datasets with Subpixel-Accurate Ground Truth", 2014.
 
     Args:
         root: the folder that holds `Middlebury2014`.
         split: `train`, `test` or `additional`.
-        calibration: `perfect`, `imperfect` or `both`; None for the test split, which has only one.
-        use_ambient_views: take the right image at random from those in different light.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
-        download: fetch the scenes that are missing in `root`.
+        calibration: `perfect`, `imperfect` or `both`; None for the test split, which has a single calibration.
+        use_ambient_views: pick the right image at random among views under different lighting.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
+        download: download the scenes that are missing in `root`.
 
     Raises:
         FileNotFoundError: the files are missing.
-        ValueError: `split` or `calibration` is unknown, or they do not go together.
+        ValueError: `split` or `calibration` is unknown, or the two cannot be combined.
 
     Example:
         >>> from flambeau_vision import datasets
@@ -339,14 +340,14 @@ class Middlebury2014Stereo(StereoMatchingDataset):
 
 
 class CREStereo(StereoMatchingDataset):
-    """[CREStereo](https://github.com/megvii-research/CREStereo): rendered pairs of four kinds of scenes.
+    """[CREStereo](https://github.com/megvii-research/CREStereo): rendered image pairs of four kinds of scenes.
 
     Li et al., [Practical Stereo Matching via Cascaded Recurrent Network with Adaptive
-    Correlation](https://arxiv.org/abs/2203.11483), 2022. Items end with None in place of a mask.
+    Correlation](https://arxiv.org/abs/2203.11483), 2022. The mask in each item is None.
 
     Args:
         root: the folder that holds `CREStereo`, with `tree`, `shapenet`, `reflective` and `hole`.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -380,7 +381,7 @@ class FallingThingsStereo(StereoMatchingDataset):
     Args:
         root: the folder that holds `FallingThings`.
         variant: `single` objects, `mixed` ones, or `both`.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -394,7 +395,7 @@ class FallingThingsStereo(StereoMatchingDataset):
         ValueError: Unknown value 'three' for argument variant. Valid values are {'single', 'mixed', 'both'}.
     """
 
-    _BASELINE, _UNITS = 6, 100  # the cameras are 6 cm apart; depth is in units of 0.1 mm
+    _BASELINE, _UNITS = 6, 100  # baseline 6 cm, depth in units of 0.1 mm
 
     def __init__(self, root: str | Path, variant: str = "single", transforms: Callable | None = None) -> None:
         super().__init__(root, transforms)
@@ -421,7 +422,7 @@ class SceneFlowStereo(StereoMatchingDataset):
         root: the folder that holds `SceneFlow`.
         variant: `FlyingThings3D`, `Driving` or `Monkaa`.
         pass_name: `clean`, `final` (with blur) or `both`.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -458,16 +459,16 @@ class SceneFlowStereo(StereoMatchingDataset):
 class SintelStereo(StereoMatchingDataset):
     """[Sintel](http://sintel.is.tue.mpg.de/stereo): scenes of an animated film.
 
-    Butler, Wulff, Stanley and Black, "A naturalistic open source movie for optical flow evaluation", 2012. The mask leaves out
-    what the other image does not show.
+    Butler, Wulff, Stanley and Black, "A naturalistic open source movie for optical flow evaluation", 2012. The mask excludes
+    pixels that are occluded in, or outside, the right image.
 
     Args:
         root: the folder that holds `Sintel`.
         pass_name: `final` (with blur and atmosphere), `clean` or `both`.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
-        FileNotFoundError: files are missing; those of a mask are looked for when an item is read.
+        FileNotFoundError: files are missing. Mask files are checked when an item is read.
         ValueError: `pass_name` is unknown.
 
     Example:
@@ -488,7 +489,7 @@ class SintelStereo(StereoMatchingDataset):
             self._add(self._folder / "Sintel" / "training", images, ("disparities/*/*.png", None))
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
-        # Red counts quarters of 16 pixels, green and blue what is left, in parts of 256 each.
+        # disparity = 4 * red + green / 2**6 + blue / 2**14
         red, green, blue = read_numbers(path, "float32").transpose(2, 0, 1)
         disparity = (red * 4 + green / 2**6 + blue / 2**14)[None]
         scene = Path(path).parent
@@ -507,7 +508,7 @@ class InStereo2k(StereoMatchingDataset):
     Args:
         root: the folder that holds `InStereo2k`.
         split: `train` or `test`.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -532,14 +533,14 @@ class InStereo2k(StereoMatchingDataset):
 
 
 class ETH3DStereo(StereoMatchingDataset):
-    """[ETH3D](https://www.eth3d.net/): 27 pairs to learn from and 20 to test with, in grey, indoors and outdoors.
+    """[ETH3D](https://www.eth3d.net/): 27 training and 20 test pairs of grey images, indoors and outdoors.
 
     Schöps et al., "A Multi-View Stereo Benchmark with High-Resolution Images and Multi-Camera Videos", 2017.
 
     Args:
         root: the folder that holds `ETH3D`.
-        split: `train` or `test`; in the latter, disparity and mask of items are None.
-        transforms: a function of images, disparity maps and masks, a pair each, that returns all three.
+        split: `train` or `test`; disparity and mask are None in the test split.
+        transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
         FileNotFoundError: the files are missing.

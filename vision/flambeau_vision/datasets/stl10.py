@@ -1,4 +1,4 @@
-"""STL-10."""
+"""The STL-10 dataset."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class STL10(VisionDataset):
     def _read(self, name: str) -> tuple[Any, Any]:
         import numpy as np
 
-        # Stored column by column.
+        # Pixels are stored in column-major order.
         images = np.fromfile(self._files / f"{name}_X.bin", np.uint8).reshape(-1, 3, 96, 96).swapaxes(2, 3)
         if name == "unlabeled":
             return images, np.full(len(images), -1)

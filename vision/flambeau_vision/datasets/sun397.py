@@ -1,4 +1,4 @@
-"""Photographs of scenes."""
+"""The SUN397 dataset of scenes."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class SUN397(ImageList):
         download: bool = False,
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
-        super().__init__(root, "train", transform, target_transform, download, loader)  # all is in one split
+        super().__init__(root, "train", transform, target_transform, download, loader)  # the dataset has a single split
 
     def _list_samples(self) -> list[tuple[str, int]]:
         images = self._files / "SUN397"
         lines = (images / "ClassName.txt").read_text().splitlines()
-        self._number_classes([line[3:].strip() for line in lines])  # after the folder of their first letter
+        self._number_classes([line[3:].strip() for line in lines])  # without the leading folder of the first letter
         files = sorted(images.rglob("sun_*.jpg"))
         return [(str(file), self.class_to_idx["/".join(file.relative_to(images).parts[1:-1])]) for file in files]

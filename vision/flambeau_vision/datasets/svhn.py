@@ -1,4 +1,4 @@
-"""Street View House Numbers."""
+"""The Street View House Numbers (SVHN) dataset."""
 
 from __future__ import annotations
 

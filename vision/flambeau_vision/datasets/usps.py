@@ -1,4 +1,4 @@
-"""Digits from envelopes."""
+"""The USPS dataset of handwritten digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloading, checking and unpacking the files of a dataset."""
+"""Download, verify and unpack dataset files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHORT_TAR_SUFFIXES = {".tgz": ".tar.gz", ".tbz": ".tar.bz2", ".tbz2": ".tar.bz2
 
 
 def calculate_md5(fpath: str | Path, chunk_size: int = _CHUNK) -> str:
-    """The MD5 checksum of a file, in hexadecimal."""
+    """Return the MD5 checksum of a file as a hexadecimal string."""
     digest = hashlib.md5(usedforsecurity=False)
     with open(fpath, "rb") as file:
         while chunk := file.read(chunk_size):
@@ -50,17 +50,17 @@ def calculate_md5(fpath: str | Path, chunk_size: int = _CHUNK) -> str:
 
 
 def check_md5(fpath: str | Path, md5: str, **kwargs: Any) -> bool:
-    """Whether the file has this MD5 checksum."""
+    """Whether the MD5 checksum of the file equals `md5`."""
     return calculate_md5(fpath, **kwargs) == md5
 
 
 def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
-    """Whether the file exists and, where `md5` is given, has that checksum."""
+    """Whether the file exists and, if `md5` is given, has that checksum."""
     return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
 
 
 def _drive_file_id(url: str) -> str | None:
-    """The file id in a Google Drive address, or None for any other address."""
+    """Return the file id of a Google Drive URL, or None for other URLs."""
     parts = urlparse(url)
     match = re.match(r"/file/d/([^/]*)", parts.path)
     return match[1] if match and parts.netloc in ("drive.google.com", "docs.google.com") else None
@@ -76,12 +76,12 @@ def _open_url(url: str, start: int, max_redirect_hops: int) -> Any:
 
 
 def _fetch(url: str, part: Path, max_redirect_hops: int) -> None:
-    """Download into `part`, continuing an interrupted download."""
+    """Download into the file `part`, continuing an interrupted download."""
     start = part.stat().st_size if part.exists() else 0
     try:
         response = _open_url(url, start, max_redirect_hops)
     except urllib.error.HTTPError as error:
-        if not start or error.code != 416:  # 416: nothing is left to send
+        if not start or error.code != 416:  # HTTP 416: the file is already complete
             raise
         part.unlink()
         return _fetch(url, part, max_redirect_hops)
@@ -107,10 +107,10 @@ def download_url(
     md5: str | None = None,
     max_redirect_hops: int = 3,
 ) -> None:
-    """Download `url` to `root/filename`, unless a file that passes the checksum is already there.
+    """Download `url` to `root/filename`, unless a file with the right checksum already exists.
 
-    Bytes go to `filename.part`, which is renamed only when it is complete and its checksum is right: a file under
-    its final name is always whole. An interrupted download is resumed where `md5` is given to check the joined file.
+    Bytes go to `filename.part`, which is renamed after it is complete and its checksum is verified, so a file under its final
+    name is never partial. An interrupted download is resumed if `md5` is given, which verifies the joined file.
 
     Raises:
         RuntimeError: if the checksum of the downloaded file differs from `md5`.
@@ -137,12 +137,12 @@ def download_url(
 def download_file_from_google_drive(
     file_id: str, root: str | Path, filename: str | Path | None = None, md5: str | None = None
 ) -> None:
-    """Download a file shared on Google Drive, as `download_url` does; it is named `file_id` by default."""
+    """Download a file shared on Google Drive, as `download_url` does. The default filename is `file_id`."""
     download_url(f"https://drive.google.com/file/d/{file_id}/view", root, filename or file_id, md5)
 
 
 def _split_archive_name(path: Path) -> tuple[str, str | None]:
-    """`(suffix, compression)`: `(".tar", ".gz")` of a `.tar.gz`, `(".zip", None)`, or `("", ".gz")`."""
+    """Return `(archive suffix, compression suffix)`, such as `(".tar", ".gz")`, `(".zip", None)` or `("", ".gz")`."""
     if not path.suffix:
         raise RuntimeError(f"File '{path}' has no suffixes that could be used to detect the archive type and compression.")
     name = Path(path.stem + _SHORT_TAR_SUFFIXES.get(path.suffix, path.suffix))
@@ -155,7 +155,7 @@ def _split_archive_name(path: Path) -> tuple[str, str | None]:
 
 
 def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
-    """Unpack into the folder; raise TarError before writing anything if a member would lie outside."""
+    """Unpack into the folder. If a member is outside the folder, raise TarError before writing any file."""
     if hasattr(tarfile, "data_filter"):
         tar.extractall(target, filter="data")
         return
@@ -168,7 +168,7 @@ def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
 
 
 def _move_contents(source: Path, target: Path) -> None:
-    """Move all that is in one folder to another, whose folders of the same names are added to."""
+    """Move the contents of `source` into `target`, merging folders of the same name."""
     for entry in list(os.scandir(source)):
         place = target / entry.name
         if entry.is_dir(follow_symlinks=False) and place.is_dir():
@@ -177,7 +177,7 @@ def _move_contents(source: Path, target: Path) -> None:
         try:
             os.replace(entry.path, place)
         except OSError as error:
-            if error.errno != errno.EXDEV:  # a folder that is a link to another disk
+            if error.errno != errno.EXDEV:  # the target is a link to another file system
                 raise
             shutil.move(entry.path, place)
 
@@ -185,14 +185,14 @@ def _move_contents(source: Path, target: Path) -> None:
 def extract_archive(from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False) -> str | Path:
     """Unpack a `.tar`, `.zip` or compressed (`.gz .bz2 .xz`) file into the folder `to_path`.
 
-    Members that would land outside the folder are refused. What is unpacked takes its place when it is complete: a process
-    that is killed before leaves a folder `.NAME.unfinished`, which the next one removes.
+    Archives with members outside the folder are rejected. Files are unpacked into `.NAME.unfinished` and moved into place
+    when complete. A process that is killed leaves this folder, which the next call removes.
 
     Returns:
-        The folder, or for a compressed single file the unpacked file; a string where `from_path` is one.
+        The folder, or the unpacked file for a single compressed file; a string if `from_path` is a string.
 
     Raises:
-        RuntimeError: if the suffix names no known archive or compression.
+        RuntimeError: if the suffix is not a known archive or compression.
     """
     source = Path(from_path)
     target = Path(to_path) if to_path is not None else source.parent
@@ -236,19 +236,19 @@ def download_and_extract_archive(
 
 
 def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
-    """The names of the folders in `root`; with `prefix`, their paths."""
+    """Return the names of the folders in `root`, or their paths if `prefix` is True."""
     folders = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_dir()]
     return [entry.path if prefix else entry.name for entry in folders]
 
 
 def list_files(root: str | Path, suffix: str | tuple[str, ...], prefix: bool = False) -> list[str]:
-    """The names of the files in `root` that end with `suffix`; with `prefix`, their paths."""
+    """Return the names of the files in `root` that end with `suffix`, or their paths if `prefix` is True."""
     files = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_file() and entry.name.endswith(suffix)]
     return [entry.path if prefix else entry.name for entry in files]
 
 
 def iterable_to_str(iterable: Iterable) -> str:
-    """The items, quoted and joined by commas."""
+    """Join the items into a comma-separated string, each in quotes."""
     return ", ".join(f"'{item}'" for item in iterable)
 
 
@@ -261,7 +261,7 @@ def verify_str_arg(
     """Return `value` if it is one of `valid_values`.
 
     Raises:
-        ValueError: naming the argument, what was given and what is accepted.
+        ValueError: if `value` is not valid.
     """
     if not isinstance(value, str):
         argument = f" for argument {arg}" if arg is not None else ""

@@ -1,4 +1,4 @@
-"""Clips of videos, and what is done in them."""
+"""Video classification datasets: clips of human actions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["HMDB51", "UCF101", "Kinetics"]
 
 
 class _ClipDataset(VisionDataset):
-    """Clips of the videos in one folder per class. Each item is `(pictures, sound, target)`."""
+    """Base of the video datasets: one folder of videos per class. Each item is `(video, audio, target)`."""
 
     def _find_videos(
         self,
@@ -42,7 +42,7 @@ class _ClipDataset(VisionDataset):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What was found out about the videos of all folds, to be handed to another dataset of them."""
+        """Frame indices and frame rates of all videos, which `_precomputed_metadata` accepts to avoid reading the files again."""
         return self.full_video_clips.metadata
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class _ClipDataset(VisionDataset):
 
 
 class _Folds(_ClipDataset):
-    """Videos that are split into training and test videos in three ways."""
+    """Videos with three predefined splits (folds) into training and test videos."""
 
     def __init__(
         self,
@@ -83,31 +83,31 @@ class _Folds(_ClipDataset):
         self._choose([index for index, (path, _) in enumerate(self.samples) if self._name(Path(path)) in chosen])
 
     def _names(self, annotations: Path) -> set[str]:
-        raise NotImplementedError(f"{type(self).__name__} has to say which videos the fold has")
+        raise NotImplementedError(f"{type(self).__name__} must implement _names")
 
     def _name(self, path: Path) -> str:
-        raise NotImplementedError(f"{type(self).__name__} has to say what a video is called in the lists")
+        raise NotImplementedError(f"{type(self).__name__} must implement _name")
 
 
 class HMDB51(_Folds):
     """[HMDB51](https://serre.lab.brown.edu/hmdb51.html): 6,766 videos of 51 human actions.
 
     Kuehne, Jhuang, Garrote, Poggio and Serre, "HMDB: A large video database for human motion recognition", 2011. The files
-    have to be fetched and unpacked by hand; PyAV reads them. Each item is `(pictures, sound, target)`: a uint8 tensor of shape
+    must be downloaded and unpacked manually. PyAV reads them. Each item is `(video, audio, target)`: a uint8 tensor of shape
     `(T, H, W, C)`, floats of shape `(channels, samples)`, and an integer.
 
     Args:
         root: the folder with one folder of `.avi` files per class.
-        annotation_path: the folder of the lists, such as `brush_hair_test_split1.txt`.
-        frames_per_clip: the pictures of a clip.
-        step_between_clips: from the first picture of a clip to that of the next.
-        frame_rate: the pictures a second, to which videos are resampled; None: as they are.
-        fold: which of the three splits into training and test videos, 1 to 3.
-        train: the training videos, or the test videos.
-        transform: a function of the pictures.
-        _precomputed_metadata: the `metadata` of another dataset of the same files, in place of counting their pictures.
-        num_workers: the processes that count the pictures at first.
-        output_format: `"THWC"`, or `"TCHW"` as transforms take it.
+        annotation_path: the folder of the split lists, such as `brush_hair_test_split1.txt`.
+        frames_per_clip: the number of frames in a clip.
+        step_between_clips: the number of frames between the starts of consecutive clips.
+        frame_rate: frames per second to resample videos to; None keeps their frame rate.
+        fold: the number of the split into training and test videos, 1 to 3.
+        train: use the training videos if True, otherwise the test videos.
+        transform: a function of the video tensor.
+        _precomputed_metadata: the `metadata` of another dataset of the same files, which avoids reading all files.
+        num_workers: the number of processes that count the frames of the videos.
+        output_format: `"THWC"`, or `"TCHW"` as expected by transforms.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -138,21 +138,22 @@ class UCF101(_Folds):
     """[UCF101](https://www.crcv.ucf.edu/data/UCF101.php): 13,320 videos of 101 human actions.
 
     Soomro, Zamir and Shah, [UCF101: A Dataset of 101 Human Actions Classes From Videos in The
-    Wild](https://arxiv.org/abs/1212.0402), 2012. The files have to be fetched and unpacked by hand; PyAV reads them. Each item
-    is `(pictures, sound, target)`: a uint8 tensor of shape `(T, H, W, C)`, floats of shape `(channels, samples)`, and an integer.
+    Wild](https://arxiv.org/abs/1212.0402), 2012. The files must be downloaded and unpacked manually. PyAV reads them. Each
+    item is `(video, audio, target)`: a uint8 tensor of shape `(T, H, W, C)`, floats of shape `(channels, samples)`, and an
+    integer.
 
     Args:
         root: the folder with one folder of `.avi` files per class.
-        annotation_path: the folder of the lists, such as `trainlist01.txt`.
-        frames_per_clip: the pictures of a clip.
-        step_between_clips: from the first picture of a clip to that of the next.
-        frame_rate: the pictures a second, to which videos are resampled; None: as they are.
-        fold: which of the three splits into training and test videos, 1 to 3.
-        train: the training videos, or the test videos.
-        transform: a function of the pictures.
-        _precomputed_metadata: the `metadata` of another dataset of the same files, in place of counting their pictures.
-        num_workers: the processes that count the pictures at first.
-        output_format: `"THWC"`, or `"TCHW"` as transforms take it.
+        annotation_path: the folder of the split lists, such as `trainlist01.txt`.
+        frames_per_clip: the number of frames in a clip.
+        step_between_clips: the number of frames between the starts of consecutive clips.
+        frame_rate: frames per second to resample videos to; None keeps their frame rate.
+        fold: the number of the split into training and test videos, 1 to 3.
+        train: use the training videos if True, otherwise the test videos.
+        transform: a function of the video tensor.
+        _precomputed_metadata: the `metadata` of another dataset of the same files, which avoids reading all files.
+        num_workers: the number of processes that count the frames of the videos.
+        output_format: `"THWC"`, or `"TCHW"` as expected by transforms.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -179,23 +180,23 @@ class Kinetics(_ClipDataset):
     """[Kinetics](https://github.com/cvdfoundation/kinetics-dataset): clips of 10 seconds, with 400 to 700 human actions.
 
     Kay et al., [The Kinetics Human Action Video Dataset](https://arxiv.org/abs/1705.06950), 2017. PyAV reads the videos. Each
-    item is `(pictures, sound, target)`: a uint8 tensor of shape `(T, C, H, W)`, floats of shape `(channels, samples)`, and an
+    item is `(video, audio, target)`: a uint8 tensor of shape `(T, C, H, W)`, floats of shape `(channels, samples)`, and an
     integer.
 
     Args:
         root: the folder with a folder for each split, which has one folder of videos per class.
-        frames_per_clip: the pictures of a clip.
+        frames_per_clip: the number of frames in a clip.
         num_classes: `400`, `600` or `700`: which of the three datasets to fetch.
         split: `train`, `val` or `test`.
-        frame_rate: the pictures a second, to which videos are resampled; None: as they are.
-        step_between_clips: from the first picture of a clip to that of the next.
-        transform: a function of the pictures.
-        extensions: those of the videos.
-        download: fetch the archives where the split is missing.
-        num_download_workers: how many archives to fetch at a time.
-        _precomputed_metadata: the `metadata` of another dataset of the same files, in place of counting their pictures.
-        num_workers: the processes that count the pictures at first.
-        output_format: `"TCHW"` as transforms take it, or `"THWC"`.
+        frame_rate: frames per second to resample videos to; None keeps their frame rate.
+        step_between_clips: the number of frames between the starts of consecutive clips.
+        transform: a function of the video tensor.
+        extensions: the file extensions of the videos.
+        download: download the archives if the split is missing.
+        num_download_workers: the number of parallel downloads.
+        _precomputed_metadata: the `metadata` of another dataset of the same files, which avoids reading all files.
+        num_workers: the number of processes that count the frames of the videos.
+        output_format: `"TCHW"`, as expected by transforms, or `"THWC"`.
 
     Raises:
         FileNotFoundError: the files are missing.
@@ -255,14 +256,14 @@ class Kinetics(_ClipDataset):
 
     @property
     def split_folder(self) -> str:
-        """The folder of the split."""
+        """The folder that contains the videos of the split."""
         return str(self._videos)
 
     def download(self) -> None:
-        """Fetch and unpack the archives of the split, and put each video into the folder of its class.
+        """Download and unpack the archives of the split, and move each video into the folder of its class.
 
-        What was fetched already is not fetched again, and an archive that was broken off goes on: its videos are moved out of
-        `files` only when all archives are there.
+        Complete archives are not downloaded again, and an interrupted download is resumed. Videos are moved out of `files`
+        after all archives are unpacked.
         """
         if self._videos.exists():
             return
@@ -282,7 +283,7 @@ class Kinetics(_ClipDataset):
                 start, end = int(row["time_start"]), int(row["time_end"])
                 name = f"{row['youtube_id']}_{start:06}_{end:06}.mp4"
                 if not (unsorted / name).is_file():
-                    continue  # many have been taken down
+                    continue  # many videos have been deleted
                 label = row["label"].replace(" ", "_").translate(str.maketrans("", "", "'()"))
                 (sorted_videos / label).mkdir(parents=True, exist_ok=True)
                 (unsorted / name).replace(sorted_videos / label / name)

@@ -1,4 +1,4 @@
-"""Videos in clips of equal length."""
+"""Split videos into clips of equal length."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Tensor = torch.Tensor
 
 
 def unfold(tensor: Tensor, size: int, step: int, dilation: int = 1) -> Tensor:
-    """Windows of `size` elements of a one-dimensional tensor, `step` apart, as a view of it.
+    """Return windows of `size` elements of a one-dimensional tensor, `step` apart, as a view.
 
     Args:
         tensor: one-dimensional.
-        size: the elements of a window.
-        step: from the start of one window to that of the next.
-        dilation: from one element of a window to the next.
+        size: the number of elements in a window.
+        step: the distance between the starts of consecutive windows.
+        dilation: the distance between consecutive elements of a window.
 
     Returns:
         Shape `(windows, size)`.
 
     Raises:
-        ValueError: if `tensor` has more or fewer dimensions.
+        ValueError: if `tensor` is not one-dimensional.
 
     Example:
         >>> from flambeau_vision.datasets.video_utils import unfold
@@ -49,7 +49,7 @@ def unfold(tensor: Tensor, size: int, step: int, dilation: int = 1) -> Tensor:
 
 
 class _Lengths(Dataset):
-    """How many pictures each video has, and how many a second."""
+    """The number of frames and the frame rate of each video."""
 
     def __init__(self, video_paths: Sequence[str]) -> None:
         self.video_paths = video_paths
@@ -67,21 +67,21 @@ def _as_it_is(batch: list[Any]) -> list[Any]:
 
 
 class VideoClips:
-    """The clips of several videos: so many pictures each, a clip beginning so many pictures after the one before.
+    """The clips of several videos: overlapping or spaced windows of consecutive frames.
 
-    PyAV reads the videos. To count their pictures takes a while, with many: `metadata` keeps what was found.
+    PyAV reads the videos. Counting the frames of many videos is slow; `metadata` holds the counts for reuse.
 
     Args:
         video_paths: the files.
-        clip_length_in_frames: the pictures of a clip.
-        frames_between_clips: from the first picture of a clip to that of the next.
-        frame_rate: the pictures a second of all clips: videos of another rate are resampled. None: as they are.
-        _precomputed_metadata: the `metadata` of a former one, in place of reading the files.
-        num_workers: the processes that count the pictures.
-        output_format: `"THWC"`, or `"TCHW"` as transforms take it.
+        clip_length_in_frames: the number of frames in a clip.
+        frames_between_clips: the number of frames between the starts of consecutive clips.
+        frame_rate: frames per second to resample videos to; None keeps their frame rate.
+        _precomputed_metadata: the `metadata` of another `VideoClips` of the same files, which avoids reading all files.
+        num_workers: the number of processes that count the frames.
+        output_format: `"THWC"`, or `"TCHW"` as expected by transforms.
 
     Attributes:
-        metadata: a dict with `video_paths`, `video_pts` (the numbers of the pictures of each video) and `video_fps`.
+        metadata: a dict with `video_paths`, `video_pts` (the frame indices of each video) and `video_fps`.
 
     Raises:
         ValueError: the format is unknown.
@@ -116,7 +116,7 @@ class VideoClips:
     def _count_pictures(self, paths: Sequence[str]) -> dict[str, Any]:
         loader = DataLoader(_Lengths(paths), batch_size=16, num_workers=self.num_workers, collate_fn=_as_it_is)
         lengths: list[tuple[int, float | None]] = []
-        with progress_bar(len(paths), description="counting the pictures of videos", unit="videos") as bar:
+        with progress_bar(len(paths), description="counting video frames", unit="videos") as bar:
             for batch in loader:
                 lengths += batch
                 bar.update(len(batch))
@@ -131,7 +131,7 @@ class VideoClips:
         return {"video_paths": self.video_paths, "video_pts": self.video_pts, "video_fps": self.video_fps}
 
     def subset(self, indices: Sequence[int]) -> VideoClips:
-        """The clips of some of the videos."""
+        """Return the clips of the videos with the given indices."""
         found = {name: [values[index] for index in indices] for name, values in self.metadata.items()}
         return type(self)(
             found["video_paths"],
@@ -147,10 +147,11 @@ class VideoClips:
     def compute_clips_for_video(
         video_pts: Tensor, num_frames: int, step: int, fps: float | None, frame_rate: float | None = None
     ) -> tuple[Tensor, list[slice] | Tensor]:
-        """The clips of one video, as numbers of pictures; and how to choose from the pictures that a clip reaches over.
+        """Return the frame indices of each clip of one video, and for each clip the index tensor or slice that resamples its
+        frames.
 
         Warns:
-            UserWarning: the video is shorter than a clip.
+            UserWarning: the video is shorter than one clip.
         """
         fps = 1 if fps is None else fps
         frame_rate = fps if frame_rate is None else frame_rate
@@ -172,12 +173,12 @@ class VideoClips:
         return (torch.arange(num_frames, dtype=torch.float32) * step).floor().to(torch.int64)
 
     def compute_clips(self, num_frames: int, step: int, frame_rate: float | None = None) -> None:
-        """Cut the videos anew.
+        """Split the videos into clips again, with other settings.
 
         Args:
-            num_frames: the pictures of a clip.
-            step: from the first picture of a clip to that of the next.
-            frame_rate: the pictures a second; None for those of each video.
+            num_frames: the number of frames in a clip.
+            step: the number of frames between the starts of consecutive clips.
+            frame_rate: frames per second to resample videos to; None keeps their frame rate.
         """
         self.num_frames, self.step, self.frame_rate = num_frames, step, frame_rate
         found = zip(self.video_pts, self.video_fps, strict=True)
@@ -190,23 +191,23 @@ class VideoClips:
         return self.num_clips()
 
     def num_videos(self) -> int:
-        """How many videos there are."""
+        """Return the number of videos."""
         return len(self.video_paths)
 
     def num_clips(self) -> int:
-        """How many clips there are."""
+        """Return the number of clips."""
         return self.cumulative_sizes[-1]
 
     def get_clip_location(self, idx: int) -> tuple[int, int]:
-        """The number of the video of this clip, and the clip's number in it."""
+        """Return the index of the video that contains the clip, and the index of the clip in that video."""
         video = bisect_right(self.cumulative_sizes, idx)
         return video, idx - (self.cumulative_sizes[video - 1] if video else 0)
 
     def get_clip(self, idx: int) -> tuple[Tensor, Tensor, dict[str, Any], int]:
-        """A clip: its pictures, the sound that goes with them, the pictures a second in a dict, and the number of its video.
+        """Return the video tensor and the audio tensor of a clip, a dict with `video_fps`, and the index of its video.
 
         Raises:
-            IndexError: there are fewer clips.
+            IndexError: `idx` is out of range.
         """
         if idx >= self.num_clips():
             raise IndexError(f"Index {idx} out of range ({self.num_clips()} number of clips)")
@@ -221,12 +222,12 @@ class VideoClips:
             pictures = pictures[chosen if isinstance(chosen, slice) else chosen - chosen[0]]
             info["video_fps"] = self.frame_rate
         if len(pictures) != self.num_frames:
-            raise RuntimeError(f"{path}: {len(pictures)} pictures were read where {self.num_frames} were expected")
+            raise RuntimeError(f"{path}: {len(pictures)} frames were read, but the clip has {self.num_frames}")
         sound = read_sound(path, first / (rate or 1), (last + 1) / (rate or 1))
         return pictures, sound, info, video
 
     def __getstate__(self) -> dict[str, Any]:
-        # The numbers of pictures are sent as one tensor, and the clips are cut anew: there are a lot of small ones.
+        # Frame indices are pickled as one tensor, and clips are recomputed: pickling many small tensors is slow.
         state = {**self.__dict__, "video_pts": torch.cat([*self.video_pts, torch.empty(0, dtype=torch.int64)])}
         for name in ("clips", "resampling_idxs", "cumulative_sizes"):
             del state[name]

@@ -13,7 +13,7 @@ __all__ = ["StandardTransform", "VisionDataset"]
 
 
 class StandardTransform:
-    """Apply one function to the image and another to the target; either may be None."""
+    """Apply `transform` to the image and `target_transform` to the target. Either may be None."""
 
     def __init__(self, transform: Callable | None = None, target_transform: Callable | None = None) -> None:
         self.transform = transform
@@ -40,7 +40,7 @@ class StandardTransform:
 class VisionDataset(Dataset):
     """A dataset of images: `len(dataset)` samples, each `dataset[i]` an `(image, target)` pair.
 
-    Subclasses define `__len__` and `__getitem__`, and end the latter with `self._transformed(image, target)`.
+    Subclasses define `__len__` and `__getitem__`, which returns `self._transformed(image, target)`.
 
     Args:
         root: the folder that holds the data.
@@ -92,11 +92,11 @@ class VisionDataset(Dataset):
 
     @property
     def _folder(self) -> Path:
-        """`root` as a path."""
+        """`root` as an expanded `Path`."""
         return Path(self.root)
 
     def extra_repr(self) -> str:
-        """Further lines for the printed form."""
+        """Return extra lines for `repr`."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Pascal VOC."""
+"""The Pascal VOC segmentation and detection datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["VOCDetection", "VOCSegmentation"]
 
 _SITE = "https://thor.robots.ox.ac.uk/pascal/VOC/"
 
-# By year: address below the site, checksum, folder in the archive.
+# By year: URL relative to the site, MD5 checksum, folder in the archive.
 _ARCHIVES = {
     "2012": ("voc2012/VOCtrainval_11-May-2012.tar", "6cd6e144f989b92b3379bac3b3de84fd", "VOCdevkit/VOC2012"),
     "2011": (
@@ -32,9 +32,9 @@ _ARCHIVES = {
 
 
 class _VOC(VisionDataset):
-    """Images with a target file each, as listed in `ImageSets`."""
+    """Base of the VOC datasets: images with one target file each, listed in `ImageSets`."""
 
-    _lists: str  # folder of the lists
+    _lists: str  # folder below `ImageSets` with the lists of images
     _targets: tuple[str, str]  # folder and extension of the target files
 
     def __init__(
@@ -78,7 +78,7 @@ class _VOC(VisionDataset):
 
 
 class VOCSegmentation(_VOC):
-    r"""[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with a mask of classes each.
+    r"""[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with a segmentation mask each.
 
     Everingham, Van Gool, Williams, Winn and Zisserman, "The Pascal Visual Object Classes (VOC) Challenge", 2010.
 
@@ -88,8 +88,8 @@ class VOCSegmentation(_VOC):
         image_set: `train`, `trainval` or `val`; for 2007 also `test`.
         download: fetch the archive into `root` where it is missing.
         transform: a function of the image (a PIL image).
-        target_transform: a function of the target (a PIL image whose values are classes).
-        transforms: a function of both.
+        target_transform: a function of the target (a PIL image of class indices).
+        transforms: a function of `(image, target)` that returns both.
 
     Raises:
         RuntimeError: the files are missing.
@@ -117,7 +117,7 @@ class VOCSegmentation(_VOC):
 
     @property
     def masks(self) -> list[str]:
-        """The files of the masks."""
+        """Paths of the mask files."""
         return self.targets
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
@@ -127,7 +127,7 @@ class VOCSegmentation(_VOC):
 class VOCDetection(_VOC):
     r"""[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with annotated objects.
 
-    The target is the XML of the annotations as a nested dict, the objects as a list. Everingham, Van Gool, Williams, Winn
+    The target is the annotation XML as a nested dict, with the objects as a list. Everingham, Van Gool, Williams, Winn
     and Zisserman, "The Pascal Visual Object Classes (VOC) Challenge", 2010.
 
     Args:
@@ -137,7 +137,7 @@ class VOCDetection(_VOC):
         download: fetch the archive into `root` where it is missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a dict).
-        transforms: a function of both.
+        transforms: a function of `(image, target)` that returns both.
 
     Raises:
         RuntimeError: the files are missing.
@@ -165,7 +165,7 @@ class VOCDetection(_VOC):
 
     @property
     def annotations(self) -> list[str]:
-        """The files of the annotations."""
+        """Paths of the annotation files."""
         return self.targets
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
@@ -174,7 +174,9 @@ class VOCDetection(_VOC):
 
     @staticmethod
     def parse_voc_xml(node: ElementTree.Element) -> dict[str, Any]:
-        """`{tag: text}`, or `{tag: {...}}` with children; several of one tag make a list, as objects always do."""
+        """Convert an XML node to `{tag: text}`, or to `{tag: {...}}` if it has children. Repeated tags, and `object`,
+        become a list.
+        """
         children: dict[str, list[Any]] = {}
         for child in node:
             for tag, value in VOCDetection.parse_voc_xml(child).items():

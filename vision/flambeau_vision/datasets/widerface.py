@@ -1,4 +1,4 @@
-"""Faces in crowds."""
+"""The WIDER FACE face detection dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .utils import verify_str_arg
 
 __all__ = ["WIDERFace"]
 
-_COLUMNS = ("blur", "expression", "illumination", "occlusion", "pose", "invalid")  # after the four of a box
+_COLUMNS = ("blur", "expression", "illumination", "occlusion", "pose", "invalid")  # columns after the four box coordinates
 
 
 class WIDERFace(PublishedDataset):
@@ -27,13 +27,13 @@ class WIDERFace(PublishedDataset):
 
     Args:
         root: the folder that holds `widerface`.
-        split: `train`, `val` or `test`; in the latter, the target is None.
+        split: `train`, `val` or `test`. The target is None in the test split.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         download: fetch the archives into `root` where they are missing.
 
     Raises:
-        RuntimeError: the files are missing, or a table is not as it is published.
+        RuntimeError: the files are missing, or an annotation file cannot be parsed.
         ValueError: `split` is unknown.
 
     Example:
@@ -94,7 +94,7 @@ class WIDERFace(PublishedDataset):
         return [{"img_path": self._image(name)} for name in self._lines("wider_face_test_filelist.txt")]
 
     def _read_table(self) -> list[dict[str, Any]]:
-        """A name, the number of faces, and a line for each; an image without any has one line all the same."""
+        """Each entry is a file name, the number of faces, and one line per face. An image without faces also has one line."""
         name = f"wider_face_{self.split}_bbx_gt.txt"
         lines, images = iter(self._lines(name)), []
         try:

@@ -1,4 +1,4 @@
-"""Items of datasets as `transforms.v2` takes them: with bounding boxes, masks and videos that say what they are."""
+"""Wrap datasets so that their items contain `tv_tensors`, as expected by `transforms.v2`."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ from .widerface import WIDERFace
 
 __all__ = ["wrap_dataset_for_transforms_v2"]
 
-# What makes an item of a dataset: a function of the dataset and its keys that returns one of the index and the item.
+# Dataset class -> factory `(dataset, target_keys) -> wrap`, where `wrap(index, item)` returns the wrapped item.
 Item = tuple[Any, ...]
 _WRAPPERS: dict[type, Callable[[Any, Any], Callable[[int, Item], Item]]] = {}
 
 
 def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: Collection[str] | str | None = None) -> Any:
-    """Wrap a dataset, so that its items are as `transforms.v2` takes them.
+    """Wrap a dataset so that `transforms.v2` transforms its targets together with its images.
 
-    Boxes become `tv_tensors.BoundingBoxes` from left, top to right, bottom, masks `tv_tensors.Mask`, videos `tv_tensors.Video`,
-    class numbers tensors; detections become one dict in place of a list. Images stay as they are. The transforms of the dataset
-    are applied after that, and a transform of the image alone is left to the images.
+    Boxes become `tv_tensors.BoundingBoxes` in `XYXY` format, masks become `tv_tensors.Mask`, videos become `tv_tensors.Video`
+    and class labels become tensors. A list of detected objects becomes one dict. Images stay unchanged. The
+    dataset's own transforms are applied to the wrapped items.
 
     Args:
-        dataset: one of this package's datasets, or of a subclass.
-        target_keys: what the dict of a target has: `"all"`, or the names; None for what detectors are trained with. For
-            `CocoDetection`, `VOCDetection`, `Kitti` and `WIDERFace`.
+        dataset: one of this package's datasets, or an instance of a subclass.
+        target_keys: the keys of the target dict: a collection of names, `"all"`, or None for the keys needed to train a
+            detector. Only for `CocoDetection`, `VOCDetection`, `Kitti` and `WIDERFace`.
 
     Returns:
-        a dataset of a class that is also a subclass of that of `dataset`.
+        A dataset whose class is a subclass of the class of `dataset`.
 
     Raises:
-        TypeError: `dataset` is none of these.
-        ValueError: a key is unknown, or the dataset has none.
-        RuntimeError: such targets have no type in `tv_tensors`.
+        TypeError: `dataset` is not a supported dataset.
+        ValueError: a key is unknown, or the dataset does not support `target_keys`.
+        RuntimeError: no `tv_tensors` type represents the targets of the dataset.
 
     Example:
         >>> import tempfile
@@ -79,7 +79,7 @@ def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: Collection[str] | 
 
 
 class _Wrapped:
-    """A dataset around another one. It is of a subclass of that one's class, and has its attributes."""
+    """Wrapper of a dataset. It is combined with the dataset's class, and forwards missing attributes to the dataset."""
 
     def __init__(self, dataset: Any, target_keys: Any) -> None:
         kind = type(dataset)
@@ -97,13 +97,13 @@ class _Wrapped:
         self._dataset = dataset
         self._target_keys = target_keys
         self._wrapper = _WRAPPERS[known](dataset, target_keys)
-        # The items are wrapped before they are transformed.
+        # The wrapper applies the transforms, after wrapping the items.
         for name in ("transform", "target_transform", "transforms"):
             setattr(self, name, getattr(dataset, name))
             setattr(dataset, name, None)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_dataset":  # not there yet, while it is copied
+        if name == "_dataset":  # not set yet while the wrapper is copied
             raise AttributeError(name)
         return getattr(self._dataset, name)
 
@@ -111,7 +111,7 @@ class _Wrapped:
         item = self._wrapper(index, self._dataset[index])
         if self.transforms is not None:
             return self.transforms(*item)
-        # A dataset of videos has a transform of the pictures alone.
+        # Video datasets have only `transform`, which is applied to the video.
         return item if self.transform is None else (self.transform(item[0]), *item[1:])
 
     def __len__(self) -> int:
@@ -142,7 +142,7 @@ def _keys(chosen: Any, available: Iterable[str], default: Iterable[str] | str) -
 
 
 def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
-    """A list for each key, in place of a dict for each object."""
+    """Convert a list of dicts to a dict of lists."""
     columns: dict[str, list[Any]] = {}
     for row in rows:
         for key, value in row.items():
@@ -162,7 +162,7 @@ def _boxes(data: Any, image: Any, format: str = "XYXY") -> tv_tensors.BoundingBo
 
 
 def _by_type(target: Any, types: list[str], functions: dict[str, Callable]) -> Any:
-    """The parts of a target, each of which is of one type, through the functions of these types."""
+    """Apply to each part of a target the function for its type."""
     parts = target if isinstance(target, tuple | list) else [target]
     wrapped = tuple(functions.get(kind, lambda part: part)(part) for kind, part in zip(types, parts, strict=True))
     return wrapped if len(wrapped) > 1 else wrapped[0]
@@ -319,7 +319,7 @@ def _pets(dataset: OxfordIIITPet, keys: Any) -> Any:
 
 
 def _instances(picture: Any) -> dict[str, torch.Tensor]:
-    """One mask for each number in a picture; from 1000 on, it is the class's times 1000, and one of the object."""
+    """Return one mask and label per pixel value. Values from 1000 on are 1000 * class + instance number."""
     numbers = tv_tensors.Mask(picture)
     found = numbers.unique()
     masks = tv_tensors.Mask(torch.stack([numbers == number for number in found]))

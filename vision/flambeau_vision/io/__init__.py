@@ -1,4 +1,4 @@
-"""Reading and writing files of images and videos."""
+"""Read and write image and video files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images between tensors and encoded bytes, through Pillow."""
+"""Decode and encode images with Pillow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Tensor = torch.Tensor
 
 
 class ImageReadMode(Enum):
-    """The channels to read an image into."""
+    """Channels of a decoded image."""
 
     UNCHANGED = 0
     GRAY = 1
@@ -53,7 +53,7 @@ _PIL_MODES = {
 
 
 def read_file(path: str | Path) -> Tensor:
-    """The bytes of a file, as a one-dimensional `uint8` tensor."""
+    """Read a file into a one-dimensional `uint8` tensor."""
     return torch.frombuffer(bytearray(Path(path).read_bytes()), dtype=torch.uint8)
 
 
@@ -86,7 +86,7 @@ def _to_tensor(image: Any, mode: ImageReadMode | str) -> Tensor:
 
 
 def _deep_png(data: bytes) -> bool:
-    """Whether these are the bytes of a PNG with 16 bits for each of several channels, of which Pillow drops the lower 8."""
+    """Whether `data` is a PNG with several channels of 16 bits, whose lower 8 bits Pillow would drop."""
     return data[:8] == b"\x89PNG\r\n\x1a\n" and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x06")
 
 
@@ -104,18 +104,19 @@ def decode_image(
     mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """Decode an image: JPEG, PNG, GIF, WebP and whatever else Pillow knows.
+    """Decode an image in JPEG, PNG, GIF, WebP or any other format that Pillow supports.
 
     Args:
-        input: its bytes as a `uint8` tensor, or a path. PyAV reads PNG images of 16 bits a channel, into `uint16`.
-        mode: the channels of the result; by default those of the image.
-        apply_exif_orientation: turn the image as its metadata say.
+        input: the encoded bytes as a `uint8` tensor, or a path. PNG images with 16 bits per channel are decoded to `uint16`
+            by PyAV.
+        mode: the channels of the result; by default the channels of the image.
+        apply_exif_orientation: rotate or flip the image according to its EXIF orientation.
 
     Returns:
         Shape `(C, H, W)`.
 
     Raises:
-        RuntimeError: if the bytes are no known image.
+        RuntimeError: if the bytes are not an image in a supported format.
 
     Example:
         >>> from flambeau_vision.io import decode_image, encode_png
@@ -139,14 +140,14 @@ def read_image(
     mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """`decode_image` of a file."""
+    """Read a file and decode it with `decode_image`."""
     return decode_image(read_file(path), mode, apply_exif_orientation)
 
 
 def decode_png(
     input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
 ) -> Tensor:
-    """`decode_image` for PNG."""
+    """Decode a PNG image, as `decode_image` does."""
     _open(input, ("PNG",))
     return decode_image(input, mode, apply_exif_orientation)
 
@@ -157,7 +158,7 @@ def decode_jpeg(
     device: torch.device | str = "cpu",
     apply_exif_orientation: bool = False,
 ) -> Tensor | list[Tensor]:
-    """`decode_image` for JPEG, and for lists of them; the result is on `device`."""
+    """Decode a JPEG image, or a list of them, to tensors on `device`."""
     if isinstance(input, list):
         return [decode_jpeg(data, mode, device, apply_exif_orientation) for data in input]
     _open(input, ("JPEG",))
@@ -165,23 +166,23 @@ def decode_jpeg(
 
 
 def decode_webp(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
-    """`decode_image` for WebP."""
+    """Decode a WebP image, as `decode_image` does."""
     return _to_tensor(_open(input, ("WEBP",)), mode)
 
 
 def decode_avif(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
-    """`decode_image` for AVIF, with a Pillow that knows it (from 11.3 on)."""
+    """Decode an AVIF image, as `decode_image` does. Requires Pillow 11.3 or later."""
     return _to_tensor(_open(input, ("AVIF",)), mode)
 
 
 def decode_heic(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
-    """`decode_image` for HEIC, through the package `pillow-heif`."""
+    """Decode a HEIC image, as `decode_image` does. Requires the package `pillow-heif`."""
     optional("pillow_heif", "pillow-heif", "decoding HEIC").register_heif_opener()
     return _to_tensor(_open(input, ("HEIF",)), mode)
 
 
 def decode_gif(input: Tensor) -> Tensor:
-    """The frames of a GIF: shape `(3, H, W)`, or `(frames, 3, H, W)` if there are several."""
+    """Decode a GIF into shape `(3, H, W)`, or `(frames, 3, H, W)` if it is animated."""
     image = _open(input, ("GIF",))
     frames = []
     for index in range(getattr(image, "n_frames", 1)):
@@ -201,19 +202,19 @@ def _encode(input: Tensor, **options: Any) -> Tensor:
 
 
 def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
-    """An image of shape `(1 or 3, H, W)` as the bytes of a PNG; `compression_level` from 0 to 9."""
+    """Encode an image of shape `(1 or 3, H, W)` as PNG bytes, with a `compression_level` from 0 to 9."""
     if not 0 <= compression_level <= 9:
         raise RuntimeError(f"Compression level should be between 0 and 9, got {compression_level}")
     return _encode(input, format="PNG", compress_level=compression_level)
 
 
 def write_png(input: Tensor, filename: str | Path, compression_level: int = 6) -> None:
-    """`encode_png` into a file."""
+    """Write an image to a PNG file, as encoded by `encode_png`."""
     write_file(filename, encode_png(input, compression_level))
 
 
 def encode_jpeg(input: Tensor | list[Tensor], quality: int = 75) -> Tensor | list[Tensor]:
-    """An image of shape `(1 or 3, H, W)` as the bytes of a JPEG, or a list of them; `quality` from 1 to 100."""
+    """Encode an image of shape `(1 or 3, H, W)`, or a list of images, as JPEG bytes, with a `quality` from 1 to 100."""
     if not 1 <= quality <= 100:
         raise ValueError(f"Image quality should be a positive number between 1 and 100, got {quality}")
     if isinstance(input, list):
@@ -222,5 +223,5 @@ def encode_jpeg(input: Tensor | list[Tensor], quality: int = 75) -> Tensor | lis
 
 
 def write_jpeg(input: Tensor, filename: str | Path, quality: int = 75) -> None:
-    """`encode_jpeg` into a file."""
+    """Write an image to a JPEG file, as encoded by `encode_jpeg`."""
     write_file(filename, encode_jpeg(input, quality))

@@ -1,4 +1,4 @@
-"""Reading and writing video files, through PyAV."""
+"""Read and write video files with PyAV."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _check_unit(pts_unit: str) -> None:
 
 
 def _seek_before(container: Any, stream: Any, time: float) -> None:
-    """Go on at the last picture before `time` that can be decoded without others; from the start where a file cannot do that."""
+    """Seek to the last key frame before `time`, or to the start if the file does not support seeking."""
     try:
         container.seek(max(math.floor(time) - 1, 0), stream=stream, backward=True)
     except _av().FFmpegError:
@@ -34,7 +34,7 @@ def _seek_before(container: Any, stream: Any, time: float) -> None:
 
 
 def _frames_between(container: Any, stream: Any, start: Any, end: Any, pts_unit: str) -> list[Any]:
-    """The frames of a stream from `start` to `end`, both included, in the order in which they are shown."""
+    """Return the frames of a stream from `start` to `end`, both included, in presentation order."""
     frames = []
     if start > 0:
         _seek_before(container, stream, start if pts_unit == "pts" else start / stream.time_base)
@@ -43,11 +43,11 @@ def _frames_between(container: Any, stream: Any, start: Any, end: Any, pts_unit:
             continue
         first = frame.pts * stream.time_base if pts_unit == "sec" else frame.pts
         last = first
-        if stream.type == "audio":  # what begins before and reaches into the part belongs to it
+        if stream.type == "audio":  # an audio frame that starts earlier may overlap the range
             length = Fraction(frame.samples, frame.sample_rate)
             last = first + (length if pts_unit == "sec" else int(length / stream.time_base))
         if first > end:
-            break  # frames come in the order in which they are shown
+            break  # frames are decoded in presentation order
         if last >= start:
             frames.append(frame)
     return sorted(frames, key=lambda frame: frame.pts)
@@ -60,22 +60,22 @@ def read_video(
     pts_unit: str = "pts",
     output_format: str = "THWC",
 ) -> tuple[Tensor, Tensor, dict[str, Any]]:
-    """The pictures and the sound of a video file.
+    """Read the video and audio frames of a file.
 
     Args:
         filename: path of the file.
-        start_pts: the time of the first picture.
-        end_pts: the time of the last picture; None for the end.
-        pts_unit: what these times are: `"sec"` for seconds, `"pts"` for the file's own units.
-        output_format: `"THWC"`, or `"TCHW"` as models take them.
+        start_pts: the time of the first frame.
+        end_pts: the time of the last frame; None for the end of the file.
+        pts_unit: the unit of `start_pts` and `end_pts`: `"sec"` for seconds, `"pts"` for units of the stream's time base.
+        output_format: `"THWC"`, or `"TCHW"` as expected by models.
 
     Returns:
-        the pictures as uint8 of shape `(T, H, W, 3)` or `(T, 3, H, W)`, the sound as floats of shape
-        `(channels, samples)`, and a dict with `video_fps` and `audio_fps` where there are such streams.
+        The video as a uint8 tensor of shape `(T, H, W, 3)` or `(T, 3, H, W)`, the audio as a float tensor of shape
+        `(channels, samples)`, and a dict with `video_fps` and `audio_fps` for the streams that exist.
 
     Raises:
-        ValueError: the unit or the format is unknown, or the end lies before the start.
-        FileNotFoundError: there is no such file.
+        ValueError: the unit or the format is unknown, or `end_pts` is smaller than `start_pts`.
+        FileNotFoundError: the file does not exist.
         ModuleNotFoundError: PyAV is not installed.
     """
     import numpy as np
@@ -112,7 +112,7 @@ def read_video(
 
 
 def read_sound(filename: str | Path, start: float, stop: float) -> Tensor:
-    """The samples of the sound that are played from `start` seconds on and before `stop`; none where there is no sound.
+    """Return the audio samples from `start` to `stop` seconds. The result is empty if the file has no audio.
 
     Returns:
         Floats of shape `(channels, samples)`.
@@ -137,18 +137,18 @@ def read_sound(filename: str | Path, start: float, stop: float) -> Tensor:
 
 
 def read_video_timestamps(filename: str | Path, pts_unit: str = "pts") -> tuple[list[Any], float | None]:
-    """The times of the pictures of a video file, without decoding more than their headers.
+    """Return the timestamps of the frames of a video file, reading only packet headers.
 
     Args:
         filename: path of the file.
-        pts_unit: `"sec"` for seconds, as fractions, or `"pts"` for the file's own units.
+        pts_unit: `"sec"` for seconds as fractions, or `"pts"` for units of the stream's time base.
 
     Returns:
-        the times, and the pictures per second; None where the file does not say.
+        The timestamps, and the frame rate, or None if the file does not store it.
 
     Raises:
         ValueError: the unit is unknown.
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
         ModuleNotFoundError: PyAV is not installed.
     """
     _check_unit(pts_unit)
@@ -172,18 +172,18 @@ def write_video(
     audio_codec: str | None = None,
     audio_options: dict[str, Any] | None = None,
 ) -> None:
-    """Write pictures, and sound if there is any, to a video file whose kind its name says.
+    """Write a video, and optionally audio, to a file. The file extension selects the container format.
 
     Args:
         filename: path of the file.
-        video_array: the pictures, uint8 of shape `(T, H, W, 3)`.
-        fps: pictures per second.
+        video_array: the frames, uint8 of shape `(T, H, W, 3)`.
+        fps: frames per second.
         video_codec: name of the codec, such as `"libx264"` or `"mpeg4"`.
         options: options of the codec.
-        audio_array: the sound, of shape `(channels, samples)`, 1 or 2 channels.
+        audio_array: the audio, of shape `(channels, samples)` with 1 or 2 channels.
         audio_fps: samples per second.
-        audio_codec: name of the codec of the sound, such as `"aac"`.
-        audio_options: options of that codec.
+        audio_codec: name of the audio codec, such as `"aac"`.
+        audio_options: options of the audio codec.
 
     Raises:
         ModuleNotFoundError: PyAV is not installed.

@@ -1,4 +1,4 @@
-"""Samplers of clips, and of groups of samples among processes."""
+"""Samplers of video clips, and a distributed sampler that keeps groups of samples together."""
 
 from .clip_sampler import DistributedSampler, RandomClipSampler, UniformClipSampler
 

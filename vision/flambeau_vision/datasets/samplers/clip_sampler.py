@@ -1,4 +1,4 @@
-"""Samplers of clips, and of groups of samples among processes."""
+"""Samplers of video clips, and a distributed sampler that keeps groups of samples together."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["DistributedSampler", "RandomClipSampler", "UniformClipSampler"]
 
 
 class DistributedSampler(Sampler):
-    """Each process takes its part of a dataset, or of another sampler, by groups of samples that stay together.
+    """Distribute groups of consecutive samples of a dataset, or of another sampler, over processes.
 
-    With 14 samples, 4 processes and groups of 2, the first process takes 0, 1, 8, 9, the second 2, 3, 10, 11 and so on; where
-    the groups do not come out even, the first ones are taken again.
+    With 14 samples, 4 processes and groups of 2, the first process takes 0, 1, 8, 9, the second 2, 3, 10, 11 and so on; if
+    the number of groups is not divisible by the number of processes, the first groups are repeated.
 
     Args:
-        dataset: what has a length: a dataset, or a sampler, whose indices are handed on.
-        num_replicas: how many processes there are; by default those of the process group.
-        rank: which of them this is; by default its rank in the process group.
-        shuffle: shuffle the samples, by the number of the epoch.
-        group_size: the samples of a group, such as the clips of one video.
+        dataset: a dataset with `__len__`, or a sampler, whose indices are distributed.
+        num_replicas: the number of processes; by default the size of the process group.
+        rank: the rank of this process; by default its rank in the process group.
+        shuffle: shuffle the groups with the epoch number as the seed.
+        group_size: the number of samples in a group, such as the clips of one video.
 
     Raises:
-        ValueError: the length is no multiple of `group_size`.
+        ValueError: the length is not a multiple of `group_size`.
 
     Example:
         >>> from flambeau_vision.datasets.samplers import DistributedSampler
@@ -73,7 +73,7 @@ class DistributedSampler(Sampler):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch this is: with `shuffle`, each has its own order, the same in all processes."""
+        """Set the epoch. With `shuffle`, each epoch has a different order, which is the same in all processes."""
         self.epoch = epoch
 
 
@@ -83,14 +83,14 @@ def _check_clips(video_clips: VideoClips) -> None:
 
 
 class UniformClipSampler(Sampler):
-    """So many clips of each video, equally far apart; of a video that has fewer, some repeatedly.
+    """Sample a fixed number of equally spaced clips of each video. A video with fewer clips has some repeated.
 
     Args:
         video_clips: the clips.
-        num_clips_per_video: how many of each video.
+        num_clips_per_video: the number of clips of each video.
 
     Raises:
-        TypeError: `video_clips` is something else.
+        TypeError: `video_clips` is not a `VideoClips`.
 
     Example:
         >>> from flambeau_vision.datasets.samplers import UniformClipSampler
@@ -120,14 +120,14 @@ class UniformClipSampler(Sampler):
 
 
 class RandomClipSampler(Sampler):
-    """At most so many clips of each video, at random, in random order.
+    """Sample at most `max_clips_per_video` random clips of each video, in random order.
 
     Args:
         video_clips: the clips.
-        max_clips_per_video: how many of each video.
+        max_clips_per_video: the maximum number of clips of each video.
 
     Raises:
-        TypeError: `video_clips` is something else.
+        TypeError: `video_clips` is not a `VideoClips`.
 
     Example:
         >>> from flambeau_vision.datasets.samplers import RandomClipSampler

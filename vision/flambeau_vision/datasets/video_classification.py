@@ -36,7 +36,7 @@ class _ClipDataset(VisionDataset):
         self.full_video_clips = self.video_clips = VideoClips(paths, *clips, metadata, num_workers, output_format)
         self.indices = list(range(len(paths)))
 
-    def _choose(self, indices: list[int]) -> None:
+    def _select_videos(self, indices: list[int]) -> None:
         self.indices = indices
         self.video_clips = self.full_video_clips.subset(indices)
 
@@ -49,13 +49,13 @@ class _ClipDataset(VisionDataset):
         return self.video_clips.num_clips()
 
     def __getitem__(self, index: int) -> tuple[Any, Any, int]:
-        pictures, sound, _, video = self.video_clips.get_clip(index)
+        frames, audio, _, video = self.video_clips.get_clip(index)
         if self.transform is not None:
-            pictures = self.transform(pictures)
-        return pictures, sound, self.samples[self.indices[video]][1]
+            frames = self.transform(frames)
+        return frames, audio, self.samples[self.indices[video]][1]
 
 
-class _Folds(_ClipDataset):
+class _FoldedDataset(_ClipDataset):
     """Videos with three predefined splits (folds) into training and test videos."""
 
     def __init__(
@@ -79,17 +79,17 @@ class _Folds(_ClipDataset):
         self.fold, self.train = fold, train
         clips = frames_per_clip, step_between_clips, frame_rate
         self._find_videos(self._folder, ("avi",), clips, _precomputed_metadata, num_workers, output_format)
-        chosen = self._names(Path(annotation_path).expanduser())
-        self._choose([index for index, (path, _) in enumerate(self.samples) if self._name(Path(path)) in chosen])
+        chosen = self._names_in_fold(Path(annotation_path).expanduser())
+        self._select_videos([index for index, (path, _) in enumerate(self.samples) if self._listed_name(Path(path)) in chosen])
 
-    def _names(self, annotations: Path) -> set[str]:
-        raise NotImplementedError(f"{type(self).__name__} must implement _names")
+    def _names_in_fold(self, annotations: Path) -> set[str]:
+        raise NotImplementedError(f"{type(self).__name__} must implement _names_in_fold")
 
-    def _name(self, path: Path) -> str:
-        raise NotImplementedError(f"{type(self).__name__} must implement _name")
+    def _listed_name(self, path: Path) -> str:
+        raise NotImplementedError(f"{type(self).__name__} must implement _listed_name")
 
 
-class HMDB51(_Folds):
+class HMDB51(_FoldedDataset):
     """[HMDB51](https://serre.lab.brown.edu/hmdb51.html): 6,766 videos of 51 human actions.
 
     Kuehne, Jhuang, Garrote, Poggio and Serre, "HMDB: A large video database for human motion recognition", 2011. The files
@@ -124,17 +124,17 @@ class HMDB51(_Folds):
 
     _TRAIN_TAG, _TEST_TAG = "1", "2"
 
-    def _names(self, annotations: Path) -> set[str]:
+    def _names_in_fold(self, annotations: Path) -> set[str]:
         wanted = self._TRAIN_TAG if self.train else self._TEST_TAG
         files = annotations.glob(f"*test_split{self.fold}.txt")
         rows = [line.split() for file in files for line in file.read_text().splitlines()]
         return {name for name, tag in rows if tag == wanted}
 
-    def _name(self, path: Path) -> str:
+    def _listed_name(self, path: Path) -> str:
         return path.name
 
 
-class UCF101(_Folds):
+class UCF101(_FoldedDataset):
     """[UCF101](https://www.crcv.ucf.edu/data/UCF101.php): 13,320 videos of 101 human actions.
 
     Soomro, Zamir and Shah, [UCF101: A Dataset of 101 Human Actions Classes From Videos in The
@@ -168,11 +168,11 @@ class UCF101(_Folds):
         ValueError: fold should be between 1 and 3, got 0
     """
 
-    def _names(self, annotations: Path) -> set[str]:
+    def _names_in_fold(self, annotations: Path) -> set[str]:
         file = annotations / f"{'train' if self.train else 'test'}list{self.fold:02d}.txt"
         return {line.split(" ")[0].strip() for line in file.read_text().splitlines()}
 
-    def _name(self, path: Path) -> str:
+    def _listed_name(self, path: Path) -> str:
         return path.relative_to(self._folder).as_posix()
 
 

@@ -13,7 +13,7 @@ from flambeau.utils.data import DataLoader, Dataset
 import flambeau as torch
 
 from .._extras import progress_bar
-from ..io.video import read_sound, read_video, read_video_timestamps
+from ..io.video import read_audio, read_video, read_video_timestamps
 
 __all__ = ["VideoClips", "unfold"]
 
@@ -48,7 +48,7 @@ def unfold(tensor: Tensor, size: int, step: int, dilation: int = 1) -> Tensor:
     return torch.as_strided(tensor, (windows, size), (step * stride, dilation * stride))
 
 
-class _Lengths(Dataset):
+class _FrameCounts(Dataset):
     """The number of frames and the frame rate of each video."""
 
     def __init__(self, video_paths: Sequence[str]) -> None:
@@ -62,7 +62,7 @@ class _Lengths(Dataset):
         return len(times), rate
 
 
-def _as_it_is(batch: list[Any]) -> list[Any]:
+def _identity(batch: list[Any]) -> list[Any]:
     return batch
 
 
@@ -109,12 +109,12 @@ class VideoClips:
         self.output_format = output_format.upper()
         if self.output_format not in ("THWC", "TCHW"):
             raise ValueError(f"output_format should be either 'THWC' or 'TCHW', got {output_format}.")
-        found = self._count_pictures(video_paths) if _precomputed_metadata is None else _precomputed_metadata
+        found = self._count_frames(video_paths) if _precomputed_metadata is None else _precomputed_metadata
         self.video_paths, self.video_pts, self.video_fps = (list(found[f"video_{what}"]) for what in ("paths", "pts", "fps"))
         self.compute_clips(clip_length_in_frames, frames_between_clips, frame_rate)
 
-    def _count_pictures(self, paths: Sequence[str]) -> dict[str, Any]:
-        loader = DataLoader(_Lengths(paths), batch_size=16, num_workers=self.num_workers, collate_fn=_as_it_is)
+    def _count_frames(self, paths: Sequence[str]) -> dict[str, Any]:
+        loader = DataLoader(_FrameCounts(paths), batch_size=16, num_workers=self.num_workers, collate_fn=_identity)
         lengths: list[tuple[int, float | None]] = []
         with progress_bar(len(paths), description="counting video frames", unit="videos") as bar:
             for batch in loader:
@@ -215,16 +215,16 @@ class VideoClips:
         path, rate = self.video_paths[video], self.video_fps[video]
         first, last = (int(self.clips[video][clip][place]) for place in (0, -1))
         times, _ = read_video_timestamps(path, "sec")
-        pictures, _, _ = read_video(path, times[first], times[last], "sec", self.output_format)
+        frames, _, _ = read_video(path, times[first], times[last], "sec", self.output_format)
         info = {"video_fps": rate}
         if self.frame_rate is not None:
             chosen = self.resampling_idxs[video][clip]
-            pictures = pictures[chosen if isinstance(chosen, slice) else chosen - chosen[0]]
+            frames = frames[chosen if isinstance(chosen, slice) else chosen - chosen[0]]
             info["video_fps"] = self.frame_rate
-        if len(pictures) != self.num_frames:
-            raise RuntimeError(f"{path}: {len(pictures)} frames were read, but the clip has {self.num_frames}")
-        sound = read_sound(path, first / (rate or 1), (last + 1) / (rate or 1))
-        return pictures, sound, info, video
+        if len(frames) != self.num_frames:
+            raise RuntimeError(f"{path}: {len(frames)} frames were read, but the clip has {self.num_frames}")
+        audio = read_audio(path, first / (rate or 1), (last + 1) / (rate or 1))
+        return frames, audio, info, video
 
     def __getstate__(self) -> dict[str, Any]:
         # Frame indices are pickled as one tensor, and clips are recomputed: pickling many small tensors is slow.

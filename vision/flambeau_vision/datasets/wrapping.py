@@ -75,10 +75,10 @@ def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: Collection[str] | 
             f"but got {target_keys}"
         )
     kind = type(dataset)
-    return type(f"Wrapped{kind.__name__}", (_Wrapped, kind), {})(dataset, target_keys)
+    return type(f"Wrapped{kind.__name__}", (_WrappedDataset, kind), {})(dataset, target_keys)
 
 
-class _Wrapped:
+class _WrappedDataset:
     """Wrapper of a dataset. It is combined with the dataset's class, and forwards missing attributes to the dataset."""
 
     def __init__(self, dataset: Any, target_keys: Any) -> None:
@@ -91,8 +91,8 @@ class _Wrapped:
         known = next((parent for parent in kind.mro() if parent in _WRAPPERS), None)
         if known is None:
             raise TypeError(f"No wrapper exists for dataset class {kind.__name__}. Please wrap the output yourself.")
-        if target_keys is not None and known not in _KEYED:
-            supported = ", ".join(f"`{keyed.__name__}`" for keyed in _KEYED)
+        if target_keys is not None and known not in _SUPPORT_TARGET_KEYS:
+            supported = ", ".join(f"`{keyed.__name__}`" for keyed in _SUPPORT_TARGET_KEYS)
             raise ValueError(f"`target_keys` is currently only supported for {supported}, but got {known.__name__}.")
         self._dataset = dataset
         self._target_keys = target_keys
@@ -124,7 +124,7 @@ class _Wrapped:
         return wrap_dataset_for_transforms_v2, (dataset, self._target_keys)
 
 
-def _wraps(*kinds: type) -> Callable:
+def _wrapper_factory(*kinds: type) -> Callable:
     def register(factory: Callable) -> Callable:
         _WRAPPERS.update(dict.fromkeys(kinds, factory))
         return factory
@@ -132,7 +132,7 @@ def _wraps(*kinds: type) -> Callable:
     return register
 
 
-def _keys(chosen: Any, available: Iterable[str], default: Iterable[str] | str) -> set[str]:
+def _select_keys(chosen: Any, available: Iterable[str], default: Iterable[str] | str) -> set[str]:
     chosen = default if chosen is None else chosen
     if chosen == "all":
         return set(available)
@@ -141,7 +141,7 @@ def _keys(chosen: Any, available: Iterable[str], default: Iterable[str] | str) -
     return set(chosen)
 
 
-def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+def _dict_of_lists(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     """Convert a list of dicts to a dict of lists."""
     columns: dict[str, list[Any]] = {}
     for row in rows:
@@ -150,53 +150,55 @@ def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     return columns
 
 
-def _size(image: Any) -> tuple[int, int]:
+def _image_size(image: Any) -> tuple[int, int]:
     return tuple(image.shape[-2:]) if isinstance(image, torch.Tensor) else (image.height, image.width)
 
 
 def _boxes(data: Any, image: Any, format: str = "XYXY") -> tv_tensors.BoundingBoxes:
     from ..transforms.v2.functional import convert_bounding_box_format
 
-    boxes = tv_tensors.BoundingBoxes(data, format=format, canvas_size=_size(image))
+    boxes = tv_tensors.BoundingBoxes(data, format=format, canvas_size=_image_size(image))
     return boxes if format == "XYXY" else convert_bounding_box_format(boxes, new_format="XYXY")
 
 
-def _by_type(target: Any, types: list[str], functions: dict[str, Callable]) -> Any:
+def _apply_by_type(target: Any, types: list[str], functions: dict[str, Callable]) -> Any:
     """Apply to each part of a target the function for its type."""
     parts = target if isinstance(target, tuple | list) else [target]
     wrapped = tuple(functions.get(kind, lambda part: part)(part) for kind, part in zip(types, parts, strict=True))
     return wrapped if len(wrapped) > 1 else wrapped[0]
 
 
-def _refuse(dataset: Any, attribute: str, *types: str) -> None:
+def _reject_target_types(dataset: Any, attribute: str, *types: str) -> None:
     if refused := set(types) & set(getattr(dataset, attribute)):
         raise RuntimeError(f"{type(dataset).__name__} with {attribute}={sorted(refused)} is not supported by this wrapper.")
 
 
-@_wraps(Caltech256, CIFAR10, CIFAR100, ImageNet, MNIST, FashionMNIST, GTSRB, DatasetFolder, ImageFolder, Imagenette, CocoCaptions)
-def _as_is(dataset: Any, keys: Any) -> Any:
+@_wrapper_factory(
+    Caltech256, CIFAR10, CIFAR100, ImageNet, MNIST, FashionMNIST, GTSRB, DatasetFolder, ImageFolder, Imagenette, CocoCaptions
+)
+def _leave_unchanged(dataset: Any, keys: Any) -> Any:
     return lambda index, item: item
 
 
-@_wraps(Caltech101)
+@_wrapper_factory(Caltech101)
 def _categories(dataset: Caltech101, keys: Any) -> Any:
-    _refuse(dataset, "target_type", "annotation")
-    return _as_is(dataset, keys)
+    _reject_target_types(dataset, "target_type", "annotation")
+    return _leave_unchanged(dataset, keys)
 
 
-@_wraps(VOCSegmentation)
+@_wrapper_factory(VOCSegmentation)
 def _segmentation(dataset: Any, keys: Any) -> Any:
     return lambda index, item: (item[0], tv_tensors.Mask(item[1]))
 
 
-@_wraps(SBDataset)
+@_wrapper_factory(SBDataset)
 def _semantic_boundaries(dataset: SBDataset, keys: Any) -> Any:
     if dataset.mode == "boundaries":
         raise RuntimeError("SBDataset with mode='boundaries' is not supported by this wrapper.")
     return _segmentation(dataset, keys)
 
 
-@_wraps(HMDB51, Kinetics, UCF101)
+@_wrapper_factory(HMDB51, Kinetics, UCF101)
 def _video(dataset: Any, keys: Any) -> Any:
     if dataset.video_clips.output_format == "THWC":
         raise RuntimeError(
@@ -206,15 +208,15 @@ def _video(dataset: Any, keys: Any) -> Any:
     return lambda index, item: (tv_tensors.Video(item[0]), *item[1:])
 
 
-@_wraps(CocoDetection)
+@_wrapper_factory(CocoDetection)
 def _coco(dataset: CocoDetection, keys: Any) -> Any:
     available = "segmentation", "area", "iscrowd", "image_id", "bbox", "category_id", "boxes", "masks", "labels"
-    chosen = _keys(keys, available, ("image_id", "boxes", "labels"))
+    chosen = _select_keys(keys, available, ("image_id", "boxes", "labels"))
 
     def wrap(index: int, item: Item) -> Item:
         image, annotations = item
         target: dict[str, Any] = {}
-        columns = _columns(annotations)
+        columns = _dict_of_lists(annotations)
         if "image_id" in chosen or not annotations:
             target["image_id"] = dataset.ids[index]
         if annotations and "boxes" in chosen:
@@ -255,9 +257,9 @@ _VOC_CLASSES = [
 ]
 
 
-@_wraps(VOCDetection)
+@_wrapper_factory(VOCDetection)
 def _voc(dataset: VOCDetection, keys: Any) -> Any:
-    chosen = _keys(keys, ("annotation", "boxes", "labels"), ("boxes", "labels"))
+    chosen = _select_keys(keys, ("annotation", "boxes", "labels"), ("boxes", "labels"))
 
     def wrap(index: int, item: Item) -> Item:
         image, target = item
@@ -273,14 +275,14 @@ def _voc(dataset: VOCDetection, keys: Any) -> Any:
     return wrap
 
 
-@_wraps(CelebA)
+@_wrapper_factory(CelebA)
 def _faces(dataset: CelebA, keys: Any) -> Any:
-    _refuse(dataset, "target_type", "attr", "landmarks")
+    _reject_target_types(dataset, "target_type", "attr", "landmarks")
 
     def wrap(index: int, item: Item) -> Item:
         image, target = item
         functions = {"bbox": lambda box: _boxes(box, image, "XYWH")}
-        return image, target if target is None else _by_type(target, dataset.target_type, functions)
+        return image, target if target is None else _apply_by_type(target, dataset.target_type, functions)
 
     return wrap
 
@@ -288,16 +290,16 @@ def _faces(dataset: CelebA, keys: Any) -> Any:
 _KITTI_CLASSES = ["Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", "DontCare"]
 
 
-@_wraps(Kitti)
+@_wrapper_factory(Kitti)
 def _kitti(dataset: Kitti, keys: Any) -> Any:
     stored = "type", "truncated", "occluded", "alpha", "bbox", "dimensions", "location", "rotation_y"
-    chosen = _keys(keys, (*stored, "boxes", "labels"), ("boxes", "labels"))
+    chosen = _select_keys(keys, (*stored, "boxes", "labels"), ("boxes", "labels"))
 
     def wrap(index: int, item: Item) -> Item:
         image, objects = item
         if objects is None:
             return item
-        columns = _columns(objects)
+        columns = _dict_of_lists(objects)
         target = {key: columns[key] for key in chosen & set(stored)}
         if "boxes" in chosen:
             target["boxes"] = _boxes(columns["bbox"], image)
@@ -308,12 +310,12 @@ def _kitti(dataset: Kitti, keys: Any) -> Any:
     return wrap
 
 
-@_wraps(OxfordIIITPet)
+@_wrapper_factory(OxfordIIITPet)
 def _pets(dataset: OxfordIIITPet, keys: Any) -> Any:
     def wrap(index: int, item: Item) -> Item:
         image, target = item
         functions = {"segmentation": tv_tensors.Mask}
-        return image, target if target is None else _by_type(target, dataset._target_types, functions)
+        return image, target if target is None else _apply_by_type(target, dataset._target_types, functions)
 
     return wrap
 
@@ -326,17 +328,17 @@ def _instances(picture: Any) -> dict[str, torch.Tensor]:
     return {"masks": masks, "labels": torch.where(found >= 1000, found // 1000, found)}
 
 
-@_wraps(Cityscapes)
+@_wrapper_factory(Cityscapes)
 def _cities(dataset: Cityscapes, keys: Any) -> Any:
-    _refuse(dataset, "target_type", "polygon", "color")
+    _reject_target_types(dataset, "target_type", "polygon", "color")
     functions = {"instance": _instances, "semantic": tv_tensors.Mask}
-    return lambda index, item: (item[0], _by_type(item[1], dataset.target_type, functions))
+    return lambda index, item: (item[0], _apply_by_type(item[1], dataset.target_type, functions))
 
 
-@_wraps(WIDERFace)
+@_wrapper_factory(WIDERFace)
 def _crowds(dataset: WIDERFace, keys: Any) -> Any:
     available = "bbox", "blur", "expression", "illumination", "occlusion", "pose", "invalid"
-    chosen = _keys(keys, available, "all")
+    chosen = _select_keys(keys, available, "all")
 
     def wrap(index: int, item: Item) -> Item:
         image, target = item
@@ -350,4 +352,4 @@ def _crowds(dataset: WIDERFace, keys: Any) -> Any:
     return wrap
 
 
-_KEYED = (CocoDetection, VOCDetection, Kitti, WIDERFace)
+_SUPPORT_TARGET_KEYS = (CocoDetection, VOCDetection, Kitti, WIDERFace)

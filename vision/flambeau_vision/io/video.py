@@ -111,7 +111,7 @@ def read_video(
     return result, torch.from_numpy(sound), info
 
 
-def read_sound(filename: str | Path, start: float, stop: float) -> Tensor:
+def read_audio(filename: str | Path, start: float, stop: float) -> Tensor:
     """Return the audio samples from `start` to `stop` seconds. The result is empty if the file has no audio.
 
     Returns:

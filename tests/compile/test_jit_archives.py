@@ -58,7 +58,7 @@ def test_code_of_an_archive_runs(tmp_path):
 ])  # fmt: skip
 def test_expressions_that_reach_for_more_are_refused(expression, tmp_path):
     net = torch.jit.load(archive(tmp_path / "net.pt", f"y = {expression}\n    return y"))
-    with pytest.raises(RuntimeError, match="refused|not supported|has no function"):
+    with pytest.raises(RuntimeError, match="not allowed|not supported|has no function"):
         net(torch.ones(2))
 
 
@@ -68,14 +68,14 @@ def test_expressions_that_reach_for_more_are_refused(expression, tmp_path):
 ])  # fmt: skip
 def test_other_statements_are_refused(statement, tmp_path):
     net = torch.jit.load(archive(tmp_path / "net.pt", f"{statement}\n    return x"))
-    with pytest.raises(RuntimeError, match="refused"):
+    with pytest.raises(RuntimeError, match="not allowed|not supported"):
         net(torch.ones(2))
 
 
 def test_files_and_pickles_hold_nothing_else(tmp_path):
-    with pytest.raises(RuntimeError, match="outside of functions: refused"):
+    with pytest.raises(RuntimeError, match="outside of functions"):
         torch.jit.load(archive(tmp_path / "net.pt", code="import os\n"))
-    with pytest.raises(pickle.UnpicklingError, match="which may not be loaded"):
+    with pytest.raises(pickle.UnpicklingError, match="not allowed in an archive"):
         torch.jit.load(archive(tmp_path / "net.pt", data=b"cos\nsystem\nX\x04\x00\x00\x00true\x85R"))
 
 

@@ -111,7 +111,7 @@ def test_code_is_what_is_saved():
         return x * n
 
     assert twice.code == "def twice(x: Tensor, n: int):\n  return x * n\n"
-    with pytest.raises(RuntimeError, match="expected a function that is defined with def"):
+    with pytest.raises(RuntimeError, match="expected a function defined with def"):
         torch.jit.script(lambda x: x).graph
 
 

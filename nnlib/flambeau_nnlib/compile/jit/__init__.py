@@ -1,4 +1,4 @@
-"""`torch.jit`: scripted and traced code runs as the Python that it is; archives that PyTorch wrote can be loaded and run.
+"""`torch.jit`: scripted and traced code runs as ordinary Python; archives written by PyTorch can be loaded and run.
 
 >>> @torch.jit.script
 ... def half(x):
@@ -53,7 +53,8 @@ __all__ = [
     "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
-# What modules of the package, which is imported before it is complete, call as `torch.jit._text_of`.
+# Modules of this package call these functions as `torch.jit._text_of` etc., because the package is imported before it is
+# complete.
 _content_of, _graph_of, _text_of = (
     _saving.content_of,
     _saving.graph_of,
@@ -65,13 +66,13 @@ __getattr__ = private_names(__name__)
 
 
 def export_opnames(m: ScriptModule) -> list[str]:
-    """The operators that the code of a module calls, as `torch.jit.save` writes it.
+    """Return the operators that the code of a module calls, as saved by `torch.jit.save`.
 
     Args:
-        m: what `load`, `trace` or `script` gave back.
+        m: a module returned by `load`, `trace` or `script`.
 
     Raises:
-        RuntimeError: its code cannot be written.
+        RuntimeError: the module cannot be written as TorchScript.
     """
     import re
 

@@ -1,4 +1,4 @@
-"""Reading the archives that `torch.jit.save` writes: zip files with pickled state, tensors, and code."""
+"""Read archives written by `torch.jit.save`: zip files with pickled state, tensors and TorchScript code."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ STORAGES = {
 
 
 class Archive:
-    """An archive; its code is checked and translated when it is first needed.
+    """An open TorchScript archive. Its code is checked and compiled when it is first used.
 
     Args:
-        file: the zip file.
-        map_location: where its tensors go; where they were, if it is not given.
+        file: the open zip file.
+        map_location: the device of its tensors; by default the device that they were saved on.
 
     Raises:
-        RuntimeError: it is no such archive.
+        RuntimeError: the file is not a TorchScript archive.
     """
 
     def __init__(self, file: zipfile.ZipFile, map_location: Any = None) -> None:
         self.file = file
         records = [name for name in file.namelist() if name.endswith("/data.pkl")]
         if not records or not any(name.endswith("/constants.pkl") for name in file.namelist()):
-            raise RuntimeError("not a TorchScript archive: it has no data.pkl or no constants.pkl (torch.load reads other files)")
+            raise RuntimeError("not a TorchScript archive: data.pkl or constants.pkl is missing; use torch.load for other files")
         self.name = min(records, key=len).removesuffix("/data.pkl")
         self.map_location = map_location
         self._storages: dict[str, torch.Tensor] = {}
@@ -48,7 +48,7 @@ class Archive:
         self._sources: dict[str, str] = {}
         self._resolved: dict[str, Any] = {}
         if self.name + "/byteorder" in file.namelist() and self.record("byteorder") != b"little":
-            raise RuntimeError("archives of machines that are big-endian are not supported")
+            raise RuntimeError("archives in big-endian byte order are not supported")
         self.code = {
             path.removeprefix(f"{self.name}/"): file.read(path)
             for path in file.namelist()
@@ -60,15 +60,15 @@ class Archive:
         self.constants = list(self._unpickled("constants"))
 
     def record(self, name: str) -> bytes:
-        """The bytes of a record."""
+        """Return the content of a record."""
         return self.file.read(f"{self.name}/{name}")
 
     def root(self) -> Any:
-        """What was saved: a module."""
+        """Return the saved module."""
         return self._unpickled("data")
 
     def extra_file(self, name: str) -> bytes | None:
-        """A file that was saved beside the module, or None."""
+        """Return an extra file stored with the module, or None."""
         path = f"{self.name}/extra/{name}"
         return self.file.read(path) if path in self.file.namelist() else None
 
@@ -83,17 +83,17 @@ class Archive:
             package = name.removeprefix(prefix).removesuffix(".py").replace("/", ".")
             for statement in ast.parse(source, name).body:
                 if not isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
-                    raise RuntimeError(f"{name}, line {statement.lineno}: the code of the archive has a "
-                                       f"{type(statement).__name__} outside of functions: refused")  # fmt: skip
+                    raise RuntimeError(f"{name}, line {statement.lineno}: the code of the archive contains a "
+                                       f"{type(statement).__name__} outside of functions, which is not allowed")  # fmt: skip
                 path = f"{package}.{statement.name}"
                 self._definitions[path] = statement
                 self._sources[path] = ast.get_source_segment(source, statement) or ""
 
     def resolve(self, path: str) -> Any:
-        """The function or class of the archive with a path.
+        """Return the function or class of the archive at a path.
 
         Raises:
-            RuntimeError: it has none.
+            RuntimeError: the archive has no such function or class.
         """
         if path == "__torch__.torch.backends.mha.get_fastpath_enabled":
             return _no_fast_path
@@ -120,7 +120,7 @@ class Archive:
         for statement in definition.body:
             if isinstance(statement, ast.FunctionDef):
                 if statement.name.startswith("__") and statement.name not in _METHODS and not is_property(statement.name):
-                    raise RuntimeError(f"{path}: the code of the archive defines {statement.name!r}: refused")
+                    raise RuntimeError(f"{path}: the code of the archive defines {statement.name!r}, which is not allowed")
                 body[statement.name] = _LateFunction(self, f"{path}.{statement.name}", statement)
                 body["_code"][statement.name] = ast.unparse(statement)
             elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -137,14 +137,14 @@ class Archive:
         body["_member_names"] = (lists["__parameters__"], lists["__buffers__"])
         return type(definition.name, (LoadedModule,) if is_module else (LoadedObject,), body)
 
-    # --- state ------------------------------------------------------------------------------------------------------
+    # --- state: pickled objects and tensors ---
 
     def _unpickled(self, record: str) -> Any:
         unpickler = _Unpickler(io.BytesIO(self.record(f"{record}.pkl")), self, record)
         return unpickler.load()
 
     def storage(self, folder: str, key: str, dtype: torch.dtype, location: str) -> torch.Tensor:
-        """The elements of a storage, in one dimension."""
+        """Return a storage as a 1-D tensor."""
         place = f"{folder}/{key}"
         if place not in self._storages:
             data = bytearray(self.record(place))
@@ -162,7 +162,7 @@ class Archive:
 
 
 def _no_fast_path() -> bool:
-    """The fast paths are operators of their own, and compute what the others compute."""
+    """Return False: the fast paths are separate operators with the same results as the others."""
     return False
 
 
@@ -170,18 +170,18 @@ _METHODS = {"__getstate__", "__setstate__", *CALLED_METHODS}
 
 
 def _constant(node: ast.expr) -> Any:
-    """The value of an expression of literals, `inf` and `nan` among them."""
+    """Evaluate an expression of literals, including `inf` and `nan`."""
     try:
         return ast.literal_eval(node)
     except ValueError:
         text = ast.unparse(node)
         if text in ("inf", "-inf", "nan"):
             return float(text)
-        return None  # such as a device: the code itself does not read it from here
+        return None  # such as a device; the code does not use it
 
 
 class _LateFunction:
-    """A function or method of an archive, translated when it is first used."""
+    """A function or method of an archive, compiled on its first call."""
 
     def __init__(self, archive: Archive, path: str, definition: ast.FunctionDef) -> None:
         self.archive, self.path, self.definition = archive, path, definition
@@ -208,7 +208,7 @@ class _LateFunction:
 
 
 class LoadedObject(ScriptObject):
-    """An object of a class of the archive that is no module."""
+    """An object of a class in the archive that is not a module."""
 
     original_name = ""
     _code: dict[str, str] = {}
@@ -222,7 +222,7 @@ class LoadedObject(ScriptObject):
 
 
 class LoadedModule(RecursiveScriptModule, ScriptObject):
-    """A module of an archive: its `forward` and other methods run the code of the archive."""
+    """A module of an archive. Its methods run the code of the archive."""
 
     _member_names: tuple[list[str], list[str]] = ([], [])
     _code: dict[str, str] = {}
@@ -233,12 +233,12 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
     def __new__(cls, *args: Any) -> LoadedModule:
         module = object.__new__(cls)
         nn.Module.__init__(module)
-        if "training" not in cls._declared:  # it is frozen
+        if "training" not in cls._declared:  # frozen
             del module.__dict__["training"]
         return module
 
     def __init__(self, *args: Any) -> None:
-        pass  # `__new__` has done it, for unpickling calls nothing else
+        pass  # `__new__` initializes the object, because unpickling does not call `__init__`
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         parameters, buffers = self._member_names
@@ -259,7 +259,7 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Builds tensors, containers, and objects of the archive's own classes; refuses everything else."""
+    """Unpickle tensors, containers and objects of classes in the archive; raise an error for anything else."""
 
     def __init__(self, file: io.BytesIO, archive: Archive, folder: str) -> None:
         super().__init__(file)
@@ -279,13 +279,13 @@ class _Unpickler(pickle.Unpickler):
             ("torch", "device"): torch.device,
         }
         if (module, name) not in known:
-            raise pickle.UnpicklingError(f"the archive names {module}.{name}, which may not be loaded")
+            raise pickle.UnpicklingError(f"the archive refers to {module}.{name}, which is not allowed in an archive")
         return known[module, name]
 
     def persistent_load(self, pid: Any) -> Any:
         kind, dtype, key, location, _ = pid
         if kind != "storage":
-            raise pickle.UnpicklingError(f"the archive has a record of the kind {kind!r}")
+            raise pickle.UnpicklingError(f"the archive contains a record of unknown kind {kind!r}")
         return self.archive.storage(self.folder, key, dtype, location)
 
 

@@ -1,4 +1,4 @@
-"""`fork` and `wait`: what is forked runs at once."""
+"""`torch.jit.fork` and `wait`. A forked call runs immediately, in the calling thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Future", "fork", "wait"]
 
 
 class Future:
-    """The result of a call, which is there, or will be.
+    """The result of a call that has finished or will finish later.
 
     >>> future = Future()
     >>> future.set_result(3)
@@ -27,17 +27,17 @@ class Future:
         self._callbacks: list[Callable[[Future], Any]] = []
 
     def done(self) -> bool:
-        """Whether the result is there."""
+        """Whether the result is set."""
         return self._done
 
     def wait(self) -> Any:
-        """The result.
+        """Return the result.
 
         Raises:
-            RuntimeError: it is not there; nothing runs beside the program that could bring it.
+            RuntimeError: the result is not set. Calls are never pending, because nothing runs in the background.
         """
         if not self._done:
-            raise RuntimeError("Future.wait: nobody has set its result, and nothing runs that could")
+            raise RuntimeError("Future.wait: the result is not set, and no call is running that could set it")
         if self._error is not None:
             raise self._error
         return self._result
@@ -45,13 +45,13 @@ class Future:
     value = wait
 
     def set_result(self, result: Any) -> None:
-        """Give the result.
+        """Set the result.
 
         Args:
             result: the result.
 
         Raises:
-            RuntimeError: it has been given.
+            RuntimeError: the result is already set.
         """
         if self._done:
             raise RuntimeError("Attempting to mark a completed Future as complete again.")
@@ -60,7 +60,7 @@ class Future:
             callback(self)
 
     def set_exception(self, result: BaseException) -> None:
-        """Let whoever asks for the result get an exception.
+        """Set an exception, which `wait` raises.
 
         Args:
             result: the exception.
@@ -69,7 +69,7 @@ class Future:
         self.set_result(None)
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Call a function with this when the result is there.
+        """Call a function with this future when the result is set.
 
         Args:
             callback: the function.
@@ -80,7 +80,7 @@ class Future:
             self._callbacks.append(callback)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """The result of a function that is called with this when its result is there.
+        """Return the future result of calling a function with this future when the result is set.
 
         Args:
             callback: the function.
@@ -98,9 +98,9 @@ class Future:
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
-    """Call a function; its result is in the future that comes back.
+    """Call a function and return its result as a `Future`.
 
-    In compiled code of PyTorch it runs beside the program; in Python, as here, at once.
+    PyTorch runs the call in parallel in compiled code. Here, as in PyTorch's Python mode, it runs immediately.
 
     Args:
         func: the function.
@@ -115,9 +115,9 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 
 
 def wait(future: Future) -> Any:
-    """The result of what was forked.
+    """Return the result of a forked call.
 
     Args:
-        future: what `fork` gave back.
+        future: the future returned by `fork`.
     """
     return future.wait()

@@ -1,8 +1,8 @@
-"""Scripted functions and methods as TorchScript: their Python code, translated statement by statement.
+"""Translate scripted Python functions and methods to TorchScript, statement by statement.
 
-TorchScript's text is a typed subset of Python, and PyTorch infers the types of its expressions when it reads it. What remains to
-be done is what only the program knows: names stand for operators, functions, modules and constants; loops over modules are
-unrolled; branches that constants decide are chosen. What `if` and `for` decide by values stays.
+TorchScript is a typed subset of Python, and PyTorch infers the types of expressions when it loads the code. The translation
+resolves what depends on Python objects: names become operators, functions, modules and constants; loops over modules are
+unrolled; branches with constant conditions are eliminated. Other `if` statements and loops are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["compile_class", "compile_function", "compile_method", "exported_meth
 
 
 def exported_methods(module: nn.Module) -> list[str]:
-    """The methods that are compiled though nothing calls them: `forward`, and those under `torch.jit.export`."""
+    """Return the names of the methods that are always compiled: `forward`, and methods marked with `torch.jit.export`."""
     names = ["forward"] if type(module).forward is not nn.Module.forward and not is_container(module) else []
     for cls in type(module).__mro__:
         for name, value in vars(cls).items():
@@ -39,10 +39,10 @@ def exported_methods(module: nn.Module) -> list[str]:
 
 
 def compile_method(program: Program, module: nn.Module, name: str, self_type: str) -> list[str]:
-    """The lines of a method of a scripted module.
+    """Return the TorchScript lines of a method of a scripted module.
 
     Raises:
-        RuntimeError: it cannot be written as TorchScript.
+        RuntimeError: the method cannot be written as TorchScript.
     """
     if name == "forward":
         lines = layer_method(module, self_type)
@@ -73,7 +73,7 @@ def compile_method(program: Program, module: nn.Module, name: str, self_type: st
 
 
 def _typed_sequence(lines: list[str], program: Program, module: nn.Module) -> list[str]:
-    """Give the input of a `Sequential` the type that its first module takes."""
+    """Annotate the input of a `Sequential` with the input type of its first module."""
     kind = "Tensor"
     for child in module._modules.values():
         head = next(iter(program.method_lines(child, "forward")), "")
@@ -85,7 +85,7 @@ def _typed_sequence(lines: list[str], program: Program, module: nn.Module) -> li
 
 
 def _first_type(parameters: str) -> str:
-    """The type of the first parameter after `self`, in the rest of a definition."""
+    """Return the type of the first parameter after `self`, given the rest of a definition."""
     tree = ast.parse(f"def f(self: {parameters.replace(chr(0), 'S')}\n  pass").body[0]
     assert isinstance(tree, ast.FunctionDef)
     arguments = tree.args.args
@@ -94,25 +94,25 @@ def _first_type(parameters: str) -> str:
 
 
 def compile_function(program: Program, function: Any, name: str, first: str | None) -> list[str]:
-    """The lines of a scripted function.
+    """Return the TorchScript lines of a scripted function.
 
     Args:
-        program: takes what it calls.
+        program: the program that collects called functions.
         function: the function.
-        name: its name in the archive.
-        first: a parameter before its own.
+        name: the name of the function in the archive.
+        first: an additional first parameter, or None.
 
     Raises:
-        RuntimeError: it cannot be written as TorchScript.
+        RuntimeError: the function cannot be written as TorchScript.
     """
     return _Compiler(program, inspect.unwrap(function), None, "").lines(name, first)
 
 
 def compile_class(program: Program, cls: type, path: str) -> tuple[list[str], dict[str, str]]:
-    """The lines of a class of the program's own, and the types of its attributes.
+    """Return the TorchScript lines of a user-defined class, and the types of its attributes.
 
     Raises:
-        RuntimeError: it cannot be written as TorchScript.
+        RuntimeError: the class cannot be written as TorchScript.
     """
     methods: list[str] = []
     declared: dict[str, str] = {}
@@ -132,7 +132,7 @@ def compile_class(program: Program, cls: type, path: str) -> tuple[list[str], di
 
 
 def _assigned_in(text: str) -> dict[str, str]:
-    """The types of the attributes that an `__init__` sets."""
+    """Return the types of the attributes that an `__init__` assigns."""
     definition: Any = ast.parse(text).body[0]
     me, *parameters = definition.args.args
     kinds = {parameter.arg: ast.unparse(parameter.annotation) for parameter in parameters}
@@ -147,7 +147,7 @@ def _assigned_in(text: str) -> dict[str, str]:
 
 
 def _kind_of(value: ast.expr, names: dict[str, str]) -> str:
-    """The type of an expression, as far as it shows; a tensor else."""
+    """Infer the type of an expression; Tensor if it cannot be inferred."""
     if isinstance(value, ast.Name):
         return names.get(value.id, "Tensor")
     if isinstance(value, ast.Constant):
@@ -173,7 +173,7 @@ def _kind_of(value: ast.expr, names: dict[str, str]) -> str:
 
 
 class _Compiler(Expressions):
-    """Translates one function."""
+    """Translate a single function."""
 
     def __init__(
         self, program: Program, function: Any, module: nn.Module | None, self_type: str, cls: type | None = None
@@ -187,7 +187,7 @@ class _Compiler(Expressions):
         self.file = inspect.getsourcefile(function) or "?"
         definition = ast.parse(textwrap.dedent("".join(source))).body[0]
         if not isinstance(definition, ast.FunctionDef):
-            raise NotScriptable(f"{self.file}, line {self.first_line}: expected a function that is defined with def")
+            raise NotScriptable(f"{self.file}, line {self.first_line}: expected a function defined with def, not a lambda")
         self.definition = definition
         self.source = source
         closure = inspect.getclosurevars(function)
@@ -201,7 +201,7 @@ class _Compiler(Expressions):
         self.number = 0
 
     def lines(self, name: str, first: str | None = None) -> list[str]:
-        """The whole definition."""
+        """Return the lines of the whole definition."""
         arguments = self.definition.args
         if arguments.vararg or arguments.kwarg:
             self.refuse(self.definition, "Compiled functions can't take variable number of arguments or use keyword-only "
@@ -327,7 +327,7 @@ class _Compiler(Expressions):
         message = self.dynamic(call.args[0]) if isinstance(call, ast.Call) and call.args else ast.Constant("")
         raises = self.parse("ops.prim.RaiseException")
         name = ast.Constant(f"{kind.value.__module__}.{kind.value.__name__}")
-        # PyTorch's reader knows no exceptions by name; the assertion tells it that the branch ends here.
+        # TorchScript drops the names of exceptions; the assertion marks the end of the branch for PyTorch's parser.
         return [ast.Expr(ast.Call(raises, [message, name], [])), ast.Assert(ast.Constant(False), message)]
 
     def statement_If(self, node: ast.If) -> list[ast.stmt]:

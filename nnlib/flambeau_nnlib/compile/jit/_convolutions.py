@@ -1,4 +1,4 @@
-"""Convolutions as traces have them in PyTorch: one operator, `aten::_convolution`, for all of them."""
+"""Replace convolutions in traced graphs by the operator that PyTorch records: `aten::_convolution`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTINGS = (False, False, True, True)  # benchmark, deterministic, cudnn_enable
 
 
 def as_one_operator(graph: Graph) -> Graph:
-    """Replace `aten::conv2d` and its relatives, but for those whose padding is a word, by `aten::_convolution`; in place."""
+    """Replace `aten::conv2d` etc. by `aten::_convolution` in place, except with string padding such as `"same"`."""
     nodes, graph._nodes = graph._nodes, []
     for node in nodes:
         found = re.fullmatch(r"aten::conv(_transpose)?([123])d", node.kind())

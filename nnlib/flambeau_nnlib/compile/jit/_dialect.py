@@ -1,10 +1,10 @@
-"""The code in archives: a typed subset of Python, which is checked and translated before it is run.
+"""Check and compile the code in archives, a typed subset of Python, before it runs.
 
-Only these statements are understood: assignments, `if`, `while`, `for`, `with` objects of the archive, `return`, `assert`,
-`raise` of a few exceptions, `pass`, calls; only these expressions: constants, local names, tuples, lists, dictionaries, lists
-of one loop, indexing, arithmetic, comparisons, attributes of script objects, and calls of operators from a list, of functions
-and methods of the archive, and of a few forms such as `annotate(type, value)`.  Whatever else stands there is refused before
-anything runs.
+Supported statements: assignments, `if`, `while`, `for`, `with` on objects of the archive, `return`, `assert`, `raise` of a
+    few exceptions, `pass`, calls. Supported expressions: constants, local names, tuples, lists, dictionaries, list
+    comprehensions with a single loop, indexing, arithmetic, comparisons, attributes of script objects, and calls of listed
+    operators, of functions and methods of the archive, and of a few special forms such as `annotate(type, value)`. Any other
+    code raises an error before anything runs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _BUILTINS: dict[str, Any] = {each.__name__: each for each in (
 )}  # fmt: skip
 _RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
     AssertionError, Exception, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError)}  # fmt: skip
-# Operators that stand for those of a list.
+# Python operators, with the names of the equivalent TorchScript operators.
 SYMBOLS: dict[type, str] = {kind: function.__name__ for kind, function in FUNCTIONS.items() if kind is not ast.MatMult} | {
     ast.Div: "div", ast.Mod: "remainder", ast.LShift: "__lshift__", ast.RShift: "__rshift__", ast.BitAnd: "__and__",
     ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Is: "__is__", ast.IsNot: "__isnot__",
 }  # fmt: skip
 _ROOTS = {"torch", "ops", "__torch__"}
-# The methods of Python's own names that classes of an archive may have, and that its code may call.
+# Special methods that classes of an archive may define and that its code may call.
 CALLED_METHODS = frozenset({
     "__init__", "__call__", "__len__", "__contains__", "__getitem__", "__setitem__", "__delitem__", "__enter__", "__exit__",
     "__str__", "__repr__", "__hash__", "__bool__", "__int__", "__float__", "__neg__", "__abs__", "__invert__",
@@ -47,26 +47,26 @@ CALLED_METHODS = frozenset({
 
 
 def compile_function(function: ast.FunctionDef, constants: list[Any], resolve: Resolve, file: str) -> Any:
-    """A Python function for a function or method in an archive.
+    """Compile a function or method of an archive to a Python function.
 
     Args:
         function: its syntax tree.
-        constants: what the code calls `CONSTANTS.c0`, `CONSTANTS.c1`, ...
-        resolve: gives the function or class of the archive with a path, such as `__torch__.torch.nn.functional.relu`.
-        file: the name of the file, for messages.
+        constants: the values of `CONSTANTS.c0`, `CONSTANTS.c1`, ...
+        resolve: returns the function or class of the archive at a path such as `__torch__.torch.nn.functional.relu`.
+        file: the name of the file, for error messages.
 
     Raises:
-        RuntimeError: the code has something in it that is not understood.
+        RuntimeError: the code contains unsupported syntax.
     """
     translator = _Translator(function, constants, resolve, file)
     module = ast.fix_missing_locations(ast.Module(body=[translator.definition()], type_ignores=[]))
     names: dict[str, Any] = {"__builtins__": {}, **translator.globals}
-    exec(compile(module, file, "exec", dont_inherit=True), names)  # of what the translator has built, and of nothing else
+    exec(compile(module, file, "exec", dont_inherit=True), names)  # only code built by the translator is executed
     return names[function.name]
 
 
 class _Translator:
-    """Builds a syntax tree of what it understands of another."""
+    """Rebuild a syntax tree from the supported parts of another."""
 
     def __init__(self, function: ast.FunctionDef, constants: list[Any], resolve: Resolve, file: str) -> None:
         self.function, self.constants, self.resolve, self.file = function, constants, resolve, file
@@ -90,10 +90,11 @@ class _Translator:
         return ast.copy_location(new, self.function)
 
     def refuse(self, node: ast.AST, what: str) -> NoReturn:
-        raise RuntimeError(f"{self.file}, line {getattr(node, 'lineno', '?')}: the code of the archive has {what} in it: refused")
+        line = getattr(node, "lineno", "?")
+        raise RuntimeError(f"{self.file}, line {line}: the code of the archive contains {what}, which is not supported")
 
     def constant(self, value: Any) -> ast.expr:
-        """A name in the globals of the function that stands for a value."""
+        """Register a value as a global of the compiled function, and return its name."""
         name = f"_value_{len(self.globals)}"
         self.globals[name] = value
         return ast.Name(name, ast.Load())
@@ -151,7 +152,7 @@ class _Translator:
         return ast.withitem(context, item.optional_vars and self.target(item.optional_vars))
 
     def closure(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """What is forked: a function without parameters."""
+        """Translate a forked function, which has no parameters."""
         given = node.args
         if given.args or given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or node.decorator_list:
             self.refuse(node, "a function in a function that has parameters")
@@ -159,7 +160,7 @@ class _Translator:
         return ast.FunctionDef(name=self.forked(node.name), args=empty, body=self.body(node.body), decorator_list=[])
 
     def forked(self, name: str) -> str:
-        """The name of a function that is forked, which no other name can be."""
+        """Return the name of a forked function, which cannot clash with other names."""
         if not name.startswith("__forked_function"):
             self.refuse(self.function, f"the function {name!r}")
         return name.removeprefix("__")
@@ -275,7 +276,7 @@ class _Translator:
         return ast.Call(ast.Name("_attribute", ast.Load()), [self.expression(owner), ast.Constant(name)], [])
 
     def path(self, node: ast.expr) -> str | None:
-        """The dotted path of something outside of the function; None for an attribute of a value."""
+        """Return the dotted path of a global, or None for an attribute of a value."""
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -295,7 +296,7 @@ class _Translator:
         return ast.Call(self.expression(node.func), arguments, keywords)
 
     def form(self, node: ast.Call, name: str) -> ast.expr:
-        """A call of one of the names that are always there."""
+        """Translate a call of a built-in name, such as `annotate`."""
         if name == "fork" and len(node.args) == 1 and isinstance(node.args[0], ast.Name):
             return ast.Call(self.constant(fork), [ast.Name(self.forked(node.args[0].id), ast.Load())], [])
         if name in ("annotate", "unchecked_cast") and len(node.args) == 2:
@@ -313,14 +314,14 @@ class _Translator:
 
 
 def is_property(name: str) -> bool:
-    """Whether a method is that of a property."""
+    """Whether a method name is that of a property getter or setter."""
     return name.startswith("__") and name.endswith(("_getter", "_setter"))
 
 
 def _without_init(cls: Any) -> Any:
-    """An object of a class of the archive before its `__init__`."""
+    """Create an object of a class of the archive without calling `__init__`."""
     if not (isinstance(cls, type) and issubclass(cls, ScriptObject)):
-        raise RuntimeError("the code of the archive makes an object of a class that is not its own: refused")
+        raise RuntimeError("the code of the archive creates an object of a class outside the archive, which is not allowed")
     return object.__new__(cls)
 
 
@@ -328,20 +329,20 @@ _MEMBERS = ("_parameters", "_buffers", "_modules")
 
 
 class ScriptObject:
-    """What the code of archives has attributes of: modules and other objects of its classes."""
+    """Base of the objects whose attributes the code of an archive can access: modules and objects of its classes."""
 
     def knows(self, name: str) -> bool:
-        """Whether the archive declares an attribute or method of this name; others are out of reach for its code."""
+        """Whether the archive declares an attribute or method of this name. Its code cannot access others."""
         members = (vars(type(self)), self.__dict__, *(self.__dict__.get(kind, {}) for kind in _MEMBERS))
         reachable = not name.startswith("__") or is_property(name) or name in CALLED_METHODS
         return reachable and any(name in table for table in members)
 
 
 def attribute_of(owner: Any, name: str) -> Any:
-    """An attribute of an object of the archive, or a tensor's `tolist`, which is called as a method there.
+    """Return an attribute of an object of the archive, or `tolist` of a tensor, which archives call as a method.
 
     Raises:
-        RuntimeError: of anything else.
+        RuntimeError: code of an archive cannot access this attribute.
     """
     known = isinstance(owner, ScriptObject) and owner.knows(name)
     if isinstance(owner, torch.device) and name in ("type", "index"):
@@ -349,18 +350,18 @@ def attribute_of(owner: Any, name: str) -> Any:
     listed = isinstance(owner, torch.Tensor) and name == "tolist"
     if known or listed or (isinstance(owner, tuple) and name in getattr(owner, "_fields", ())):
         return getattr(owner, name)
-    raise RuntimeError(f"the code of the archive asks a {type(owner).__name__} for {name!r}: refused")
+    raise RuntimeError(f"the code of the archive accesses {name!r} of a {type(owner).__name__}, which is not allowed")
 
 
 def script_only(owner: Any) -> Any:
-    """An object of the archive, as which it is written to or entered; others are refused."""
+    """Return the argument if it is an object of the archive; otherwise raise an error. Used for assignments and `with`."""
     if not isinstance(owner, ScriptObject):
-        raise RuntimeError(f"the code of the archive treats a {type(owner).__name__} as an object of its own: refused")
+        raise RuntimeError(f"the code of the archive modifies or enters a {type(owner).__name__}, which is not allowed")
     return owner
 
 
 def _has_type(value: Any, annotation: str) -> bool:
-    """Whether a value is of a type as annotations write it, such as `List[int]`."""
+    """Whether a value matches an annotation such as `List[int]`."""
     kinds = {"Tensor": torch.Tensor, "int": int, "float": float, "bool": bool, "str": str, "NoneType": type(None)}
     containers = {"List": list, "Dict": dict, "Tuple": tuple}
     for alternative in annotation.strip("()").split(", ") if "[" not in annotation else [annotation]:

@@ -1,4 +1,4 @@
-"""Expressions of scripted code as TorchScript."""
+"""Translate expressions of scripted code to TorchScript."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = ["Expressions", "NotScriptable", "Static", "annotations_of", "constant
 
 
 class NotScriptable(RuntimeError):
-    """Code that cannot be written as TorchScript; the message names its line."""
+    """Code that cannot be written as TorchScript. The message gives the source line."""
 
 
 class Static:
-    """What an expression is, where that is known before the code runs: a module, a function, a constant.
+    """A value known at compile time: a module, a function, a constant.
 
     Args:
         value: the object.
-        path: the code for it, of a module.
+        path: the TorchScript expression for the value, if it is a module.
     """
 
     def __init__(self, value: Any, path: str = "") -> None:
@@ -62,13 +62,13 @@ _TO = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "
 
 
 def is_container(module: nn.Module) -> bool:
-    """Whether a module is nothing but a list or dictionary of others, and cannot be called."""
+    """Whether a module is a container without `forward`, such as `ModuleList`."""
     containers = (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
     return isinstance(module, containers) and type(module).forward is nn.Module.forward
 
 
 def annotations_of(cls: type) -> dict[str, Any]:
-    """The annotations in the body of a class and of those above it, as far as they can be understood."""
+    """Return the annotations in the bodies of a class and its bases, as far as they can be evaluated."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith(OF_TORCH) or base is object:
@@ -77,13 +77,13 @@ def annotations_of(cls: type) -> dict[str, Any]:
             try:
                 names = vars(sys.modules[base.__module__])
                 found[name] = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
-            except Exception:  # of a library that is not there: as if it were not annotated
+            except Exception:  # such as a missing import: ignore the annotation
                 continue
     return found
 
 
 def constants_of(cls: type) -> set[str]:
-    """The names of attributes that are constants: in `__constants__`, or annotated as `Final`."""
+    """Return the names of constant attributes: those in `__constants__` or annotated with `Final`."""
     named = {name for base in cls.__mro__ for name in vars(base).get("__constants__", ())}
     for name, annotation in annotations_of(cls).items():
         if annotation is typing.Final or typing.get_origin(annotation) is typing.Final:
@@ -92,17 +92,17 @@ def constants_of(cls: type) -> set[str]:
 
 
 class Expressions:
-    """Translates the expressions of one function.
+    """Translate the expressions of a function.
 
     Attributes:
-        program: takes what it calls.
-        names: the names outside of the function.
-        static: the local names that stand for something that is known before the code runs.
+        program: the program that collects called functions.
+        names: the global and nonlocal names of the function.
+        static: the local names whose values are known at compile time.
         locals: the other local names.
-        instances: the classes of local names that are objects of the program's classes.
-        lists: the local names that are lists or tuples, as far as it shows.
-        parts: the names of a comprehension with several, and their code.
-        before: statements that come before the one that is translated.
+        instances: the classes of local names that hold objects of user-defined classes.
+        lists: the local names known to hold lists or tuples.
+        parts: in a comprehension with several loop variables, the code for each variable.
+        before: statements to insert before the current statement.
     """
 
     program: Program
@@ -151,7 +151,7 @@ class Expressions:
                                "variable instead.")  # fmt: skip
 
     def unrolled(self, node: ast.expr) -> list[Any] | None:
-        """What a loop over modules goes through; None for other loops."""
+        """Return the items that a loop over modules is unrolled to, or None for other loops."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip", "reversed"):
             parts = [self.unrolled(argument) for argument in node.args]
             if not any(part is not None for part in parts):
@@ -170,7 +170,7 @@ class Expressions:
         return None
 
     def items_of(self, value: Static) -> list[Any] | None:
-        """The parts of something static."""
+        """Return the items of a static container."""
         if isinstance(value.value, (nn.ModuleList, nn.Sequential)):
             return [Static(child, attribute_path(name, value.path)) for name, child in value.value._modules.items()]
         if isinstance(value.value, nn.ModuleDict):
@@ -184,7 +184,7 @@ class Expressions:
         return None
 
     def bind(self, target: ast.expr, item: Any, node: ast.AST) -> list[ast.stmt]:
-        """Let a name be a part of what is unrolled."""
+        """Bind the target of an unrolled loop to an item; return the necessary assignments."""
         if isinstance(target, (ast.Tuple, ast.List)):
             parts = item if isinstance(item, tuple) else self.items_of(item) if isinstance(item, Static) else None
             if parts is None:
@@ -227,7 +227,7 @@ class Expressions:
         return tree
 
     def dynamic(self, node: ast.expr) -> ast.expr:
-        """The code of an expression."""
+        """Translate an expression to code."""
         return self.code_of(self.value(node), node)
 
     def text(self, node: ast.expr) -> str:
@@ -248,7 +248,7 @@ class Expressions:
         return self.parse(self.literal(plain, node))
 
     def value(self, node: ast.expr) -> Any:
-        """What an expression is: a `Static`, or code."""
+        """Evaluate an expression to a `Static`, or translate it to code."""
         translate: Callable[[Any], Any] | None = getattr(self, f"value_{type(node).__name__}", None)
         if translate is None:
             self.refuse(node, f"{type(node).__name__} expressions aren't supported")
@@ -431,7 +431,7 @@ class Expressions:
         return self.dynamic(node)
 
     def iterated(self, node: ast.ListComp | ast.DictComp, kind: str) -> list[Any] | ast.comprehension:
-        """What a comprehension goes through: modules one by one, or a loop that stays one."""
+        """Return the items of an unrolled comprehension, or the loop of one that is not unrolled."""
         generator = node.generators[0]
         if len(node.generators) > 1 or generator.ifs:
             self.refuse(node, f"{kind} comprehensions with several loops or with conditions aren't supported")
@@ -440,14 +440,14 @@ class Expressions:
             return items
         values = self.dynamic(generator.iter)
         target = generator.target
-        if not isinstance(target, ast.Name):  # the format has one name, of which the others are parts
+        if not isinstance(target, ast.Name):  # TorchScript supports a single loop variable, which is indexed for the others
             self.number += 1
             target = ast.Name(f"_element_{self.number}", ast.Store())
             self.name_parts(generator.target, ast.Name(target.id, ast.Load()))
         return ast.comprehension(self.target(target), values, [], 0)
 
     def name_parts(self, target: ast.expr, whole: ast.expr) -> None:
-        """Let the names of a comprehension stand for the parts of its element."""
+        """Bind the variables of a comprehension to parts of its element."""
         if isinstance(target, ast.Name):
             self.parts[target.id] = whole
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -457,7 +457,7 @@ class Expressions:
             self.refuse(target, "a comprehension with targets of this kind isn't supported")
 
     def bind_parts(self, target: ast.expr, item: Any, node: ast.AST) -> None:
-        """Let the names of a comprehension stand for one of the items that it goes through."""
+        """Bind the variables of a comprehension to an item of the unrolled iterable."""
         for assignment in self.bind(target, item, node):
             self.name_parts(assignment.targets[0], assignment.value)  # type: ignore[attr-defined]
 
@@ -578,7 +578,7 @@ class Expressions:
         )
 
     def listed(self, node: ast.expr | None) -> ast.expr | None:
-        """`x.tolist()`, which is for a value whose type is annotated; None for any other expression."""
+        """Translate `x.tolist()`, which requires an annotated type; return None for any other expression."""
         match node:
             case ast.Call(ast.Attribute(owner, "tolist"), [], []):
                 return self.parse(f"({self.text(owner)}).tolist()")
@@ -619,7 +619,7 @@ class Expressions:
         if isinstance(target, MethodType) and isinstance(target.__self__, nn.Module):
             return self.module_call(Static(target.__self__, function.path), name, node)
         for family in ("linalg", "fft", "special"):
-            short = name.removeprefix(f"{family}_")  # `linalg.inv` is called `linalg_inv` where this is `torch`
+            short = name.removeprefix(f"{family}_")  # `linalg.inv` is called `linalg_inv` in `torch`
             if getattr(getattr(torch, family), short, None) is target:
                 return self.call(f"torch.{family}_{short}", node)
         if isinstance(target, torch._ops.OpOverloadPacket):
@@ -642,7 +642,7 @@ class Expressions:
         return self.refuse(node, f"Python {kind} {name!r} cannot be called in a script that is saved")
 
     def class_of(self, code: ast.expr) -> type | None:
-        """The class of the program's own of whose objects an expression is one, if that is known."""
+        """Return the user-defined class of an expression's value, or None if unknown."""
         if isinstance(code, ast.Name):
             return self.instances.get(code.id)
         if isinstance(code, ast.Attribute) and self.module is not None and ast.unparse(code.value) == "self":
@@ -660,12 +660,12 @@ class Expressions:
 
     @staticmethod
     def class_returned(cls: type | None, method: str) -> type | None:
-        """The class of the program's own of whose objects a method says that it returns one."""
+        """Return the user-defined class named by a method's return annotation, or None."""
         if not isinstance(getattr(cls, method, None), FunctionType):
             return None
         try:
             returned = typing.get_type_hints(getattr(cls, method)).get("return")
-        except NameError:  # of a class that is local to a function
+        except NameError:  # a class that is local to a function
             return None
         return returned if is_script_class(returned) else None
 
@@ -677,7 +677,7 @@ class Expressions:
         return self.parse(f"{self.program.named_class(cls)}({', '.join(fields)})")
 
     def forked(self, node: ast.Call) -> Any:
-        """`fork` of a call: it is a function of its own, which stands before the statement."""
+        """Translate `fork`: move the call into a nested function, defined before the statement."""
         function, *arguments = node.args
         call = ast.copy_location(ast.Call(function, arguments, node.keywords), node)
         self.number += 1
@@ -688,7 +688,7 @@ class Expressions:
         return self.parse(f"fork({name})")
 
     def special_call(self, target: Any, node: ast.Call) -> Any:
-        """Calls that are answered here, or written in another way."""
+        """Translate calls that are evaluated at compile time or need a special form."""
         if target is torch.jit.fork:
             return self.forked(node)
         if target is torch.jit.wait:
@@ -733,7 +733,7 @@ class Expressions:
         return None
 
     def is_list(self, node: ast.expr) -> bool:
-        """Whether an expression is a list or tuple, as far as it shows."""
+        """Whether an expression is known to be a list or tuple."""
         if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
             return True
         if isinstance(node, ast.Name):
@@ -748,7 +748,7 @@ class Expressions:
         return named in ("size", "tolist") and not node.args  # type: ignore[attr-defined]
 
     def known(self, node: ast.expr) -> Any:
-        """The constant that an expression is, or what the attribute of a module that it names is now; else `...`."""
+        """Return the value of a constant expression or of a module's attribute, or `...` if unknown."""
         if isinstance(node, ast.Attribute):
             owner = self.value(node.value)
             if isinstance(owner, Static) and isinstance(owner.value, nn.Module):
@@ -758,7 +758,7 @@ class Expressions:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a constant stands in the code as itself."""
+    """Whether a constant can be written as a literal."""
     if isinstance(value, (tuple, list)):
         return all(map(is_plain, value))
     return value is None or isinstance(value, (bool, int, float, complex, str, torch.dtype, torch.device))

@@ -1,4 +1,4 @@
-"""Modules whose parameters are constants."""
+"""`torch.jit.freeze`: turn the parameters and attributes of modules into constants."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["FrozenModule", "freeze", "optimize_for_inference", "run_frozen_optim
 
 
 class FrozenModule(RecursiveScriptModule):
-    """A scripted module whose attributes are out of reach, so that they are constants.
+    """A scripted module whose attributes are inaccessible and thus constant.
 
     Args:
-        module: the module; nobody else has it.
-        preserved: the names of its attributes that stay in reach.
+        module: the module, which must not be used otherwise.
+        preserved: the names of attributes that remain accessible.
     """
 
     def __init__(self, module: Any, preserved: list[str]) -> None:
         nn.Module.__init__(self)
         self.original_name = module.original_name
         self.__dict__.update(_module=module, _preserved=tuple(preserved))
-        del self.__dict__["training"]  # until somebody calls `train` or `eval`, which then have no effect
+        del self.__dict__["training"]  # `train` and `eval` set it again, without effect
         for name in preserved:
             for kind in ("_parameters", "_buffers"):
                 if name in getattr(module, kind):
@@ -49,23 +49,23 @@ class FrozenModule(RecursiveScriptModule):
 
     @property
     def code(self) -> str:
-        """What `torch.jit.save` writes of `forward`."""
+        """The TorchScript code of `forward`, as saved by `torch.jit.save`."""
         return torch.jit._text_of(self)
 
 
 def freeze(mod: nn.Module, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
-    """A copy of a scripted or traced module whose parameters and attributes are constants: it has none.
+    """Return a copy of a scripted or traced module with constant parameters and attributes.
 
-    Its submodules are out of reach, too, and `train()` has no effect on it. An archive of it holds the parameters as constants of
-    its code.
+    The copy has no parameters, its submodules are inaccessible, and `train()` has no effect. When it is saved, parameters are
+    constants of the code.
 
     Args:
         mod: the module, in evaluation mode.
-        preserved_attrs: the names of attributes and methods that stay, beside `forward`.
-        optimize_numerics: ignored: nothing is fused.
+        preserved_attrs: the names of attributes and methods to keep, in addition to `forward`.
+        optimize_numerics: ignored; nothing is fused.
 
     Raises:
-        RuntimeError: it is no `ScriptModule`, or in training mode, or has no attribute of such a name.
+        RuntimeError: `mod` is not a `ScriptModule`, is in training mode, or lacks an attribute in `preserved_attrs`.
 
     >>> frozen = torch.jit.freeze(torch.jit.script(torch.nn.Linear(2, 1).eval()))
     >>> list(frozen.parameters()), frozen(torch.ones(1, 2)).requires_grad
@@ -105,14 +105,14 @@ def _tensors_of(value: Any) -> list[torch.Tensor]:
 
 
 def optimize_for_inference(mod: nn.Module, other_methods: list[str] | None = None) -> Any:
-    """A frozen copy of a scripted or traced module, which is set to evaluation mode before; nothing is fused.
+    """Return a frozen copy of a scripted or traced module in evaluation mode; operators are not fused.
 
     Args:
-        mod: the module. One that is frozen comes back as it is.
-        other_methods: the names of methods that stay, beside `forward`.
+        mod: the module. A frozen module is returned unchanged.
+        other_methods: the names of methods to keep, in addition to `forward`.
 
     Raises:
-        RuntimeError: it is no `ScriptModule`.
+        RuntimeError: `mod` is not a `ScriptModule`.
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError("optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or "
@@ -121,7 +121,7 @@ def optimize_for_inference(mod: nn.Module, other_methods: list[str] | None = Non
 
 
 def run_frozen_optimizations(mod: nn.Module, optimize_numerics: bool = True, preserved_methods: list[str] | None = None) -> None:
-    """Nothing: in PyTorch, operators of a frozen module are fused.
+    """Do nothing: operators are not fused here.
 
     Args:
         mod: the module.

@@ -1,8 +1,8 @@
-"""The code of a frozen module: its attributes stand in the code as constants, and the methods of its submodules are functions.
+"""Generate the code of a frozen module: attributes become constants, and methods of submodules become functions.
 
-It is made from the code that an archive of the module would have, so that scripted, traced and loaded modules are frozen alike.
-What the code itself changes (an attribute that it assigns to, a tensor that an operator writes to) stays an attribute, of a
-module that stays a module.
+It transforms the code that an archive of the module would contain, so that scripted, traced and loaded modules are frozen in
+the same way. Attributes that the code modifies, by assignment or by an in-place operator, remain attributes, and their
+modules remain modules.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ._types import Described, NoType, literal
 
 __all__ = ["FrozenProgram"]
 
-Attribute = tuple[int, str]  # the identity of its owner, and its name
+Attribute = tuple[int, str]  # (id of the owner, name)
 
 
 class _StaysAttribute(Exception):
-    """An attribute turns out to be one that code changes: what has been written without knowing that is written again."""
+    """Raised when an attribute turns out to be modified by the code, so that the code must be generated again."""
 
 
 class FrozenProgram:
@@ -33,13 +33,13 @@ class FrozenProgram:
 
     Args:
         root: the module.
-        code: the files with code of an archive of it.
-        constants: the constants of that archive.
-        describe: gives the class and the attributes that it has there of a module or object.
-        preserved: the names of attributes and methods of the module that stay.
+        code: the code files of its archive.
+        constants: the constants of its archive.
+        describe: returns the class path and the attributes that a module or object has in the archive.
+        preserved: the names of attributes and methods of the module that are kept.
 
     Raises:
-        RuntimeError: the code does something with its modules that cannot be followed.
+        RuntimeError: the code uses modules in an unsupported way.
     """
 
     def __init__(
@@ -81,15 +81,15 @@ class FrozenProgram:
         self._classes: list[tuple[str, str]] = []
         self._describe_live(root)
 
-    # --- what the code of the module says ---
+    # --- the original code of the module ---
 
     def methods_of(self, owner: Any) -> dict[str, ast.FunctionDef]:
-        """The methods of a module or object."""
+        """Return the methods of a module or object."""
         definition = self._definitions[self._describe(owner).path]
         return {part.name: part for part in definition.body if isinstance(part, ast.FunctionDef)}  # type: ignore[attr-defined]
 
     def attributes_of(self, owner: Any) -> dict[str, Any]:
-        """The attributes of a module: values, or the code of constants of its class."""
+        """Return the attributes of a module as values, or as code for constants of its class."""
         if id(owner) not in self._attributes:
             path, described = self._describe(owner)
             found: dict[str, Any] = {name: value for name, (value, _) in described.items()}
@@ -100,12 +100,12 @@ class FrozenProgram:
         return self._attributes[id(owner)]
 
     def stays(self, owner: Any, name: str) -> bool:
-        """Whether an attribute stays one: it does if it, or something in it, may change."""
+        """Whether an attribute must remain an attribute because it, or something in it, may be modified."""
         value = self.attributes_of(owner)[name]
         return (id(owner), name) in self._stays or (isinstance(value, nn.Module) and id(value) in self._alive)
 
     def keep(self, owner: Any, name: str) -> None:
-        """Let an attribute stay one."""
+        """Mark an attribute as one that must remain an attribute."""
         if not self.stays(owner, name):
             self._stays.add((id(owner), name))
             raise _StaysAttribute
@@ -116,10 +116,10 @@ class FrozenProgram:
             id(self.root)
         }
 
-    # --- what is written ---
+    # --- the generated code ---
 
     def constant(self, owner: Any, name: str) -> ast.expr:
-        """The code for an attribute that no longer changes."""
+        """Return the code for an attribute that is constant."""
         value = self.attributes_of(owner)[name]
         if isinstance(value, ast.expr):
             return value
@@ -138,7 +138,7 @@ class FrozenProgram:
         return _expression(f"annotate({kind}, {text})" if isinstance(value, (list, dict)) else text)
 
     def called(self, owner: nn.Module, name: str, path: str) -> str:
-        """The code for a method that is called, which is written."""
+        """Generate a called method, and return the code to call it."""
         key = id(owner), name
         alive = id(owner) in self._alive
         if key not in self._functions:
@@ -184,7 +184,7 @@ class FrozenProgram:
         return self.described[id(module)]
 
     def class_of(self, module: nn.Module) -> str:
-        """The path of a module's class, which is its own: two modules of a class need not keep the same attributes."""
+        """Return a separate class path for each module, because modules of the same class may keep different attributes."""
         if id(module) not in self._class_paths:
             path = self._describe(module).path
             package, _, name = path.rpartition(".")
@@ -195,7 +195,7 @@ class FrozenProgram:
         return self._class_paths[id(module)]
 
     def code(self) -> dict[str, bytes]:
-        """The files with code."""
+        """Return the code files."""
         files: dict[str, list[str]] = {}
         for path, definition in self._definitions.items():
             if isinstance(definition, ast.FunctionDef) or not _is_module(definition):
@@ -207,19 +207,19 @@ class FrozenProgram:
         return {f"code/{package.replace('.', '/')}.py": ("\n".join(texts) + "\n").encode() for package, texts in files.items()}
 
     def text_of_forward(self) -> str:
-        """The code of `forward`."""
+        """Return the code of `forward`."""
         return self._live_methods.get((id(self.root), "forward"), "") + "\n"
 
 
 class _Method(ast.NodeTransformer):
-    """Writes one method, with constants for attributes: as a function, unless its module stays one, of a class of its own."""
+    """Generate a method with constants for attributes: as a function, or as a method if its module remains a module."""
 
     def __init__(self, program: FrozenProgram, owner: nn.Module, definition: ast.FunctionDef, self_type: str | None) -> None:
         self.program, self.definition, self.self_type = program, definition, self_type
         self.self_name = definition.args.args[0].arg
         self.modules: dict[str, tuple[nn.Module, str]] = {self.self_name: (owner, self.self_name)}
-        self.aliases: dict[str, tuple[nn.Module, str]] = {}  # the attributes that names stand for
-        self.literals: dict[str, ast.Constant] = {}  # the constants that names stand for
+        self.aliases: dict[str, tuple[nn.Module, str]] = {}  # the attributes that local names refer to
+        self.literals: dict[str, ast.Constant] = {}  # the constants that local names refer to
         stores = [node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
         self.once = {name for name in stores if stores.count(name) == 1}
 
@@ -251,7 +251,7 @@ class _Method(ast.NodeTransformer):
         raise RuntimeError(f"torch.jit.freeze: {what}: {ast.unparse(node)}")
 
     def module_of(self, node: ast.AST) -> tuple[nn.Module, str] | None:
-        """The module that an expression is, with the code for it."""
+        """Return the module that an expression evaluates to, with its code, or None."""
         if isinstance(node, ast.Name):
             return self.modules.get(node.id)
         found = self.attribute_of(node)
@@ -263,7 +263,7 @@ class _Method(ast.NodeTransformer):
         return (value, text) if isinstance(value, nn.Module) else None
 
     def attribute_of(self, node: ast.AST) -> tuple[tuple[nn.Module, str], str] | None:
-        """The module whose attribute an expression is, and its name."""
+        """Return the module and the attribute name that an expression accesses, or None."""
         if isinstance(node, ast.Attribute):
             inner, name = node.value, node.attr
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
@@ -297,7 +297,7 @@ class _Method(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "getattr":
             return self.attribute(node)
         if isinstance(node.func, ast.Name) and node.func.id in ("annotate", "unchecked_cast", "isinstance", "uninitialized"):
-            places = (0,) if node.func.id == "isinstance" else (1,)  # the others are types
+            places = (0,) if node.func.id == "isinstance" else (1,)  # the other arguments are types
             node.args = [self.visit(part) if place in places else part for place, part in enumerate(node.args)]
             return node
         arguments = node.args
@@ -314,7 +314,7 @@ class _Method(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def changed(self, node: ast.expr) -> None:
-        """Note that what an expression is, is written to."""
+        """Mark the value of an expression as modified."""
         if isinstance(node, ast.Name) and node.id in self.aliases:
             self.program.keep(*self.aliases[node.id])
         found = self.attribute_of(node)

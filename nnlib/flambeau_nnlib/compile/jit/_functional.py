@@ -1,4 +1,4 @@
-"""Functions of `torch.nn.functional` as calls of operators, for scripted code."""
+"""Translate calls of `torch.nn.functional` in scripted code to operator calls."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 __all__ = ["LISTS", "TOP", "functional_call", "space_of", "torch_call"]
 
-# Options of grid_sample that its operator knows by numbers.
+# String options of grid_sample, with the numbers that its operator takes.
 _NUMBERED: dict[str, dict[str, Any]] = {
     "mode": {"'bilinear'": 0, "'nearest'": 1, "'bicubic'": 2},
     "padding_mode": {"'zeros'": 0, "'border'": 1, "'reflection'": 2},
     "align_corners": {"None": False, "False": False, "True": True},
 }
-_OF_PAIRS = ("aten::col2im", "aten::im2col")  # which take lists of two sizes only
-# Operators and methods with another name, and those that take a list where functions also take several numbers.
+_OF_PAIRS = ("aten::col2im", "aten::im2col")  # operators that accept only lists of two sizes
+# Functions whose operator has another name, or takes a list where the function also accepts separate numbers.
 TOP = {"concat": "cat", "true_divide": "div", "absolute": "abs"}
 LISTS = frozenset({"view", "reshape", "permute", "expand", "repeat", "flip", "new_zeros", "new_ones", "new_empty", "tile",
                     "zeros", "ones", "empty", "rand", "randn"})  # fmt: skip
 
 
 def functional_call(name: str, args: list[str], kwargs: dict[str, str]) -> str | None:
-    """The code for a call of `torch.nn.functional.NAME`, or None: it is not known here.
+    """Return the code for a call of `torch.nn.functional.NAME`, or None if the function is not handled here.
 
     Args:
-        name: the function's name.
+        name: the name of the function.
         args, kwargs: the code of its arguments.
 
     Raises:
-        TypeError: they do not fit its parameters.
+        TypeError: the arguments do not match the function's parameters.
     """
     if name == "softmin":
         text = functional_call("softmax", args, kwargs)
@@ -65,13 +65,13 @@ def functional_call(name: str, args: list[str], kwargs: dict[str, str]) -> str |
 
 
 class _Code(str):
-    """The code of an argument; other strings are values."""
+    """The code of an argument; other strings are literal values."""
 
     __slots__ = ()
 
 
 def _texts(schema: FunctionSchema, named: dict[str, Any]) -> list[str] | None:
-    """The code of an operator's arguments, or None: the number of a reduction is not known."""
+    """Return the code of an operator's arguments, or None if a reduction is not known at compile time."""
     texts, last = [], 0
     for each in schema.arguments:
         if each.name in ("generator", "return_indices"):
@@ -108,7 +108,7 @@ def _grid_sample(args: list[str], kwargs: dict[str, str]) -> str | None:
 
 
 def _pair(code: str) -> str:
-    """The code of a list of two sizes, of a number or a tuple or a list."""
+    """Return the code of a list of two sizes, given the code of a number, tuple or list."""
     if code.isdigit():
         return f"[{code}, {code}]"
     return f"[{code[1:-1]}]" if code.startswith("(") else code
@@ -118,21 +118,21 @@ def _pair(code: str) -> str:
 
 
 def space_of(name: str) -> str:
-    """The namespace in which code calls an operator: `torch`, or `ops.flambeau` for operations that PyTorch lacks."""
+    """Return the namespace of an operator in code: `torch`, or `ops.flambeau` for operators that PyTorch lacks."""
     return "torch" if namespace_of(name) == "aten" or facts_of(name) is None else "ops.flambeau"
 
 
 def torch_call(compiler: Expressions, name: str, target: Any, node: ast.Call) -> ast.expr:
-    """The code for a call of a function of `torch` or `torch.nn.functional`.
+    """Translate a call of a function of `torch` or `torch.nn.functional`.
 
     Args:
-        compiler: translates the arguments.
-        name: the function's name.
+        compiler: the translator of the arguments.
+        name: the name of the function.
         target: the function.
         node: the call.
 
     Raises:
-        NotScriptable: TorchScript has no operator for it, or not with these arguments.
+        NotScriptable: TorchScript has no operator for the function with these arguments.
     """
     rewritten = _REWRITTEN[name](compiler, node) if name in _REWRITTEN else None
     if rewritten is not None:
@@ -167,7 +167,7 @@ def _broadcast_tensors(compiler: Expressions, node: ast.Call) -> str | None:
 
 
 def _tensordot(compiler: Expressions, node: ast.Call) -> str:
-    """The operator has the dimensions of each tensor as a list."""
+    """Translate `tensordot`: the operator takes the dimensions of each tensor as a list."""
     given = _given(lambda a, b, dims=2: None, node)
     dims = given.get("dims", ast.Constant(2))
     if isinstance(dims, (ast.Tuple, ast.List)) and len(dims.elts) == 2:
@@ -184,7 +184,7 @@ def _embedding_bag(compiler: Expressions, node: ast.Call) -> str:
     compiler.refuse(node, "torch.nn.functional.embedding_bag cannot be written as TorchScript; use nn.EmbeddingBag")
 
 
-# A function of its own, as in PyTorch: its input is used twice, and is to be computed once.
+# As in PyTorch, a separate function, so that the input, which is used twice, is computed only once.
 _NORMALIZE = """def normalize(input: Tensor, p: float, dim: int, eps: float) -> Tensor:
   norms = torch.clamp_min(torch.norm(input, p, [dim], True), eps)
   return input / torch.expand_as(norms, input)"""
@@ -203,7 +203,7 @@ def _no_grad(compiler: Expressions, node: ast.Call) -> str:
 
 
 def _given(function: Callable[..., Any], node: ast.Call) -> dict[str, ast.expr]:
-    """The arguments of a call by the names of a function's parameters."""
+    """Bind the arguments of a call to the parameters of a function."""
     words = {str(word.arg): word.value for word in node.keywords}
     return dict(inspect.signature(function).bind(*node.args, **words).arguments)
 
@@ -225,7 +225,7 @@ def _interpolate(compiler: Expressions, node: ast.Call) -> str:
 
 
 def _sizes(compiler: Expressions, node: ast.expr | None, kind: str) -> list[str] | str:
-    """The code of sizes or factors: that of their elements, of which there may be one for all; or of the whole, or `"None"`."""
+    """Return the code of sizes or scale factors: a list with the code of each element, the code of the whole, or `"None"`."""
     if node is None or (known := compiler.known(node)) is None:
         return "None"
     if isinstance(node, (ast.List, ast.Tuple)):
@@ -242,7 +242,7 @@ def _number(compiler: Expressions, node: ast.expr, kind: str) -> str:
     return f"float({compiler.text(node)})" if kind == "float" else compiler.text(node)
 
 
-# Functions whose calls are written in another way; those that return None, only with some arguments.
+# Functions that are translated in a special way; None means that the standard translation applies.
 _REWRITTEN: dict[str, Callable[[Expressions, ast.Call], str | None]] = {
     "broadcast_tensors": _broadcast_tensors,
     "einsum": _einsum,

@@ -1,6 +1,7 @@
-"""The graph of a scripted or traced function, as PyTorch shows it: nodes with values, and blocks of nodes for branches and loops.
+"""Graphs of scripted and traced functions, as PyTorch prints them: nodes with values, and blocks for branches and loops.
 
-It is for reading: what runs is the Python code. `_graph_building` makes it of the code that `torch.jit.save` writes.
+Graphs are for inspection only; the Python code is what runs. `_graph_building` creates them from the code written by
+`torch.jit.save`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class Type:
     """The type of a value.
 
     Args:
-        text: as graphs write it: `Tensor`, `int[]`, `Dict(str, int)`, `Tensor?`.
-        sizes, dtype, device, requires_grad: of a tensor in a trace, for the examples; None where they are not known.
+        text: the type in graph notation: `Tensor`, `int[]`, `Dict(str, int)`, `Tensor?`.
+        sizes, dtype, device, requires_grad: the metadata of a tensor in a trace, for the example inputs; None if unknown.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Type:
         self.text, self._sizes, self._dtype, self._device, self._requires_grad = text, sizes, dtype, device, requires_grad
 
     def kind(self) -> str:
-        """`TensorType`, `ListType`, `IntType` ..."""
+        """Return the kind of type, such as `TensorType`, `ListType` or `IntType`."""
         if self.text == "Tensor":
             return "TensorType"
         if self.text.endswith("?"):
@@ -48,19 +49,19 @@ class Type:
         return _KINDS.get(self.text, "ClassType" if self.text.startswith("__torch__") else "InterfaceType")
 
     def sizes(self) -> list[int] | None:
-        """The sizes of a tensor in a trace."""
+        """Return the sizes of a tensor in a trace, or None."""
         return self._sizes
 
     def dim(self) -> int | None:
-        """How many dimensions a tensor in a trace has."""
+        """Return the number of dimensions of a tensor in a trace, or None."""
         return None if self._sizes is None else len(self._sizes)
 
     def dtype(self) -> Any:
-        """The dtype of a tensor in a trace."""
+        """Return the dtype of a tensor in a trace, or None."""
         return self._dtype
 
     def device(self) -> Any:
-        """The device of a tensor in a trace."""
+        """Return the device of a tensor in a trace, or None."""
         return self._device
 
     def requires_grad(self) -> bool:
@@ -68,14 +69,14 @@ class Type:
         return self._requires_grad
 
     def scalarType(self) -> str | None:
-        """The name of the dtype of a tensor in a trace: `Float`."""
+        """Return the dtype name of a tensor in a trace, such as `Float`, or None."""
         return _SCALAR_NAMES.get(self._dtype)
 
     def getElementType(self) -> Type:
-        """The type of the elements of a list, or inside of an optional type.
+        """Return the element type of a list or optional type.
 
         Raises:
-            RuntimeError: it is of another type.
+            RuntimeError: the type is neither a list nor optional.
         """
         for end in ("[]", "?"):
             if self.text.endswith(end):
@@ -83,11 +84,11 @@ class Type:
         raise RuntimeError(f"{self.text} has no element type")
 
     def isSubtypeOf(self, other: Type) -> bool:
-        """Whether it is the other type, or that without None."""
+        """Whether this type equals the other type, or the other is its optional type."""
         return self.text == other.text or self.text + "?" == other.text
 
     def described(self) -> str:
-        """The type as graphs print it: of a tensor in a trace with what is known of it."""
+        """Return the type as printed in graphs, including the metadata of tensors in a trace."""
         if self._sizes is None:
             return self.text
         sizes = "".join(f"{size}, " for size in self._sizes)
@@ -106,7 +107,7 @@ class Type:
 
 
 class TensorType(Type):
-    """The type of tensors of which nothing more is known; libraries annotate with the class.
+    """The type of tensors without metadata; libraries use the class in annotations.
 
     >>> torch.TensorType.get()
     Tensor
@@ -117,12 +118,12 @@ class TensorType(Type):
 
     @staticmethod
     def get() -> TensorType:
-        """The type."""
+        """Return the tensor type."""
         return TensorType()
 
 
 class DeviceObjType(Type):
-    """The type of devices; libraries annotate with the class.
+    """The type of devices; libraries use the class in annotations.
 
     >>> torch.DeviceObjType.get().kind()
     'DeviceObjType'
@@ -133,12 +134,12 @@ class DeviceObjType(Type):
 
     @staticmethod
     def get() -> DeviceObjType:
-        """The type."""
+        """Return the device type."""
         return DeviceObjType()
 
 
 class Note(NamedTuple):
-    """What a trace knows of a value: its type for the examples, the submodule that computed it, and the program's line."""
+    """The metadata of a value in a trace: its type for the examples, the submodule that computed it, and the source line."""
 
     type: Type
     scope: str
@@ -146,48 +147,48 @@ class Note(NamedTuple):
 
 
 class Value:
-    """A value: an input of a block, or an output of a node."""
+    """A value in a graph: an input of a block, or an output of a node."""
 
     def __init__(self, name: str, type: Type, node: Node, place: int) -> None:
         self._name, self._type, self._node, self._place = name, type, node, place
         self._uses: list[Use] = []
 
     def debugName(self) -> str:
-        """Its name."""
+        """Return the name of the value."""
         return self._name
 
     def type(self) -> Type:
-        """Its type."""
+        """Return the type of the value."""
         return self._type
 
     def node(self) -> Node:
-        """The node that it is an output of; for inputs, one of the kind `prim::Param`."""
+        """Return the node that produces the value; for inputs, a node of kind `prim::Param`."""
         return self._node
 
     def uses(self) -> list[Use]:
-        """The nodes that it is an input of."""
+        """Return the nodes that use the value."""
         return list(self._uses)
 
     def offset(self) -> int:
-        """Which of the node's outputs it is."""
+        """Return the index of the value among the outputs of its node."""
         return self._place
 
     def unique(self) -> int:
-        """A number that no other value has."""
+        """Return a unique number."""
         return id(self)
 
     def requires_grad(self) -> bool:
-        """Whether it requires a gradient, of a tensor in a trace."""
+        """Whether a tensor in a trace requires a gradient."""
         return self._type.requires_grad()
 
     requiresGrad = requires_grad
 
     def isCompleteTensor(self) -> bool:
-        """Whether it is a tensor whose sizes are known."""
+        """Whether the value is a tensor with known sizes."""
         return self._type.sizes() is not None
 
     def toIValue(self) -> Any:
-        """What it is, of a constant; None for others."""
+        """Return the value of a constant; None for other values."""
         return self._node.attributes.get("value") if self._node.kind() == "prim::Constant" else None
 
     def __str__(self) -> str:
@@ -197,11 +198,11 @@ class Value:
 
 
 class Use:
-    """A node that a value is an input of.
+    """A use of a value as the input of a node.
 
     Attributes:
         user: the node.
-        offset: which of its inputs.
+        offset: the index among the node's inputs.
     """
 
     def __init__(self, user: Node, offset: int) -> None:
@@ -209,7 +210,7 @@ class Use:
 
 
 class Node:
-    """A call of an operator, a constant, a branch or a loop."""
+    """An operation in a graph: a call of an operator, a constant, a branch or a loop."""
 
     def __init__(self, kind: str, inputs: list[Value], attributes: dict[str, Any] | None = None) -> None:
         self._kind, self.attributes = kind, attributes or {}
@@ -232,107 +233,107 @@ class Node:
         self._blocks.append(block)
 
     def kind(self) -> str:
-        """`aten::linear`, `prim::If` ..."""
+        """Return the kind of node, such as `aten::linear` or `prim::If`."""
         return self._kind
 
     def inputs(self) -> Iterator[Value]:
-        """Its inputs."""
+        """Iterate over the inputs."""
         return iter(list(self._inputs))
 
     def outputs(self) -> Iterator[Value]:
-        """Its outputs."""
+        """Iterate over the outputs."""
         return iter(list(self._outputs))
 
     def inputsSize(self) -> int:
-        """How many inputs it has."""
+        """Return the number of inputs."""
         return len(self._inputs)
 
     def outputsSize(self) -> int:
-        """How many outputs it has."""
+        """Return the number of outputs."""
         return len(self._outputs)
 
     def inputsAt(self, i: int) -> Value:
-        """One of its inputs."""
+        """Return the input at an index."""
         return self._inputs[i]
 
     def outputsAt(self, i: int) -> Value:
-        """One of its outputs."""
+        """Return the output at an index."""
         return self._outputs[i]
 
     def input(self) -> Value:
-        """Its only input.
+        """Return the only input.
 
         Raises:
-            RuntimeError: it has not one.
+            RuntimeError: the node does not have exactly one input.
         """
         return _only(self._inputs, "input")
 
     def output(self) -> Value:
-        """Its only output.
+        """Return the only output.
 
         Raises:
-            RuntimeError: it has not one.
+            RuntimeError: the node does not have exactly one output.
         """
         return _only(self._outputs, "output")
 
     def hasMultipleOutputs(self) -> bool:
-        """Whether it has several outputs."""
+        """Whether the node has more than one output."""
         return len(self._outputs) > 1
 
     def hasUses(self) -> bool:
-        """Whether any of its outputs is used."""
+        """Whether any output is used."""
         return any(value.uses() for value in self._outputs)
 
     def blocks(self) -> Iterator[Block]:
-        """The branches of an `if`, or the body of a loop."""
+        """Iterate over the branches of an `if`, or the body of a loop."""
         return iter(list(self._blocks))
 
     def attributeNames(self) -> list[str]:
-        """The names of its attributes: `value` of a constant, `name` of what a module is asked for."""
+        """Return the names of the attributes, such as `value` of a constant or `name` of `prim::GetAttr`."""
         return [name for name, value in self.attributes.items() if value is not None]
 
     def hasAttribute(self, name: str) -> bool:
-        """Whether it has an attribute."""
+        """Whether the node has an attribute of this name."""
         return name in self.attributeNames()
 
     def hasAttributes(self) -> bool:
-        """Whether it has any attribute."""
+        """Whether the node has attributes."""
         return bool(self.attributeNames())
 
     def kindOf(self, name: str) -> str:
-        """The kind of an attribute: `i`, `f`, `s`, `t` for a tensor, `ival` for others."""
+        """Return the kind of an attribute: `i`, `f`, `s`, `t` for a tensor, or `ival` for others."""
         value = self.attributes[name]
         kinds = {bool: "i", int: "i", float: "f", str: "s"}
         return kinds.get(type(value), "t" if isinstance(value, torch.Tensor) else "ival")
 
     def s(self, name: str) -> Any:
-        """An attribute."""
+        """Return an attribute."""
         return self.attributes[name]
 
     i = f = t = ival = s
 
     def scopeName(self) -> str:
-        """In a trace, the path of the submodule in which it is: `__module.layer1/__module.layer1.0`."""
+        """Return the path of the submodule in a trace, such as `__module.layer1/__module.layer1.0`."""
         return self.scope
 
     def sourceRange(self) -> str:
-        """In a trace, the line of the program that called it."""
+        """Return the source line of the call in a trace."""
         return self.source
 
     def mustBeNone(self) -> bool:
-        """Whether it is the constant None."""
+        """Whether the node is the constant None."""
         return self._kind == "prim::Constant" and self.attributes.get("value") is None
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node of a kind in its blocks."""
+        """Return the first node of a given kind in the blocks of this node, or None."""
         return next(iter(self.findAllNodes(kind, recurse)), None)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """The nodes of a kind in its blocks."""
+        """Return all nodes of a given kind in the blocks of this node."""
         return [node for block in self._blocks for node in block.findAllNodes(kind, recurse)]
 
     def line(self) -> str:
-        """The node without its blocks."""
+        """Return the printed node without its blocks."""
         outputs = ", ".join(f"%{value.debugName()} : {value.type().described()}" for value in self._outputs)
         names = [f"{name}={_printed(value, name)}" for name, value in self.attributes.items() if value is not None]
         attributes = f"[{', '.join(names)}]" if names else ""
@@ -357,30 +358,30 @@ class Node:
 
 
 class Block:
-    """Nodes in order, with inputs and outputs."""
+    """A list of nodes with inputs and outputs."""
 
     def __init__(self) -> None:
         self._param, self._return = Node("prim::Param", []), Node("prim::Return", [])
         self._nodes: list[Node] = []
 
     def inputs(self) -> Iterator[Value]:
-        """Its inputs."""
+        """Iterate over the inputs of the block."""
         return self._param.outputs()
 
     def outputs(self) -> Iterator[Value]:
-        """What it gives."""
+        """Iterate over the outputs of the block."""
         return self._return.inputs()
 
     def nodes(self) -> Iterator[Node]:
-        """Its nodes."""
+        """Iterate over the nodes."""
         return iter(list(self._nodes))
 
     def paramNode(self) -> Node:
-        """A node whose outputs are the inputs of the block."""
+        """Return the node whose outputs are the inputs of the block."""
         return self._param
 
     def returnNode(self) -> Node:
-        """A node whose inputs are the outputs of the block."""
+        """Return the node whose inputs are the outputs of the block."""
         return self._return
 
     def add(self, node: Node) -> Node:
@@ -388,11 +389,11 @@ class Block:
         return node
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node of a kind, also in the blocks of nodes."""
+        """Return the first node of a given kind, also in nested blocks, or None."""
         return next(iter(self.findAllNodes(kind, recurse)), None)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """The nodes of a kind, also in the blocks of nodes."""
+        """Return all nodes of a given kind, also in nested blocks."""
         found: list[Node] = []
         for node in self._nodes:
             found += [node] if node.kind() == kind else []
@@ -414,7 +415,7 @@ class Graph(Block):
         self._number = 0
 
     def named(self, name: str | None = None) -> str:
-        """A name that no other value has."""
+        """Return an unused name for a value."""
         if name is None:
             self._number += 1
             name = str(self._number)
@@ -426,13 +427,13 @@ class Graph(Block):
         return free
 
     def block(self) -> Block:
-        """Itself, as the outermost block."""
+        """Return the outermost block, the graph itself."""
         return self
 
     param_node, return_node = Block.paramNode, Block.returnNode
 
     def lint(self) -> None:
-        """Nothing: each value is defined before it is used."""
+        """Do nothing: graphs are always well formed."""
 
     def __str__(self) -> str:
         inputs = ",\n      ".join(f"%{value.debugName()} : {value.type().described()}" for value in self.inputs())
@@ -445,7 +446,7 @@ class Graph(Block):
 
 def _only(values: list[Value], what: str) -> Value:
     if len(values) != 1:
-        raise RuntimeError(f"the node has {len(values)} {what}s, not one")
+        raise RuntimeError(f"the node has {len(values)} {what}s, but exactly one was expected")
     return values[0]
 
 

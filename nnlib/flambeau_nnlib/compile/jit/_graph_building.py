@@ -1,7 +1,7 @@
-"""Graphs of the code that `torch.jit.save` writes: each call becomes a node, each assignment a value of its own.
+"""Build graphs from TorchScript code: each call becomes a node, and each assignment a new value.
 
-Branches and loops have blocks; what they assign to comes out of them. A branch that returns takes the statements after it into
-the other branch, as in PyTorch.
+Branches and loops become blocks, whose outputs are the variables that they assign. If a branch returns, the statements after
+the `if` move into the other branch, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["build_graph", "definitions", "type_in_graphs"]
 
 
 def definitions(code: dict[str, bytes]) -> dict[str, ast.stmt]:
-    """The classes and functions in the files of an archive, by their paths."""
+    """Return the classes and functions in the code files of an archive, by path."""
     found: dict[str, ast.stmt] = {}
     for file, text in code.items():
         if file.endswith(".py"):
@@ -33,7 +33,7 @@ def definitions(code: dict[str, bytes]) -> dict[str, ast.stmt]:
 
 
 def type_in_graphs(annotation: ast.expr | None) -> Type:
-    """A type as graphs write it: `int[]` for `List[int]`."""
+    """Convert an annotation to a type in graph notation, such as `List[int]` to `int[]`."""
     return Type("Tensor" if annotation is None else _type_text(annotation))
 
 
@@ -47,7 +47,7 @@ def _type_text(node: ast.expr) -> str:
     return ast.unparse(node)
 
 
-# The results of operators that give something else than a tensor.
+# Result types of operators that do not return a tensor.
 _RESULTS = {
     **dict.fromkeys(("size", "stride", "sym_size"), "int[]"),
     **dict.fromkeys(("dim", "len", "numel", "Int", "ord", "floordiv", "__range_length", "__derive_index", "dtype", "layout"),
@@ -69,20 +69,20 @@ _CONVERSIONS = {"int": "Int", "float": "Float", "bool": "Bool", "str": "str", "l
 
 
 def _declared_result(operator: str) -> str:
-    """The type of an operator's result by its schema: a list of tensors, or a tensor."""
+    """Return the result type of an operator according to its schema: a list of tensors, or a tensor."""
     declared = schemas(operator) if namespace_of(operator) == "aten" else ()
     is_list = bool(declared) and [each.type for each in declared[0].returns] == ["Tensor[]"]
     return "Tensor[]" if is_list else "Tensor"
 
 
 class Scope:
-    """The names of one function while its code is read.
+    """The names of a function while its code is processed.
 
     Args:
-        values: what its names are.
-        modules: the modules that names stand for.
-        notes: what a trace knows of its values, by their names.
-        prefix: the path of its module.
+        values: the values of names.
+        modules: the modules that names refer to.
+        notes: the metadata of values from a trace, by name.
+        prefix: the path of the function's module.
     """
 
     def __init__(self, values: dict[str, Value], modules: dict[str, nn.Module], notes: dict[str, Note]) -> None:
@@ -105,17 +105,17 @@ class _Builder:
         self.known: dict[tuple[str, str], Value] = {}
         self.heads: list[Node] = []
         self.got: list[dict[tuple[Any, str], Value]] = [{}]
-        self.modules_of: dict[int, nn.Module] = {}  # of the values that are modules
+        self.modules_of: dict[int, nn.Module] = {}  # by the `id` of values that are modules
 
     # --- nodes ---
 
     def node(self, kind: str, inputs: list[Value], type: Type | None, name: str | None = None, /, **attributes: Any) -> Value:
-        """Add a node with one output."""
+        """Add a node with a single output."""
         node = self.blocks[-1].add(Node(kind, inputs, attributes))
         return node.add_output(self.graph.named(name), type or Type("Tensor"))
 
     def constant(self, value: Any, text: str) -> Value:
-        """A constant, which stands at the head of the graph."""
+        """Return the value of a constant; constants are defined at the start of the graph."""
         key = text, repr(value) if not isinstance(value, torch.Tensor) else str(id(value))
         if key not in self.known:
             node = Node("prim::Constant", [], {"value": value})
@@ -124,7 +124,7 @@ class _Builder:
         return self.known[key]
 
     def attribute(self, owner: Value, module: Any, name: str) -> Value:
-        """What a module is asked for."""
+        """Return the value of a module's attribute."""
         known = next((got[id(owner), name] for got in self.got if (id(owner), name) in got), None)
         if known is not None:
             return known
@@ -151,7 +151,7 @@ class _Builder:
     def function(
         self, definition: ast.FunctionDef, arguments: list[Value], owner: nn.Module | None, notes: dict[str, Note]
     ) -> Any:
-        """The value that the body of a function gives."""
+        """Return the value that the body of a function returns."""
         former = self.scope
         names = [parameter.arg for parameter in definition.args.args]
         self.scope = Scope(dict(zip(names, arguments, strict=False)), {}, notes)
@@ -166,7 +166,7 @@ class _Builder:
         return self.constant(None, "NoneType") if result is None else result
 
     def body(self, statements: list[ast.stmt]) -> Value | None:
-        """Read statements; what they return, if they do."""
+        """Process statements. Return their return value, or None if they do not return."""
         for place, statement in enumerate(statements):
             if isinstance(statement, ast.Return):
                 return self.constant(None, "NoneType") if statement.value is None else self.value(statement.value)
@@ -177,7 +177,7 @@ class _Builder:
         return None
 
     def branches(self, test: ast.expr, bodies: list[list[ast.stmt]]) -> Value | None:
-        """A branch; what it returns, if it does."""
+        """Process an `if` statement. Return its return value, or None if it does not return."""
         node = self.blocks[-1].add(Node("prim::If", [self.condition(test)]))
         ends = []
         for statements in bodies:
@@ -197,7 +197,7 @@ class _Builder:
                 continue
             raising = [_raises(statements) for statements in bodies]
             if any(value is None for value in values) and not any(raising):
-                continue  # a name of one of the branches
+                continue  # assigned in one of the branches only
             present = next(value for value in values if value is not None)
             for (block, _, _), value in zip(ends, values, strict=True):
                 block.returnNode().add_input(value or self.constant(None, "NoneType"))
@@ -283,7 +283,7 @@ class _Builder:
             self.bind(target, self.value(value))
 
     def several(self, node: ast.expr, names: list[str | None]) -> list[Value]:
-        """The parts of a value that is taken apart; of an operator, they are its outputs."""
+        """Return the values that a tuple assignment unpacks. For operator calls, they are outputs of the operator's node."""
         operator = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[0] in ("torch", "ops")
         whole = self.value(node)
         taken = whole.node() if operator and not whole.type().text.endswith("[]") else None
@@ -338,7 +338,7 @@ class _Builder:
         return self.node("prim::TupleIndex" if text.startswith("(") else "aten::__getitem__", [owner, index], Type(element))
 
     def value(self, node: ast.expr, name: str | None = None) -> Value:
-        """The value of an expression; the name is that which it gets."""
+        """Return the value of an expression; `name` is the name for a new value."""
         read: Callable[..., Value] = getattr(self, f"value_{type(node).__name__}", self.value_other)
         return read(node, name)
 
@@ -466,7 +466,7 @@ class _Builder:
         operator = kind.rpartition("::")[2]
         of_tensors = any(value.type().text == "Tensor" for value in inputs)
         if operator in ("add", "sub") and len(inputs) == 2 and of_tensors:
-            inputs = [*inputs, self.constant(1, "int")]  # the factor of the second term
+            inputs = [*inputs, self.constant(1, "int")]  # alpha, the factor of the second term
         text = _RESULTS.get(operator) or _declared_result(operator)
         if operator == "size" and len(inputs) > 1:
             text = "int"
@@ -509,7 +509,7 @@ class _Builder:
         return self.node("prim::CallMethod", [owner, *arguments], type_in_graphs(definition.returns), name, name=function.attr)
 
     def ordered(self, definition: ast.FunctionDef, node: ast.Call, arguments: list[Value], skipped: int) -> list[Value]:
-        """Arguments in the order of the parameters."""
+        """Return the arguments of a call in the order of the function's parameters."""
         places = {keyword.arg: value for keyword, value in zip(node.keywords, arguments[len(node.args) :], strict=True)}
         ordered = arguments[: len(node.args)]
         names = [parameter.arg for parameter in definition.args.args][skipped:]
@@ -535,7 +535,7 @@ class _Builder:
         return self.node("prim::CallFunction", [function, *arguments], type_in_graphs(definition.returns), name)
 
     def form(self, node: ast.Call, function: str, name: str | None) -> Value:
-        """A call of one of the names that are always there."""
+        """Process a call of a built-in name, such as `annotate`."""
         if function == "annotate":
             value = self.value(node.args[1], name)
             if value.node().kind() != "prim::Constant" and value._type.sizes() is None:
@@ -560,7 +560,7 @@ def _expression(text: str) -> ast.expr:
 
 
 def _parts(text: str) -> list[str]:
-    """The types inside of the type of a tuple, list or dictionary."""
+    """Return the element types of a tuple, list or dictionary type."""
     if text.endswith("[]"):
         return [text.removesuffix("[]")]
     inside = text[text.index("(") + 1 : -1] if text.endswith(")") else ""
@@ -575,7 +575,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _returns(statements: list[ast.stmt]) -> bool:
-    """Whether statements return on some way that is not in a loop."""
+    """Whether statements return on some path outside of loops."""
     return any(
         isinstance(statement, ast.Return)
         or (isinstance(statement, ast.If) and (_returns(statement.body) or _returns(statement.orelse)))
@@ -588,7 +588,7 @@ def _raises(statements: list[ast.stmt]) -> bool:
 
 
 def _is_deep(definition: ast.FunctionDef) -> bool:
-    """Whether a function returns from inside of a loop, so that it stays a call."""
+    """Whether a function returns inside a loop, so that it cannot be inlined."""
     loops = (node for node in ast.walk(definition) if isinstance(node, (ast.For, ast.While)))
     return any(isinstance(node, ast.Return) for loop in loops for node in ast.walk(loop))
 
@@ -603,15 +603,15 @@ def build_graph(
     inline: bool = False,
     has_self: bool = True,
 ) -> Graph:
-    """The graph of a method.
+    """Build the graph of a method.
 
     Args:
-        root: its module.
-        method: its name.
-        code, constants, describe: what an archive of the module has.
-        notes: what traces know of the values of methods, by the identity of the module and the name of the method.
-        inline: read the methods and functions that it calls in the place of the calls.
-        has_self: whether the module is its first input: the graphs of functions have none.
+        root: the module.
+        method: the name of the method.
+        code, constants, describe: the code, constants and attributes that an archive of the module would contain.
+        notes: metadata of values from traces, by `(id of the module, method name)`.
+        inline: inline the methods and functions that it calls.
+        has_self: whether the first input is the module; False for functions.
     """
     builder = _Builder(constants, definitions(code), describe, notes or {}, inline)
     definition = builder.method_of(root, method)

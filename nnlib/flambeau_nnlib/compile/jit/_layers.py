@@ -1,4 +1,4 @@
-"""The layers and functions of `torch.nn` as TorchScript, for scripted modules that call them."""
+"""TorchScript code of the layers and functions of `torch.nn` that scripted modules call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _listed(value: Any, dims: int) -> str:
 
 
 def _one(expression: str | Callable[[Any], str], parameters: str = "input: Tensor") -> Callable[[Any], _Method]:
-    """A `forward` of one expression, in which `{name}` is an attribute of the layer that is a constant."""
+    """Return a generator of a one-expression `forward`; `{name}` is replaced by the constant attribute of the layer."""
 
     def method(layer: Any) -> _Method:
         text = expression if isinstance(expression, str) else expression(layer)
@@ -41,7 +41,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def _operator(layer: Any) -> _Method:
-    """A `forward` that calls the operator that the layer is named after, with those attributes that are its arguments."""
+    """Return a `forward` that calls the operator of the layer, with attributes of the layer as arguments."""
     inputs = [*inspect.signature(type(layer).forward).parameters][1:]
     operator, arguments = _operator_of(layer), [*inputs]
     for argument in schemas(operator)[0].arguments[len(inputs) :]:
@@ -64,14 +64,14 @@ def _operator(layer: Any) -> _Method:
 
 
 def _operator_of(layer: Any) -> str:
-    """The operator that a layer is named after, or a class that it is derived from."""
+    """Return the operator named like the layer, or like one of its base classes."""
     operators, kinds = _operators_of_layers(), [cls.__name__.lower() for cls in type(layer).__mro__]
     return next(operators[kind] for kind in kinds if kind in operators)
 
 
 @functools.cache
 def _operators_of_layers() -> dict[str, str]:
-    """The operators of the functions of `torch.nn.functional`, by the names of their layers in lower case."""
+    """Map the lower-case names of layers to the operators of the corresponding `torch.nn.functional` functions."""
     functions = [name for name in dir(F) if not name.endswith("_")]
     return {spelling.replace("_", ""): operator_name(name) for name in functions for spelling in (name, operator_name(name))} | {
         "bceloss": "binary_cross_entropy", "bcewithlogitsloss": "binary_cross_entropy_with_logits"
@@ -270,9 +270,9 @@ def _cell(name: str) -> Callable[[Any], _Method]:
 
 
 def _attention(layer: Any) -> _Method:
-    """Attention with weights for all heads; the sequences come before the batch in the computation, as in PyTorch."""
+    """Return the `forward` of multi-head attention, which computes with shape `(L, N, E)`, as in PyTorch."""
     heads, embed = layer.num_heads, layer.embed_dim
-    further = (layer.bias_k is not None) + layer.add_zero_attn  # keys that masks do not know
+    further = (layer.bias_k is not None) + layer.add_zero_attn  # additional keys, which masks do not cover
     widened = f"torch.pad({{0}}, [0, {further}])" if further else "{0}"
     if layer.in_proj_weight is not None:
         weights = [f"torch.slice(self.in_proj_weight, 0, {i * embed}, {(i + 1) * embed})" for i in range(3)]
@@ -399,7 +399,7 @@ def _activation_text(activation: Any) -> str:
     name = getattr(activation, "__name__", type(activation).__name__)
     is_ours = activation in (getattr(F, name, None), getattr(torch, name, None))
     if not is_ours or name not in names(kind=Kind.POINTWISE):
-        raise RuntimeError(f"torch.jit.save: the activation {name} of a scripted transformer layer cannot be written")
+        raise RuntimeError(f"torch.jit.save: the activation {name} of a scripted transformer layer is not supported")
     return f"torch.{operator_name(name)}({{}})"
 
 
@@ -448,16 +448,16 @@ _LAYERS: dict[str, Callable[[Any], _Method]] = {
 
 def _dim(layer: Any) -> str:
     if layer.dim is None:
-        raise RuntimeError(f"torch.jit.save: a scripted {type(layer).__name__} needs its dim")
+        raise RuntimeError(f"torch.jit.save: a scripted {type(layer).__name__} requires an explicit dim")
     return str(layer.dim)
 
 
 def layer_method(layer: Any, self_type: str) -> list[str] | None:
-    """The `forward` of a layer of `torch.nn`, or None: it has no entry here, and its code is translated.
+    """Return the TorchScript `forward` of a `torch.nn` layer, or None if it is translated from its Python code instead.
 
     Args:
         layer: the layer.
-        self_type: the type of its first parameter.
+        self_type: the type of the `self` parameter.
     """
     kinds: tuple[Any, ...] = type(layer).__mro__
     cls = next((cls for cls in kinds if cls.__module__.startswith(OF_TORCH) and cls.__name__ in _LAYERS), None)

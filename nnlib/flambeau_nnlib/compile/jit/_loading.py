@@ -1,4 +1,4 @@
-"""`torch.jit.load`."""
+"""`torch.jit.load`: load modules from archives."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ def load(
     _extra_files: dict[str, Any] | None = None,
     _restore_shapes: bool = False,
 ) -> Any:
-    """Load a module from an archive that `torch.jit.save` wrote.
+    """Load a module from an archive that was written by `torch.jit.save`.
 
-    The code in the archive is a typed subset of Python. It is checked before it runs: what is not in that subset is refused,
-    and it can name nothing but operators from a list, and what is in the archive.
+    The code in the archive is a typed subset of Python and is checked before it runs. It can only use operators from a list
+    of allowed ones, and functions and classes of the archive. Any other code raises an error.
 
     Args:
-        f: a path, or a file that is open for reading.
-        map_location: the device for its tensors, or a dictionary from devices to devices.
-        _extra_files: a dictionary whose keys name further files of the archive; their contents are put in it.
+        f: a path, or a binary file open for reading.
+        map_location: the device of its tensors, or a dictionary that maps saved devices to devices.
+        _extra_files: a dictionary whose keys name additional files in the archive; their contents are stored as its values.
         _restore_shapes: ignored.
 
     Returns:
         A `ScriptModule`.
 
     Raises:
-        ValueError: there is no such file.
-        RuntimeError: it is no such archive, or has something in it that is not understood or not allowed.
+        ValueError: the file does not exist.
+        RuntimeError: the file is not a TorchScript archive, or contains unsupported or disallowed code.
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):

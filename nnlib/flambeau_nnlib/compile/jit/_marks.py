@@ -1,4 +1,4 @@
-"""Marks that say how PyTorch's compiler is to treat something, which are kept, and what scripted code asks of itself."""
+"""Decorators that mark functions for PyTorch's compiler, and `is_scripting`. Most marks have no effect here."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 
 
 Function = typing.TypeVar("Function", bound=Callable[..., Any])
-# The code of methods that enter scripted code, and of functions that leave it: the innermost of them decides.
+# Code objects of methods that enter scripted code, and of functions that leave it. The innermost frame decides.
 _SCRIPTED: set[CodeType] = set()
 _IGNORED: set[CodeType] = set()
 
 
 def enters_script(fn: Function) -> Function:
-    """Say of a method of scripted or traced functions and modules that it runs their code."""
+    """Mark a method of scripted functions and modules as one that runs scripted code."""
     _SCRIPTED.add(fn.__code__)
     return fn
 
@@ -48,7 +48,7 @@ def _leaves_script(fn: Any) -> None:
 
 
 def is_scripting() -> bool:
-    """Whether scripted code runs, which `torch.jit.ignore` leaves again.
+    """Whether scripted code is running, outside of functions marked with `torch.jit.ignore`.
 
     >>> @torch.jit.script
     ... def scripted():
@@ -58,7 +58,7 @@ def is_scripting() -> bool:
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code in _SCRIPTED:  # methods of what `script` or `trace` has made; a trace keeps what an unscripted run does
+        if frame.f_code in _SCRIPTED:  # methods of scripted or traced objects; traced code behaves like unscripted code
             return not frame.f_locals["self"]._traced
         if frame.f_code in _IGNORED:
             return False
@@ -67,7 +67,7 @@ def is_scripting() -> bool:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """The value; its type is for readers.
+    """Return the value; the type is only informative.
 
     Args:
         the_type: the type.
@@ -80,7 +80,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 
 def export(fn: Any) -> Any:
-    """Mark a method as one that is to be compiled beside `forward`.
+    """Mark a method to be compiled in addition to `forward`.
 
     Args:
         fn: the method.
@@ -91,7 +91,7 @@ def export(fn: Any) -> Any:
 
 
 def unused(fn: Any) -> Any:
-    """Mark a method as one that scripted code does not call.
+    """Mark a method that scripted code does not call.
 
     Args:
         fn: the method, or a property.
@@ -105,10 +105,10 @@ def unused(fn: Any) -> Any:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Mark a method as one that is not to be compiled; a decorator with or without arguments.
+    """Mark a method that is not compiled; a decorator with or without arguments.
 
     Args:
-        drop: say that scripted code does not call it.
+        drop: whether scripted code does not call the method.
 
     Raises:
         RuntimeError: `drop` is neither a function nor a bool.
@@ -129,13 +129,13 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def interface(obj: type) -> type:
-    """Mark a class as an interface, which modules implement.
+    """Mark a class as an interface that modules implement.
 
     Args:
         obj: the class.
 
     Raises:
-        RuntimeError: it is no class.
+        RuntimeError: `obj` is not a class.
     """
     if not builtins.isinstance(obj, type):
         raise RuntimeError("interface must be applied to a class")
@@ -144,7 +144,7 @@ def interface(obj: type) -> type:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether a value is of a type, which may say of what the elements of a container are.
+    """Whether a value has a type, including the element types of containers.
 
     Args:
         obj: the value.
@@ -172,7 +172,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function as one that is to be compiled where it is called in a trace; it runs as Python.
+    """Mark a function to be compiled when it is called in a trace; here it always runs as Python.
 
     Args:
         fn: the function.
@@ -189,12 +189,12 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def strict_fusion() -> Iterator[None]:
-    """A context that in PyTorch fails where not everything is fused; nothing is fused here, and it does nothing."""
+    """Context manager without effect. In PyTorch, it raises an error if operators are not fused."""
     yield
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Set what PyTorch's fuser specializes for, which is kept but has no effect; gives what was set before.
+    """Store the specializations for PyTorch's fuser, without effect, and return the previous setting.
 
     Args:
         strategy: pairs of `"STATIC"` or `"DYNAMIC"` and a number.
@@ -205,15 +205,15 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Set whether PyTorch fuses with oneDNN, which is kept but has no effect.
+    """Store whether PyTorch fuses operators with oneDNN, without effect.
 
     Args:
-        enabled: whether.
+        enabled: the setting.
     """
     global _onednn
     _onednn = bool(enabled)
 
 
 def onednn_fusion_enabled() -> bool:
-    """What `enable_onednn_fusion` was last given."""
+    """Return the setting stored by `enable_onednn_fusion`."""
     return _onednn

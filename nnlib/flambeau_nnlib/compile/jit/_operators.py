@@ -1,4 +1,4 @@
-"""The operators that the code in an archive may name; nothing else can be reached from it."""
+"""The operators that code in an archive may call; it cannot access anything else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...amp.autocast_mode import is_autocast_enabled
 
 __all__ = ["operator_named"]
 
-# Dtypes, layouts and memory formats stand in the code as numbers.
+# In the code of archives, dtypes, layouts and memory formats are numbers.
 DTYPES = [
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64, None,
     torch.complex64, torch.complex128, torch.bool, None, None, None, torch.bfloat16,
@@ -28,16 +28,16 @@ _FORMATS = [torch.contiguous_format, torch.preserve_format, torch.channels_last,
 
 
 def dtype_numbered(number: Any) -> Any:
-    """The dtype with a number in the code of archives; what is no number stays as it is."""
+    """Return the dtype for its number in archives; return other values unchanged."""
     if not isinstance(number, int) or isinstance(number, bool):
         return number
     if not 0 <= number < len(DTYPES) or DTYPES[number] is None:
-        raise RuntimeError(f"the archive uses the dtype number {number}, which is none of ours")
+        raise RuntimeError(f"the archive uses the dtype number {number}, which is not supported")
     return DTYPES[number]
 
 
 def _named(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments with what their numbers stand for, without those that say nothing."""
+    """Convert numbers in keyword arguments to dtypes and memory formats, and drop arguments that are None."""
     kwargs = {name: value for name, value in kwargs.items() if value is not None and name not in ("layout", "pin_memory")}
     if "dtype" in kwargs:
         kwargs["dtype"] = dtype_numbered(kwargs["dtype"])
@@ -47,13 +47,13 @@ def _named(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scalar_first(values: dict[str, Any], first: str) -> dict[str, Any]:
-    """Arguments with a tensor in place of a number as the first one."""
+    """Convert the first argument to a tensor if it is a number."""
     number = values.get(first)
     return {**values, first: torch.scalar_tensor(number)} if isinstance(number, (int, float, complex)) else values
 
 
 def _computed(name: str) -> Callable[..., Any]:
-    """The operator of a name: on numbers, strings and lists, that of Python; on tensors, by its schema."""
+    """Return the operator of a name: for numbers, strings and lists, Python's; for tensors, the one that matches its schema."""
     function: Any = as_operator(name)
     declared, of_python = schemas(name), _of_python(name)
     takes_lists = bool(declared) and declared[0].arguments[0].type.endswith("]")
@@ -61,7 +61,7 @@ def _computed(name: str) -> Callable[..., Any]:
     def compute(*args: Any, **kwargs: Any) -> Any:
         if of_python is not None and args and not takes_lists and not any(isinstance(each, torch.Tensor) for each in args[:2]):
             return of_python(*args)
-        for by_position in (False, True):  # whether arguments that have names are given by position
+        for by_position in (False, True):  # whether keyword-only arguments may be positional
             for schema in declared:
                 values = _read(schema, args, kwargs, by_position)
                 if values is not None:
@@ -74,7 +74,7 @@ def _computed(name: str) -> Callable[..., Any]:
 def _read(
     schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any], by_position: bool
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """The arguments of a call in an archive for a schema, or None if they do not fit: dtypes and formats are numbers there."""
+    """Bind the arguments of a call to a schema, converting numbers to dtypes and formats; return None if they do not match."""
     if len(args) > sum(by_position or not each.kwarg_only for each in schema.arguments):
         return None
     values = dict(zip((each.name for each in schema.arguments), args, strict=False)) | kwargs
@@ -106,7 +106,7 @@ def _with_indices(name: str) -> Callable[..., Any]:
 
 
 def _sort(values: Any, *args: Any, **kwargs: Any) -> Any:
-    """Sort a list where it is, as `list.sort`, or a tensor into a new one."""
+    """Sort a list in place, like `list.sort`, or return a sorted tensor."""
     if isinstance(values, list):
         return values.sort(reverse=any(args))
     return torch.sort(values, *args, **kwargs)
@@ -126,7 +126,7 @@ def _convolution(
 
 
 def _to(value: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """All ways to write `to`: device and dtype, dtype alone, or as another tensor, each with three flags."""
+    """Implement all overloads of `to`: with device and dtype, dtype, or another tensor, each with three flags."""
     kwargs = _named(kwargs)
     plain = [argument for argument in args if not isinstance(argument, bool) and argument is not None]
     for given in plain:
@@ -141,7 +141,7 @@ def _to(value: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
 
 
 def _slice(value: Any, *args: Any) -> Any:
-    """Part of a tensor (by dimension, start, end, step) or of a list or string (by start, end, step)."""
+    """Slice a tensor, given dim, start, end and step, or a list or string, given start, end and step."""
     if not isinstance(value, torch.Tensor):
         return value[slice(*(*args, None)[: max(len(args), 2)])]
     defaults: tuple[Any, ...] = (0, None, None, 1)
@@ -152,7 +152,7 @@ def _slice(value: Any, *args: Any) -> Any:
 
 
 def _index(value: Any, indices: Any) -> Any:
-    """Part of a tensor, or the place of an element in a list."""
+    """Index a tensor, or return the position of an element in a list."""
     if not isinstance(value, torch.Tensor):
         return value.index(indices)
     return value[tuple(slice(None) if index is None else index for index in indices)]
@@ -268,19 +268,19 @@ _PRIMITIVE: dict[str, Callable[..., Any]] = {
     "AutogradAnyNonZero": lambda *values: any(value is not None for value in values),
 }
 
-# Operators of Python whose names differ from those of TorchScript.
+# Python functions whose names differ from the TorchScript operators.
 _OF_PYTHON: dict[str, Callable[..., Any]] = {
     "div": operator.truediv,
     "floordiv": operator.floordiv,
     "floor_divide": operator.floordiv,
     "remainder": operator.mod,
-    "pow": lambda base, exponent: operator.pow(float(base), exponent),  # a float, also of two ints
+    "pow": lambda base, exponent: operator.pow(float(base), exponent),  # returns a float even for two integers
     "round": lambda value: float(round(value)),
 }
 
 
 def _of_python(name: str) -> Callable[..., Any] | None:
-    """The function of Python that computes an operator on numbers and lists, or None."""
+    """Return the Python function that implements an operator on numbers and lists, or None."""
     for place in (operator, math, builtins) if namespace_of(name) == "aten" else (math,):
         if name in _OF_PYTHON:
             return _OF_PYTHON[name]
@@ -290,9 +290,9 @@ def _of_python(name: str) -> Callable[..., Any] | None:
 
 
 def operator_named(path: str) -> Callable[..., Any]:
-    """The operator that code in an archive calls `torch.NAME`, `ops.aten.NAME` or `ops.prim.NAME`.
+    """Return the operator that an archive calls `torch.NAME`, `ops.aten.NAME` or `ops.prim.NAME`.
 
-    What is none, or none that an archive may use, is refused when it is called: much code is never reached.
+    Unknown or disallowed operators raise an error only when they are called, because archives contain code that never runs.
     """
     name = path.rpartition(".")[2]
     return _of_strings(name, path) if path == f"torch.{name}" and name in _STRINGS else _operator(path)
@@ -333,7 +333,7 @@ _STRINGS = frozenset({
 
 
 def _of_strings(name: str, path: str) -> Callable[..., Any]:
-    """A method of strings, and the operator of its name where the first argument is none."""
+    """Return a function that calls the string method for strings, and otherwise the operator of the same name."""
     other = _operator(path)
 
     def compute(value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -343,11 +343,11 @@ def _of_strings(name: str, path: str) -> Callable[..., Any]:
 
 
 def _computes(name: str, namespace: str = "aten") -> bool:
-    """Whether an operator does nothing but compute: functions of Python that do more declare no facts."""
+    """Whether an operator is free of side effects. Python functions with side effects declare no facts."""
     plain = name.removesuffix("_")
     if not name.isidentifier():
         return False
-    if isinstance(getattr(torch, name, None), MethodType):  # as the functions are that PyTorch compiles
+    if isinstance(getattr(torch, name, None), MethodType):  # compiled functions are methods of `torch`
         return namespace_of(name) == namespace
     known = facts_of(name) is not None or facts_of(plain) is not None or name in ATEN or plain in ATEN
     return (known and namespace_of(name) == namespace and function_of(name) is not None) or _of_python(name) is not None

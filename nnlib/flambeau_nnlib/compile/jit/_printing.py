@@ -1,4 +1,4 @@
-"""Recorded graphs as TorchScript: the text of a function in which each operator is a line."""
+"""Convert recorded graphs to TorchScript functions with one line per operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["attribute_path", "input_type", "notes_of", "printed"]
 
-# Operators of Python on sizes, which are numbers.
+# Python operators on sizes.
 _NUMBERS = {
     operator.add: "torch.add({}, {})", operator.sub: "torch.sub({}, {})", operator.mul: "torch.mul({}, {})",
     operator.floordiv: "torch.floordiv({}, {})", operator.mod: "torch.remainder({}, {})", operator.truediv: "torch.div({}, {})",
@@ -30,7 +30,7 @@ _NUMBERS = {
 _NAMED = {"trunc": "int({})", "floor": "torch.floor({})", "ceil": "torch.ceil({})"}
 _RENAMED = {"lift_fresh_copy": "clone", "sym_size": "size"}
 _OPTIONAL_TENSORS = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
-# Arguments that PyTorch's operators take by name only, from a place on; and those that they need although there is a default.
+# Keyword-only arguments of PyTorch's operators, from an index on, and arguments that are required in spite of their default.
 _BY_NAME = {"gelu": (1, ("approximate",)), "scaled_dot_product_attention": (6, ("scale", "enable_gqa")), "sum": (3, ("dtype",)),
             "mean": (3, ("dtype",)), "prod": (3, ("dtype",)), "cumsum": (2, ("dtype",)), "cumprod": (2, ("dtype",))}  # fmt: skip
 _NEEDED = {"instance_norm": (None, None, None, None, True, 0.1, 1e-5, False),
@@ -40,17 +40,17 @@ _FACTORIES = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "r
 
 
 def attribute_path(path: str, owner: str = "self") -> str:
-    """`self.layer.weight`, with `getattr` for names that are no identifiers."""
+    """Return the code of an attribute, such as `self.layer.weight`, using `getattr` for names that are not identifiers."""
     for name in path.split(".") if path else []:
         owner = f"{owner}.{name}" if name.isidentifier() else f"getattr({owner}, {quoted(name)})"
     return owner
 
 
 def input_type(value: Any) -> str:
-    """The type of an example, which is a tensor or a container of tensors.
+    """Return the TorchScript type of an example input: a tensor, or a container of tensors.
 
     Raises:
-        RuntimeError: it is something else.
+        RuntimeError: the value is neither.
     """
     if isinstance(value, torch.Tensor):
         return "Tensor"
@@ -71,14 +71,14 @@ def input_type(value: Any) -> str:
 
 
 def output_type(value: Any) -> str:
-    """The type of a result that holds nodes in the place of its tensors."""
+    """Return the TorchScript type of a result, in which nodes represent tensors."""
     if isinstance(value, (tuple, list, dict)):
         kinds = [output_type(item) for item in (value.values() if isinstance(value, dict) else value)]
         if isinstance(value, tuple):
             return f"Tuple[{', '.join(kinds)}]"
         if len(set(kinds)) > 1:
             raise RuntimeError(
-                f"a traced function gives a {type(value).__name__} of values of several types; TorchScript has none"
+                f"a traced function returns a {type(value).__name__} of several types, which TorchScript does not support"
             )
         return f"List[{kinds[0]}]" if isinstance(value, list) else f"Dict[{type(next(iter(value))).__name__}, {kinds[0]}]"
     return "Tensor"
@@ -91,7 +91,7 @@ class _Printer:
         self.constants = {node: name for name, node in recording.constant_nodes.items()}
 
     def lines_of(self) -> tuple[list[str], str]:
-        """The lines of the body, and the type of the result."""
+        """Return the lines of the function body, and the type of the result."""
         kind = "Tensor"
         for node in self.recording.graph.nodes:
             if node.op == "output":
@@ -103,7 +103,7 @@ class _Printer:
             elif node.op == "call_function":
                 self.call(node)
             else:
-                raise RuntimeError(f"torch.jit.trace: {node.target} cannot be part of a trace that is saved: script it instead")
+                raise RuntimeError(f"torch.jit.trace: {node.target} cannot be saved in a trace: use torch.jit.script instead")
         return self.lines, kind
 
     def names_input(self, node: Node) -> None:
@@ -146,7 +146,7 @@ class _Printer:
         elif isinstance(target, (torch.nn.Module, torch.jit.ScriptFunction)):
             expression = f"{self.program.callee(target, self.recording)}({self.arguments(node.args, node.kwargs)})"
         else:
-            raise RuntimeError(f"torch.jit.trace: {target} cannot be part of a trace that is saved: script it instead")
+            raise RuntimeError(f"torch.jit.trace: {target} cannot be saved in a trace: use torch.jit.script instead")
         self.lines.append(f"{node.name} = {expression}")
 
     def arguments(self, args: Any, kwargs: Any) -> str:
@@ -181,22 +181,22 @@ class _Printer:
 
 
 def printed(recording: TraceRecording, program: Program, inputs: dict[int, str]) -> tuple[list[str], str]:
-    """The lines of a function's body, and the type of its result.
+    """Return the lines of a function body, and the type of its result.
 
     Args:
         recording: the graph and its constants.
-        program: takes the constants, and the functions that are called.
-        inputs: the code for each of the examples' leaves, by its place: `x`, `x[1]`.
+        program: the program that collects constants and called functions.
+        inputs: the code of each leaf of the example inputs, by index, such as `x` or `x[1]`.
     """
     return _Printer(recording, program, inputs).lines_of()
 
 
 def notes_of(recording: TraceRecording, inputs: dict[int, str]) -> dict[str, Note]:
-    """What a trace knows of its values: types for the examples, and where they were computed.
+    """Return the metadata of the values in a trace: types for the examples, submodules, and source lines.
 
     Args:
         recording: the graph.
-        inputs: the code for each of the examples' leaves, by its place.
+        inputs: the code of each leaf of the example inputs, by index.
     """
     notes: dict[str, Note] = {}
     for node in recording.graph.nodes:

@@ -1,4 +1,4 @@
-"""The code of an archive that is being written: a class for each module, its methods, functions, and constants."""
+"""Build the code of an archive: a class for each module, its methods, functions and constants."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ._types import Described, NoType, class_path, is_named_tuple, literal, type
 
 __all__ = ["Program"]
 
-_CLASS = "\x00"  # stands in code for the class in which the code is, which is named last
+_CLASS = "\x00"  # placeholder for the path of the current class, which is chosen last
 
 
 class PlaceholderModule(nn.Module):
-    """The module in which a function is saved, as its `forward`: PyTorch calls it so, too."""
+    """The module in which a function is saved as `forward`. PyTorch uses the same class name."""
 
 
 PlaceholderModule.__module__ = "__main__"
 
 
 class Program:
-    """The classes, functions and constants that a module needs.
+    """The classes, functions and constants that a module requires in an archive.
 
     Args:
         root: a scripted or traced module, or a `ScriptFunction`.
@@ -56,7 +56,7 @@ class Program:
         self._adopted: dict[int, Callable[[str], str]] = {}
         self._kept: list[Any] = []
         self._in_trace: set[int] = set()
-        self.notes: dict[tuple[int, str], dict[str, Any]] = {}  # what traces know of their values
+        self.notes: dict[tuple[int, str], dict[str, Any]] = {}  # metadata of values from traces
         if isinstance(root, torch.jit.ScriptFunction):
             function, root = root, PlaceholderModule()
             self._methods[id(root)] = {"forward": self._text_of_function(function, f"self: {_CLASS}", owner=root)}
@@ -76,14 +76,14 @@ class Program:
                 self.method(root, name)
 
     def method(self, module: nn.Module, name: str) -> None:
-        """See to it that the class of a module has a method."""
+        """Compile a method of a module, unless that is done already."""
         if isinstance(module, (LoadedModule, FrozenModule)):
             self._adopt(module)
             return
         methods = self._methods.setdefault(id(module), {})
         if name in methods:
             return
-        methods[name] = []  # it may call itself
+        methods[name] = []  # set before compiling, because the method may be recursive
         self._kept.append(module)
         examples = _examples(module)
         if examples:
@@ -95,11 +95,11 @@ class Program:
                 self.method(module, other)
 
     def method_lines(self, module: Any, name: str) -> list[str]:
-        """The lines of a method, as far as they are there."""
+        """Return the lines of a method; empty if it is not compiled yet."""
         return self._methods.get(id(module), {}).get(name, [])
 
     def method_text(self, module: Any, name: str) -> str:
-        """The code of a method."""
+        """Return the code of a method."""
         return "\n".join(self.method_lines(module, name)).replace(_CLASS, self.described[id(module)].path) + "\n"
 
     def _traced(self, module: nn.Module, function: Callable[..., Any], name: str, examples: Any) -> list[str]:
@@ -172,10 +172,10 @@ class Program:
                 else:
                     attributes[name] = (value, kind)
             except NoType:
-                continue  # code that uses it is refused
+                continue  # compilation of code that uses the attribute raises an error
 
     def _class(self, path: str, text: str) -> str:
-        """The path of a class with this text, which is added unless it is there."""
+        """Return the path of a class with this code; add the class if necessary."""
         if (path, text) not in self._paths:
             named = self._free(path)
             package, _, name = named.rpartition(".")
@@ -193,7 +193,7 @@ class Program:
         return path
 
     def _describe_object(self, value: Any) -> None:
-        """Note the attributes of an object of a class of the program's own."""
+        """Record the attributes of an object of a user-defined class."""
         kinds = self._class_attributes[type(value)]
         attributes = {name: (getattr(value, name), kind) for name, kind in kinds.items()}
         self.described[id(value)] = Described(self.named_class(type(value)), attributes)
@@ -201,10 +201,10 @@ class Program:
             if type(inner) in self._class_attributes:
                 self._describe_object(inner)
 
-    # --- what is in archives already ---
+    # --- modules that already have TorchScript code ---
 
     def _adopt(self, module: nn.Module) -> None:
-        """Take over the classes, functions and constants of a module that has them from an archive, or that is frozen."""
+        """Copy the classes, functions and constants of a loaded or frozen module."""
         if id(module) in self.described:
             return
         content = torch.jit._content_of(module)
@@ -216,7 +216,7 @@ class Program:
         self.described[id(module)] = self.described[id(content.root)]
 
     def _renaming(self, code: dict[str, bytes], constants: list[Any]) -> Callable[[str], str]:
-        """Add code with names of its own, and its constants; gives what renames the paths in a text."""
+        """Add code under unused names, and its constants. Return a function that renames the paths in a text."""
         known = definitions(code)
         new = {path: self._free(path) for path in known}
         first = len(self.constants)
@@ -250,7 +250,7 @@ class Program:
     # --- classes, functions and constants ---
 
     def named_class(self, cls: Any) -> str:
-        """The path of a class of the program's own, or of a `NamedTuple`, which is added unless it is there."""
+        """Return the path of a user-defined class or `NamedTuple`; add the class if necessary."""
         if id(cls) in self._functions:
             return self._functions[id(cls)]
         path = self._free(class_path(cls))
@@ -269,7 +269,7 @@ class Program:
         return path
 
     def helper(self, text: str) -> str:
-        """The path of a function of this text, which is added unless it is there."""
+        """Return the path of a helper function with this code; add the function if necessary."""
         path = "__torch__.torch.nn.functional." + text.removeprefix("def ").partition("(")[0]
         if path not in self._helpers:
             self._helpers[path] = self._free(path)
@@ -278,12 +278,12 @@ class Program:
         return self._helpers[path]
 
     def class_at(self, path: str) -> type | None:
-        """The class of the program's own with a path, of whose objects attributes are asked."""
+        """Return the user-defined class at a path, or None."""
         cls = self._classes.get(path)
         return None if is_named_tuple(cls) else cls
 
     def function(self, function: Any) -> str:
-        """The path of a function, which is added unless it is there: a `ScriptFunction` or one of Python."""
+        """Return the path of a `ScriptFunction` or Python function; add the function if necessary."""
         script = isinstance(function, torch.jit.ScriptFunction)
         plain = function.function if script else function
         if id(plain) not in self._functions:
@@ -295,7 +295,7 @@ class Program:
         return self._functions[id(plain)]
 
     def constant(self, tensor: Tensor) -> str:
-        """The code for a tensor that is a constant."""
+        """Return the code for a constant tensor."""
         place = next((place for place, known in enumerate(self.constants) if known is tensor), None)
         if place is None:
             place = len(self.constants)
@@ -303,18 +303,18 @@ class Program:
         return f"CONSTANTS.c{place}"
 
     def callee(self, target: Any, recording: TraceRecording) -> str:
-        """The code for scripted code that a trace calls."""
+        """Return the code for a scripted function or module that a trace calls."""
         if not isinstance(target, nn.Module):
             return self.function(target)
         path = recording.paths.get(id(target))
         if path is None:
-            raise RuntimeError("torch.jit.trace: a scripted module is called that is no submodule of the one that is traced")
+            raise RuntimeError("torch.jit.trace: the traced module calls a scripted module that is not one of its submodules")
         self.method(target, "forward")
         self._in_trace -= {id(child) for child in target.modules()} if not _examples(target) else set()
         return f"({attribute_path(path)}).forward"
 
     def code(self) -> dict[str, bytes]:
-        """The files with code."""
+        """Return the code files."""
         return {f"code/{package.replace('.', '/')}.py": "".join(texts).encode() for package, texts in self.files.items()}
 
 
@@ -322,7 +322,7 @@ _OF_MODULES = frozenset(vars(nn.Module()))
 
 
 def _examples(module: nn.Module) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
-    """For a traced module: from its methods to the arguments that were their examples."""
+    """Map the methods of a traced module to their example arguments."""
     found: dict[str, Any] = vars(module).get("_examples", {})
     return found
 
@@ -332,7 +332,7 @@ def _definition(name: str, parameters: list[str], kind: str, lines: list[str]) -
 
 
 def _parameters(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], dict[int, str]]:
-    """The parameters of a traced function with their types, and the code for each leaf of the examples by its place."""
+    """Return the parameters of a traced function with types, and the code of each leaf of the examples by index."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     named: list[tuple[str, Any]] = []
     kinds = inspect.signature(function).parameters

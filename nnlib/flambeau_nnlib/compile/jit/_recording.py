@@ -1,7 +1,7 @@
-"""What `torch.jit.trace` records: the operators that one run on the examples calls, as a graph.
+"""Record the operators that a traced function calls on its examples, for `torch.jit.trace`.
 
-The recorder is that of `torch.export`, but for what a trace does otherwise: all sizes that the program asks for are computed
-again in each call; where Python decides by one, or by the value of a tensor, the trace goes on as the examples do, and warns.
+This is the tracer of `torch.export` with two differences: all sizes are computed again in each call; and if Python control
+flow depends on a size or tensor value, the trace follows the examples and warns.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _open: list[TraceRecording] = []
 
 
 class TracerWarning(Warning):
-    """A warning about tracing."""
+    """Warning about values that a trace records as constants."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:
-        """There are none to ignore."""
+        """Do nothing: libraries emit no such warnings here."""
 
 
 def current_recording() -> TraceRecording | None:
-    """The trace that is being recorded, if any."""
+    """Return the active recording, or None."""
     return _open[-1] if _open else None
 
 
 class TraceRecording(Recording):
-    """Writes a run into a graph, for `torch.jit`."""
+    """Record a run in a graph, for `torch.jit`."""
 
     def __init__(self, graph: Graph, module: nn.Module) -> None:
         super().__init__(graph, module, SizeGuards({}), None)
@@ -61,11 +61,11 @@ class TraceRecording(Recording):
         return super().__exit__(*exc)
 
     def sized(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
-        """What is known of a tensor: nothing of its sizes."""
+        """Return the metadata of a tensor; all sizes are unknown."""
         return super().sized(tensor, [(dim, Form(f"size({dim})")) for dim in range(tensor.dim())])
 
     def decided(self, number: Any) -> Any:
-        """The value for the examples, with a warning unless it is a layer that checks its input."""
+        """Return the value for the examples, and warn unless a layer is validating its input."""
         kind = {torch.SymBool: "boolean", torch.SymFloat: "float"}.get(type(number), "index")
         self._warn(f"Converting a tensor to a Python {kind}")
         return number.value
@@ -88,7 +88,7 @@ class TraceRecording(Recording):
         return func(*args, **kwargs)
 
     def called(self, script: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Compute what scripted code does, and add it to the graph as one call."""
+        """Run scripted code, and add it to the graph as a single call."""
         former = [*_open]
         _open.clear()
         try:
@@ -102,7 +102,7 @@ class TraceRecording(Recording):
         return result
 
     def _place(self, result: Any, node: Node) -> None:
-        """Say which part of a node's value each tensor of a result is."""
+        """Record the node for each tensor in the result of a call."""
         if isinstance(result, Tensor):
             self.stands_for(result, node, self.sized(result, []))
         elif isinstance(result, dict):
@@ -114,15 +114,15 @@ class TraceRecording(Recording):
 
 
 def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record one call.
+    """Record one call of a function.
 
     Args:
-        module: the module whose parameters and buffers are known by their names.
-        function: what is called: the module, or a method of it, or a function.
-        args, kwargs: the examples.
+        module: the module whose parameters and buffers are accessed by name.
+        function: the module, one of its methods, or a function.
+        args, kwargs: the example arguments.
 
     Returns:
-        The recording, with an `output` whose value is the result with nodes for its tensors.
+        The recording. The `output` of its graph is the result, with nodes in place of tensors.
     """
     recording = TraceRecording(Graph(), module)
     for path, tensor in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
@@ -147,12 +147,12 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
 
 
 def _is_machinery(file: str) -> bool:
-    """Whether a file has a part in a question about a value, rather than asks it."""
+    """Whether a file implements tensors and value checks, as opposed to using them."""
     return file.startswith(_CORE) or (file.startswith(_LIBRARY) and Path(file).name in _MACHINERY)
 
 
 class Tracing:
-    """While it is open, `torch.jit.is_tracing()` is true."""
+    """Context manager in which `torch.jit.is_tracing()` is True."""
 
     depth = 0
 

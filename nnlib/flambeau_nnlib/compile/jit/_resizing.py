@@ -1,4 +1,4 @@
-"""`torch.nn.functional.interpolate` in scripted code, as calls of operators."""
+"""Translate `torch.nn.functional.interpolate` in scripted code to operator calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["interpolation"]
 
 _SMOOTH = {"linear": (1, "upsample_linear1d"), "bilinear": (2, "upsample_bilinear2d"), "bicubic": (2, "upsample_bicubic2d"),
            "trilinear": (3, "upsample_trilinear3d")}  # fmt: skip
-# The other modes have an operator for each number of dimensions, which only the input knows.
+# The other modes have a separate operator for each number of dimensions, which is only known for the actual input.
 _HEAD = """def {name}(input: Tensor, size: Optional[List[int]], factors: Optional[List[float]]) -> Tensor:
   dims = torch.dim(input) - 2
   if size is not None:
@@ -40,16 +40,17 @@ _OPERATORS = {
 def interpolation(
     mode: str, input: str, size: list[str] | str, factors: list[str] | str, align: str, antialias: bool = False
 ) -> tuple[str, str]:
-    """The code of a call, and that of a function that it needs: a definition, or nothing.
+    """Return the code of a call, and the definition of a helper function that it requires, or an empty string.
 
     Args:
-        mode: the mode.
-        input, align: the code of arguments.
-        size, factors: the code of each element, or of the whole, or one element for all dimensions, or `"None"`.
-        antialias: whether to average where the result is smaller.
+        mode: the interpolation mode.
+        input, align: the code of the arguments `input` and `align_corners`.
+        size, factors: the code of each element in a list, a single element for all dimensions, the code of the whole, or
+            `"None"`.
+        antialias: whether to apply antialiasing when downsampling.
 
     Raises:
-        TypeError: there is no operator for the mode.
+        TypeError: the mode has no operator.
     """
     if mode in _SMOOTH:
         dims, operator = _SMOOTH[mode]

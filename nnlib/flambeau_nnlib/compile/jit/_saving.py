@@ -1,4 +1,4 @@
-"""Writing archives."""
+"""`torch.jit.save`, and the code and graphs of scripted modules."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ __all__ = ["save"]
 
 
 def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
-    """Write a traced or scripted module or function, with its present parameters, so that `load` and PyTorch load it.
+    """Save a traced or scripted module or function, with its current parameters, in PyTorch's archive format.
 
-    Of what `trace` gave back, the operators are written that one more run on its examples calls, in training or evaluation as it
-    is now; sizes that the program asks for are asked for again in each call. Of what `script` gave back, its Python code is
-    translated, with its branches and loops. Of what `load` gave back, the code is written as it was read.
+    A module from `trace` runs once more on its examples, in its current mode, and the operators that it calls are saved;
+    sizes are computed again in each call. For a module from `script`, the Python code is translated, including branches and
+    loops. For a module from `load`, the code is saved unchanged.
 
     Args:
         m: the module or function.
-        f: a path, or a file that is open for writing.
-        _extra_files: further files for the archive, by their names.
+        f: a path, or a binary file open for writing.
+        _extra_files: additional files to store in the archive, by name.
 
     Raises:
-        AttributeError: `m` has no `save_to_buffer`: it is neither traced nor scripted.
-        RuntimeError: its code cannot be written; the message names the line.
+        AttributeError: `m` has no `save_to_buffer`, because it is neither traced nor scripted.
+        RuntimeError: the code cannot be written as TorchScript. The message gives the source line.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -51,7 +51,7 @@ def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, A
     """
     if not isinstance(m, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise AttributeError(
-            f"torch.jit.save: expected what torch.jit.script, torch.jit.trace or torch.jit.load gave back, but "
+            f"torch.jit.save: expected the result of torch.jit.script, torch.jit.trace or torch.jit.load, but "
             f"'{type(m).__name__}' object has no attribute 'save_to_buffer'"
         )
     content = content_of(m)
@@ -69,7 +69,7 @@ def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, A
 
 
 class _Content(NamedTuple):
-    """What an archive is made of."""
+    """The contents of an archive."""
 
     root: Any
     code: dict[str, bytes]
@@ -92,7 +92,7 @@ def content_of(m: Any) -> _Content:
 
 
 def text_of(m: Any) -> str:
-    """The code of `forward` that `save` writes of a module or function."""
+    """Return the TorchScript code of `forward` of a module or function."""
     if isinstance(m, FrozenModule):
         return frozen_program(m).text_of_forward()
     program = Program(m)
@@ -104,14 +104,14 @@ def text_of(m: Any) -> str:
 
 
 def graph_of(m: Any, inline: bool) -> Graph:
-    """The graph of `forward` of a module, or of a function.
+    """Return the graph of `forward` of a module, or of a function.
 
     Args:
         m: the module or function.
-        inline: read what it calls in the place of the calls.
+        inline: inline the functions and submodules that it calls.
 
     Raises:
-        RuntimeError: its code cannot be written.
+        RuntimeError: the code cannot be written as TorchScript.
     """
     content = content_of(m)
     return build_graph(
@@ -121,13 +121,13 @@ def graph_of(m: Any, inline: bool) -> Graph:
 
 
 def frozen_program(m: FrozenModule) -> FrozenProgram:
-    """The code, constants and attributes of a frozen module."""
+    """Return the code, constants and attributes of a frozen module."""
     content = content_of(vars(m)["_module"])
     return FrozenProgram(content.root, content.code, content.constants, content.describe, vars(m)["_preserved"])
 
 
 def code_of(m: Any) -> dict[str, bytes]:
-    """The files with code that `save` writes of a module or function."""
+    """Return the code files that `save` writes for a module or function."""
     return content_of(m).code
 
 
@@ -149,7 +149,7 @@ def _write(content: _Content, file: Any, name: str, extra_files: dict[str, Any])
 
 
 class _Records:
-    """The records of an archive; the bytes of each begin at a multiple of 64, as PyTorch wants it."""
+    """Write the records of an archive. Each record is aligned to 64 bytes, as PyTorch requires."""
 
     def __init__(self, zipped: zipfile.ZipFile, name: str) -> None:
         self.zipped, self.name = zipped, name
@@ -163,7 +163,7 @@ class _Records:
 
 
 class _Pickler:
-    """Writes pickles as `torch.jit.load` of PyTorch reads them: protocol 2, with types for containers."""
+    """Write pickles in the format that `torch.jit.load` of PyTorch reads: protocol 2, with type tags for containers."""
 
     def __init__(self, records: _Records, folder: str, describe: Callable[[Any], Described]) -> None:
         self.records, self.folder, self.describe = records, folder, describe
@@ -205,10 +205,10 @@ class _Pickler:
         elif isinstance(value, (torch.nn.Module, LoadedObject)) or self.is_described(value):
             self.write_object(value)
         else:
-            raise RuntimeError(f"torch.jit.save: an attribute is a {type(value).__name__}, which archives cannot hold")
+            raise RuntimeError(f"torch.jit.save: an attribute is a {type(value).__name__}, which cannot be saved in an archive")
 
     def is_described(self, value: Any) -> bool:
-        """Whether it is an object of a class of the program's own."""
+        """Whether a value is an object of a user-defined class."""
         try:
             return bool(self.describe(value))
         except (AttributeError, KeyError):
@@ -229,7 +229,7 @@ class _Pickler:
         self.out.append(b"R")
 
     def write_container(self, value: Any, declared: str) -> None:
-        """A list or dictionary, with its type where that is declared, for an empty one does not show it."""
+        """Write a list or dictionary, with a type tag if its type is declared, because an empty one does not show its type."""
         if declared:
             self.write_global("torch.jit._pickle", "restore_type_tag")
         if isinstance(value, list):

@@ -1,6 +1,7 @@
-"""Scripted functions and modules: they run as the Python that they are.
+"""`torch.jit.script`: scripted functions and modules.
 
-PyTorch compiles them when they are called; here they run as they are, and are translated when they are saved (`torch.jit.save`).
+PyTorch compiles them when they are called. Here they run as Python code, and are translated when they are saved with
+`torch.jit.save`.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ __all__ = [
 
 
 class ScriptWarning(Warning):
-    """A warning about scripting."""
+    """Warning about scripting."""
 
 
 class Error(RuntimeError):
-    """An exception that scripted code has raised; its cause is that exception.
+    """An exception raised by scripted code. Its cause is the original exception.
 
     >>> @torch.jit.script
     ... def root(x):
@@ -51,15 +52,15 @@ class Error(RuntimeError):
     RuntimeError: AssertionError: negative
     """
 
-    __module__ = __package__  # where its public name is
+    __module__ = __package__  # the public location
 
 
 @contextmanager
 def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
-    """Context in which what Python itself or a `raise` of its exceptions says becomes an Error, as from compiled code.
+    """Context manager that converts Python exceptions of scripted code to `Error`, as in compiled code.
 
-    A RuntimeError is already what is expected, and arguments that do not fit the function are one, too. The exceptions of
-    libraries tell those who trace a program to go another way.
+    RuntimeErrors are unchanged, and arguments that do not match the function's signature raise a RuntimeError. Exceptions of
+    libraries are unchanged, because tracers use them for control flow.
     """
     try:
         yield
@@ -91,7 +92,7 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
 
 
 def _with_floats(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which parameters that are declared as `float` turn whole numbers into floats, as compiled code does."""
+    """Wrap a function to convert integer arguments of parameters annotated with `float`, as compiled code does."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -110,7 +111,7 @@ def _with_floats(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _code_of(code: Any, function: Any) -> str:
-    """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
+    """Return the TorchScript code of a function or module, or its Python source if it cannot be translated."""
     try:
         return torch.jit._text_of(code)
     except RuntimeError:
@@ -125,28 +126,28 @@ def _source_of(function: Any) -> str:
 
 
 class _WithGraph:
-    """What a scripted function, or `forward` of a scripted module, is as a graph."""
+    """Mixin for scripted functions and modules that provides their graphs."""
 
     @property
     def graph(self) -> Any:
-        """The code as a graph of operators, and of calls of functions or submodules.
+        """The graph, with calls of functions and submodules.
 
         Raises:
-            RuntimeError: the code cannot be written.
+            RuntimeError: the code cannot be written as TorchScript.
         """
         return torch.jit._graph_of(self, False)
 
     @property
     def inlined_graph(self) -> Any:
-        """The code as a graph of operators, with those of the functions or submodules that it calls.
+        """The graph, with called functions and submodules inlined.
 
         Raises:
-            RuntimeError: the code cannot be written.
+            RuntimeError: the code cannot be written as TorchScript.
         """
         return torch.jit._graph_of(self, True)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """The `inlined_graph`, which is the same for all arguments."""
+        """Return the `inlined_graph`; it does not depend on the arguments."""
         return self.inlined_graph
 
 
@@ -167,7 +168,7 @@ class ScriptFunction(_WithGraph):
         functools.update_wrapper(self, function)
         self.function = function
         self._run = _with_floats(function)
-        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # if `trace` has made it
+        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the examples of a traced function
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
@@ -185,11 +186,11 @@ class ScriptFunction(_WithGraph):
 
     @property
     def code(self) -> str:
-        """What `torch.jit.save` writes of the function; its Python source, if that cannot be written."""
+        """The TorchScript code of the function, or its Python source if it cannot be translated."""
         return _code_of(self, self.function)
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
-        """Write an archive: see `torch.jit.save`."""
+        """Save the function, see `torch.jit.save`."""
         torch.jit.save(self, f, _extra_files)
 
     def __repr__(self) -> str:
@@ -216,32 +217,32 @@ class ScriptModule(_WithGraph, nn.Module):
             return super().__call__(*args, **kwargs)
 
     def _runs_by_itself(self) -> bool:
-        """Whether a trace of a module around it keeps it as a call, rather than as what it does."""
+        """Whether a trace of an enclosing module records a call of this module, instead of its operations."""
         return True
 
     @property
     def code(self) -> str:
-        """What `torch.jit.save` writes of `forward`; its Python source, if that cannot be written."""
+        """The TorchScript code of `forward`, or its Python source if it cannot be translated."""
         return _code_of(self, type(self).forward)
 
     @property
     def code_with_constants(self) -> tuple[str, dict[str, Any]]:
-        """The code of `forward`, and no constants beside it."""
+        """The code of `forward`, and an empty dictionary of constants."""
         return self.code, {}
 
     def get_debug_state(self, *args: Any, **kwargs: Any) -> Any:
-        """There is none: RuntimeError."""
-        raise RuntimeError("scripted code runs as Python here: there is no state of an executor; see .code and .graph")
+        """Raise a RuntimeError: scripted code runs as Python, without an executor."""
+        raise RuntimeError("get_debug_state is not supported: scripted code runs as Python; use .code and .graph instead")
 
     def forward_magic_method(self, method_name: str, *args: Any, **kwargs: Any) -> Any:
-        """What a method such as `__len__` of the module returns.
+        """Call a special method of the module, such as `__len__`.
 
         Args:
-            method_name: its name.
-            *args, **kwargs: its arguments.
+            method_name: the name of the method.
+            *args, **kwargs: the arguments of the call.
 
         Raises:
-            NotImplementedError: the module has none of its own.
+            NotImplementedError: the module does not define the method.
         """
         method = getattr(type(self), method_name, None)
         if method is None or method is getattr(nn.Module, method_name, None):
@@ -252,17 +253,17 @@ class ScriptModule(_WithGraph, nn.Module):
         """Add a method.
 
         Args:
-            src: its source, with `self` as its first parameter.
+            src: the source of the method, with `self` as its first parameter.
         """
         for name, function in _functions_in(src).items():
             setattr(type(self), name, script_method(function))
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        """Write an archive: see `torch.jit.save`."""
+        """Save the module, see `torch.jit.save`."""
         torch.jit.save(self, f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> bytes:
-        """An archive as bytes: see `torch.jit.save`."""
+        """Return the module as the bytes of an archive, see `torch.jit.save`."""
         import io
 
         buffer = io.BytesIO()
@@ -279,7 +280,7 @@ _REFUSED = (
 
 
 def _refused(name: str) -> Callable[..., Any]:
-    """A method of `nn.Module` that PyTorch's scripted modules do not have."""
+    """Return a method that raises an error, for methods of `nn.Module` that scripted modules lack in PyTorch."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{name} is not supported on ScriptModules")
@@ -288,7 +289,7 @@ def _refused(name: str) -> Callable[..., Any]:
 
 
 class RecursiveScriptModule(ScriptModule):
-    """A module that `torch.jit.script` has given back, or `torch.jit.load`."""
+    """A module returned by `torch.jit.script` or `torch.jit.load`."""
 
     def __repr__(self) -> str:
         children = "".join(f"\n  ({name}): {textwrap.indent(repr(child), '  ').strip()}" for name, child in self._modules.items())
@@ -303,7 +304,7 @@ for _name in _REFUSED:
 
 
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
-    """The class of scripted modules of a class: its methods are that class's."""
+    """Return the class of scripted modules for a module class, with the methods of that class."""
     own = {name: inspect.getattr_static(kind, name) for name in _OFFERED}
     body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
@@ -320,7 +321,7 @@ _OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {
 def scripted(
     module: nn.Module, memo: dict[int, nn.Module] | None = None, kind: type[ScriptModule] = RecursiveScriptModule
 ) -> Any:
-    """A scripted module that shares the parameters, buffers and attributes of another."""
+    """Return a scripted module that shares the parameters, buffers and attributes of a module."""
     memo = {} if memo is None else memo
     if isinstance(module, ScriptModule):
         return module
@@ -329,7 +330,7 @@ def scripted(
         new: Any = cls.__new__(cls)
         memo[id(module)] = new
         new.__setstate__(module.__getstate__())
-        for members in MEMBER_KINDS:  # containers of its own, also where a class gives its `__dict__` as its state
+        for members in MEMBER_KINDS:  # separate containers, also for classes that override `__getstate__` with `__dict__`
             nn.Module.__setattr__(new, members, dict(getattr(module, members)))
         for name, child in module._modules.items():
             if child is not None:
@@ -344,15 +345,15 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> Any:
-    """Script a function, module or class: it runs as the Python that it is.
+    """Script a function, module or class. It still runs as Python.
 
     Args:
         obj: the function, module or class.
         optimize, _frames_up, _rcb: ignored.
-        example_inputs: ignored: types are not inferred.
+        example_inputs: ignored; types are not inferred.
 
     Returns:
-        A `ScriptFunction`; or a `ScriptModule`, which shares the parameters of the module; or the class.
+        A `ScriptFunction`, a `ScriptModule` that shares the parameters of the module, or the class itself.
 
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
     >>> torch.jit.script(network)
@@ -373,7 +374,10 @@ def script(
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a `ScriptModule` that is scripted code, whoever calls it: it runs as the Python that it is."""
+    """Mark a method of a `ScriptModule` as scripted code. It still runs as Python.
+
+    Exceptions become `torch.jit.Error`, as in compiled code.
+    """
 
     @enters_script
     @functools.wraps(fn)
@@ -385,7 +389,7 @@ def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _functions_in(source: str) -> dict[str, Any]:
-    """The functions that some source of the program's own defines."""
+    """Return the functions that user-provided source code defines."""
     import flambeau as torch
 
     names: dict[str, Any] = {"torch": torch}
@@ -394,10 +398,10 @@ def _functions_in(source: str) -> dict[str, Any]:
 
 
 class CompilationUnit:
-    """Functions that are given as source.
+    """Functions defined by source code.
 
     Args:
-        lang: the source.
+        lang: the source code.
 
     >>> unit = torch.jit.CompilationUnit('''
     ... def double(x):
@@ -415,7 +419,7 @@ class CompilationUnit:
         """Add functions.
 
         Args:
-            lang: their source.
+            lang: the source code of the functions.
         """
         for name, function in _functions_in(lang).items():
             setattr(self, name, ScriptFunction(function))

@@ -1,4 +1,4 @@
-"""Traced functions and modules: they have run once on examples, and run as Python ever after."""
+"""`torch.jit.trace`: traced functions and modules, which run as Python."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["TopLevelTracedModule", "TracerWarning", "TracingCheckError", "is_tra
 
 
 class TracingCheckError(Exception):
-    """What a trace computes differs from what the program computes."""
+    """The outputs of a trace differ from those of the traced function."""
 
 
 class TopLevelTracedModule(ScriptModule):
-    """A module that `torch.jit.trace` has given back."""
+    """A module returned by `torch.jit.trace`."""
 
     example_inputs: Any = None
     _traced = True
@@ -34,7 +34,7 @@ class TopLevelTracedModule(ScriptModule):
 
 
 def is_tracing() -> bool:
-    """Whether `torch.jit.trace` is running a program on its examples.
+    """Whether `torch.jit.trace` is running a function on its examples.
 
     >>> is_tracing()
     False
@@ -61,24 +61,24 @@ def trace(
     example_kwarg_inputs: dict[str, Any] | None = None,
     _store_inputs: bool = True,
 ) -> Any:
-    """Trace a function or module: it is run once on examples, and what comes back runs it as Python.
+    """Trace a function or module: run it once on examples, and return a version that still runs it as Python.
 
-    PyTorch records the operations, so that control flow stays as it was for the examples. Here, that is done when the module is
-    saved (`torch.jit.save`), with a `TracerWarning` where Python decides by a value; until then, control flow follows the values
-    of each call.
+    PyTorch records the operations, so that control flow is fixed to that of the examples. Here, operations are recorded when
+    the module is saved (`torch.jit.save`), with a `TracerWarning` where control flow depends on values. Until then, control
+    flow follows the values of each call.
 
     Args:
         func: the function, module or method of a module.
-        example_inputs: a tuple of its arguments, or a tensor as the only one.
+        example_inputs: a tuple of arguments, or a tensor as the only argument.
         optimize, check_trace, check_inputs, check_tolerance, strict, _force_outplace, _module_class, _compilation_unit: ignored.
-        example_kwarg_inputs: keyword arguments, in the place of `example_inputs`.
-        _store_inputs: keep the examples with the module.
+        example_kwarg_inputs: keyword arguments, instead of `example_inputs`.
+        _store_inputs: whether to store the examples in the module.
 
     Returns:
-        A `ScriptFunction`; or a `ScriptModule`, which shares the parameters of the module.
+        A `ScriptFunction`, or a `ScriptModule` that shares the parameters of the module.
 
     Raises:
-        RuntimeError: no examples are given.
+        RuntimeError: no example inputs are given.
 
     >>> traced = torch.jit.trace(torch.nn.Linear(2, 1), torch.ones(1, 2))
     >>> traced(torch.ones(3, 2)).shape
@@ -88,7 +88,7 @@ def trace(
         return func
     if example_inputs is None and example_kwarg_inputs is None:
         raise RuntimeError(
-            "example_kwarg_inputs should be a dict, or example_inputs a tuple: there is nothing to run the trace on"
+            "torch.jit.trace requires example inputs: pass a tuple as example_inputs, or a dict as example_kwarg_inputs"
         )
     args = () if example_inputs is None else example_inputs
     args = (args,) if isinstance(args, (torch.Tensor, dict)) else tuple(args)
@@ -109,15 +109,15 @@ def trace(
 
 
 def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-    """Trace several methods of a module: see `trace`.
+    """Trace several methods of a module, see `trace`.
 
     Args:
         mod: the module.
-        inputs: from names of methods to tuples of their arguments, or to a tensor as the only one.
+        inputs: maps method names to tuples of arguments, or to a tensor as the only argument.
         *args, **kwargs: ignored.
 
     Raises:
-        AttributeError: `inputs` is no dictionary, or the module has no such method.
+        AttributeError: `inputs` is not a dictionary, or the module lacks one of the methods.
     """
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
@@ -132,9 +132,9 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
 
 
 def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = None, *rest: Any, **options: Any) -> tuple[Any, Any]:
-    """The graph of a traced function or module, with those of its submodules in it, and its result.
+    """Return the inlined graph of a traced function or module, and its result.
 
-    Its nodes are in the scopes that hooks push on `torch._C._get_tracing_state()` meanwhile, if they do.
+    Hooks can set the scopes of its nodes by pushing them on `torch._C._get_tracing_state()`.
     """
     traced = trace(f, args, example_kwarg_inputs=kwargs)
     args = (args,) if isinstance(args, torch.Tensor) else args

@@ -1,4 +1,4 @@
-"""Types as TorchScript writes them: `Optional[List[Tensor]]`."""
+"""TorchScript types as text, such as `Optional[List[Tensor]]`."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ __all__ = [
     "type_of_value",
 ]
 
-# How the modules begin of what TorchScript knows as torch's own; the last, where flambeau is `torch`.
+# Prefixes of the modules that TorchScript treats as part of torch; the last one applies where flambeau is imported as
+# `torch`.
 OF_TORCH = ("flambeau.", "flambeau_nnlib.", "torch.")
 
 
 class NoType(Exception):
-    """A value or annotation has no type in TorchScript."""
+    """A value or annotation has no TorchScript type."""
 
 
 def class_path(cls: type) -> str:
-    """`__torch__.torch.nn.modules.linear.Linear`."""
+    """Return the TorchScript path of a class, such as `__torch__.torch.nn.modules.linear.Linear`."""
     from ..fx._names import public_module
 
     module = public_module(cls.__module__)
@@ -41,7 +42,7 @@ def class_path(cls: type) -> str:
 
 
 class Described(NamedTuple):
-    """What is written of a module: the path of its class, and its attributes with their types."""
+    """The description of a module in an archive: the path of its class, and its attributes with their types."""
 
     path: str
     attributes: dict[str, tuple[Any, str]]
@@ -51,30 +52,30 @@ Classes = Callable[[type], str]
 
 
 def no_class(cls: type) -> str:
-    """The answer of those who know no classes of programs."""
+    """Raise `NoType`; the default for `classes`, if user-defined classes are not supported."""
     raise NoType(f"the class {cls.__name__}")
 
 
 def is_named_tuple(cls: Any) -> bool:
-    """Whether something is a class of tuples whose places have names."""
+    """Whether a class is a named tuple."""
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 def is_script_class(cls: Any) -> bool:
-    """Whether something is a class of a program's own whose methods can be compiled."""
+    """Whether a class is user-defined and its methods can be compiled."""
     library = not isinstance(cls, type) or cls.__module__.startswith((*OF_TORCH, "builtins", "collections", "typing"))
     return not library and not issubclass(cls, (torch.nn.Module, torch.Tensor, BaseException, tuple, enum.Enum))
 
 
 def type_of_value(value: Any, classes: Classes = no_class) -> str:
-    """The type of an attribute.
+    """Return the TorchScript type of an attribute.
 
     Args:
-        value: the attribute.
-        classes: gives the path of a class of the program.
+        value: the value of the attribute.
+        classes: returns the path of a user-defined class.
 
     Raises:
-        NoType: it has none.
+        NoType: the value has no TorchScript type.
     """
     plain: dict[type, str] = {bool: "bool", int: "int", float: "float", complex: "complex", str: "str", type(None): "NoneType"}
     if type(value) in plain:
@@ -112,14 +113,14 @@ _NAMES = {"number": "number", "Number": "number"}
 
 
 def type_of_annotation(annotation: Any, classes: Classes = no_class) -> str:
-    """The type that an annotation says.
+    """Return the TorchScript type of an annotation.
 
     Args:
         annotation: the annotation.
-        classes: gives the path of a class of the program.
+        classes: returns the path of a user-defined class.
 
     Raises:
-        NoType: it says none.
+        NoType: the annotation has no TorchScript type.
     """
     try:
         if annotation in _PLAIN:
@@ -153,10 +154,10 @@ def type_of_annotation(annotation: Any, classes: Classes = no_class) -> str:
 
 
 def literal(value: Any) -> str:
-    """A constant as code.
+    """Convert a constant to TorchScript code.
 
     Raises:
-        NoType: it cannot be written.
+        NoType: the constant cannot be written as a literal.
     """
     from ._operators import DTYPES
 
@@ -189,6 +190,6 @@ _FORMATS = [torch.contiguous_format, torch.preserve_format, torch.channels_last,
 
 
 def quoted(text: str) -> str:
-    """A string as code, with escapes that PyTorch's reader knows."""
+    """Convert a string to code, with escapes that PyTorch's parser supports."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
     return f'"{escaped}"'

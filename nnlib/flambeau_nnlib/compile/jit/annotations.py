@@ -1,4 +1,4 @@
-"""Types that annotations of scripted code are made of, for libraries that import them from here."""
+"""Types for annotations of scripted code, which libraries import from here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class _BroadcastingList:
-    """In annotations: one value, or a list of a certain length."""
+    """Annotation `BroadcastingList2[int]`: a single value, or a list of the given length."""
 
     def __getitem__(self, types: Any) -> None:
         return None

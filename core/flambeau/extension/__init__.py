@@ -40,6 +40,7 @@ from ..engine.calls.facts import (
     is_inplace,
     names,
     operation_name,
+    unaliased,
 )
 from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import source
@@ -93,6 +94,7 @@ __all__ = [
     "require_flags",
     "source",
     "step_count",
+    "unaliased",
     "warn",
     "whole_numbers",
     "with_grad_fn",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+import re
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
+from flambeau.extension import Kind, facts_of
 
 from ..fx.node import Node
 from ._graph import Note, Type
@@ -29,14 +31,6 @@ _NUMBERS = {
 }  # fmt: skip
 _NAMED = {"trunc": "int({})", "floor": "torch.floor({})", "ceil": "torch.ceil({})"}
 _RENAMED = {"lift_fresh_copy": "clone", "sym_size": "size"}
-_OPTIONAL_TENSORS = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
-# Keyword-only arguments of PyTorch's operators, from an index on, and arguments that are required in spite of their default.
-_BY_NAME = {"gelu": (1, ("approximate",)), "scaled_dot_product_attention": (6, ("scale", "enable_gqa")), "sum": (3, ("dtype",)),
-            "mean": (3, ("dtype",)), "prod": (3, ("dtype",)), "cumsum": (2, ("dtype",)), "cumprod": (2, ("dtype",))}  # fmt: skip
-_NEEDED = {"instance_norm": (None, None, None, None, True, 0.1, 1e-5, False),
-           "batch_norm": (None, None, None, None, False, 0.1, 1e-5, False)}  # fmt: skip
-_FACTORIES = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm",
-                        "scalar_tensor", "zeros", "logspace"})  # fmt: skip
 
 
 def attribute_path(path: str, owner: str = "self") -> str:
@@ -160,24 +154,30 @@ class _Printer:
         if name == "item":
             kind = {torch.SymBool: "bool", torch.SymFloat: "float"}.get(type(node.meta["val"]), "int")
             return f"{kind}({self.text(args[0])})"
-        if name in _FACTORIES and "dtype" not in kwargs:
+        schema = target._schema
+        if _creates(name) and "dtype" not in kwargs:
             kwargs["dtype"] = node.meta["val"].dtype
-        if name in _NEEDED:
-            args += _NEEDED[name][len(args) - 1 :]
-        first, names = _BY_NAME.get(name, (len(args), ()))
-        kwargs.update(zip(names, args[first:], strict=False))
-        del args[first:]
-        written = [self.argument(name, place, value) for place, value in enumerate(args)]
+        positional = [argument for argument in schema.arguments if not argument.kwarg_only]
+        by_name = [argument.name for argument in schema.arguments if argument.kwarg_only]
+        kwargs.update(zip(by_name, args[len(positional) :], strict=False))
+        written = [self.argument(value, argument.type) for value, argument in zip(args, positional, strict=False)]
         written += [f"{key}={self.text(value)}" for key, value in kwargs.items()]
         return f"{space}.{name}({', '.join(written)})"
 
-    def argument(self, name: str, place: int, value: Any) -> str:
+    def argument(self, value: Any, kind: str) -> str:
+        """The code of an argument of an operator, whose schema has this type."""
         text = self.text(value)
-        if name in _OPTIONAL_TENSORS and place == 1:
+        if kind == "Tensor?[]":
             return f"annotate(List[Optional[Tensor]], {text})"
-        if text == "[]" or (value is None and place == 2 and "_pool" in name):
+        if text == "[]" or (value is None and re.fullmatch(r"(Sym)?[Ii]nt\[\d*\]", kind)):
             return "annotate(List[int], [])"
         return text
+
+
+def _creates(name: str) -> bool:
+    """Whether an operator creates a tensor from numbers, whose dtype may depend on the default dtype."""
+    facts = facts_of(name)
+    return facts is not None and facts.kind in (Kind.FACTORY, Kind.RANDOM)
 
 
 def printed(recording: TraceRecording, program: Program, inputs: dict[int, str]) -> tuple[list[str], str]:

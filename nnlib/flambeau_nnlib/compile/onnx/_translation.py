@@ -10,6 +10,7 @@ import onnx
 from onnx import helper
 
 import flambeau as torch
+from flambeau.extension import unaliased
 
 from ..export._decomposing import without_writes
 from ..export._functionalizing import operator_name
@@ -167,7 +168,7 @@ class _Translator:
         if node.target in _NUMBERS or node.target is operator.floordiv:
             return self._number(node, args)
         registered = symbolic_of(node.target, self.opset) if self.symbolic else None
-        translate = self.custom.get(node.target) or registered or TABLE.get(name)
+        translate = self.custom.get(node.target) or registered or TABLE.get(name) or TABLE.get(unaliased(name))
         if translate is None:
             raise OnnxExporterError(f"No ONNX function found for {node.target}, which comes from here:\n{node.stack_trace}")
         try:

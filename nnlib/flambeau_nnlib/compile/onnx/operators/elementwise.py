@@ -13,8 +13,8 @@ from ._table import TABLE, translates
 _FLOAT = {
     "sigmoid": "Sigmoid", "tanh": "Tanh", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
     "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh",
-    "atanh": "Atanh", "erf": "Erf", "reciprocal": "Reciprocal", "softsign": "Softsign", "arcsin": "Asin", "arccos": "Acos",
-    "special_expit": "Sigmoid", "arctan": "Atan",
+    "atanh": "Atanh", "erf": "Erf", "reciprocal": "Reciprocal", "softsign": "Softsign",
+    "special_expit": "Sigmoid",
 }  # fmt: skip
 _SAME = {
     "relu": "Relu",
@@ -24,9 +24,8 @@ _SAME = {
     "ceil": "Ceil",
     "round": "Round",
     "sign": "Sign",
-    "negative": "Neg",
 }
-_ARITHMETIC = {"mul": "Mul", "multiply": "Mul", "maximum": "Max", "minimum": "Min", "fmax": "Max", "fmin": "Min"}
+_ARITHMETIC = {"mul": "Mul", "maximum": "Max", "minimum": "Min", "fmax": "Max", "fmin": "Min"}
 _COMPARISONS = {"eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual"}
 _LOGIC = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 _BITS = {"bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor"}
@@ -79,7 +78,7 @@ def _bits(b: Builder, kind: str, x: Any, y: Any) -> Value:
     return _arithmetic(b, kind, x, y)
 
 
-@translates("add", "sub", "subtract")
+@translates("add", "sub")
 def add(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
     """`x + alpha * y`, or minus."""
     assert b.node is not None
@@ -97,7 +96,7 @@ def rsub(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
     return _arithmetic(b, "Sub", y, x)
 
 
-@translates("div", "divide", "true_divide")
+@translates("div", "true_divide")
 def div(b: Builder, x: Any, y: Any, rounding_mode: str | None = None) -> Value:
     """A quotient, maybe rounded."""
     if rounding_mode == "floor":
@@ -154,7 +153,7 @@ def rsqrt(b: Builder, x: Value) -> Value:
     return b.op("Reciprocal", b.op("Sqrt", b.cast(x, b.result_dtype)))
 
 
-@translates("ne", "not_equal")
+@translates("ne")
 def not_equal(b: Builder, x: Any, y: Any) -> Value:
     """Where two differ."""
     return b.op("Not", b.op("Equal", *together(b, x, y)))
@@ -195,7 +194,7 @@ def isinf(b: Builder, x: Value) -> Value:
     return b.op("IsInf", x)
 
 
-@translates("trunc", "fix")
+@translates("trunc")
 def trunc(b: Builder, x: Value) -> Value:
     """The part before the point."""
     return b.op("Mul", b.op("Sign", x), b.op("Floor", b.op("Abs", x)))
@@ -213,7 +212,7 @@ def masked_fill(b: Builder, x: Value, mask: Value, value: Any) -> Value:
     return b.op("Where", mask, b.cast(value, b.result_dtype), x)
 
 
-@translates("clamp", "clip", "hardtanh", "clamp_min", "clamp_max", "relu6")
+@translates("clamp", "hardtanh", "clamp_min", "clamp_max", "relu6")
 def clamp(b: Builder, x: Value, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None) -> Value:
     """Values between limits."""
     assert b.node is not None

@@ -162,7 +162,7 @@ def addmm(b: Builder, x: Value, left: Value, right: Value, *, beta: Any = 1, alp
     return b.op("Add", x, product)
 
 
-@translates("outer", "ger")
+@translates("outer")
 def outer(b: Builder, x: Value, y: Value) -> Value:
     """All products of two elements."""
     return b.op("Mul", b.op("Unsqueeze", x, b.ints([1])), y)

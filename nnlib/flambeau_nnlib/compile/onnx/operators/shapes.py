@@ -58,7 +58,7 @@ def permute(b: Builder, x: Value, dims: Sequence[int]) -> Value:
     return b.op("Transpose", x, perm=[dim % x.rank for dim in dims])
 
 
-@translates("transpose", "swapaxes", "swapdims")
+@translates("transpose", "swapaxes")
 def transpose(b: Builder, x: Value, dim0: int, dim1: int, like: Any = None) -> Value:
     """Two dimensions exchanged."""
     order = list(range(x.rank))
@@ -75,7 +75,7 @@ def reversed_dims(b: Builder, x: Value) -> Value:
     return b.op("Transpose", x, perm=list(range(x.rank))[::-1])
 
 
-@translates("movedim", "moveaxis")
+@translates("movedim")
 def movedim(b: Builder, x: Value, source: Any, destination: Any) -> Value:
     """Dimensions at other places."""
     source = [source] if isinstance(source, int) else list(source)
@@ -139,7 +139,7 @@ def item(b: Builder, x: Value) -> Value:
 # --- joining and splitting ---
 
 
-@translates("cat", "concat", "concatenate")
+@translates("cat")
 def cat(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
     """Joined along a dimension."""
     tensors = [tensor for tensor in tensors if tensor.rank != 1 or b.result_spec().ndim == 1]  # type: ignore[union-attr]

@@ -35,7 +35,7 @@ __all__ += modules.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import `parallel`, `grad` and others, which few programs need, when they are first asked for."""
+    """Import rarely used submodules, such as `parallel` and `grad`, on first access."""
     if name in ("attention", "common_types", "grad"):
         return importlib.import_module(f".{name}", __name__)
     if name not in ("DataParallel", "parallel"):

@@ -6,7 +6,7 @@ import warnings
 
 
 def get_enum(reduction: str) -> int:
-    """The number that PyTorch's compiled losses take for a `reduction`.  ValueError for an unknown one."""
+    """Return PyTorch's number of a `reduction`: 0 for "none", 1 for "mean", 2 for "sum"; ValueError for other strings."""
     numbers = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
     if reduction not in numbers:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -14,7 +14,7 @@ def get_enum(reduction: str) -> int:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The value of `reduction` that means the same as `size_average` and `reduce`."""
+    """Return the `reduction` ("none", "mean" or "sum") that is equivalent to the legacy flags `size_average` and `reduce`."""
     if reduce is False:
         reduction = "none"
     else:

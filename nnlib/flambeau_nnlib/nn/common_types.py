@@ -1,4 +1,4 @@
-"""Types of arguments that are one value for all dimensions, or a tuple with a value for each."""
+"""Types of layer arguments such as `kernel_size`: one value for all spatial dimensions, or a tuple with one per dimension."""
 
 from __future__ import annotations
 

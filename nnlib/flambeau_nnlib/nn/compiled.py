@@ -1,4 +1,4 @@
-"""Functions of the namespace `torch` that `nn.functional` has too; here modes and reductions are passed as numbers."""
+"""Losses and grid samplers of the namespace `torch`: `nn.functional` with modes and reductions passed as integers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _reduction(name: str, number: int) -> str:
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
-    """The Kullback-Leibler divergence of `target` from the log-probabilities `input`."""
+    """Compute the Kullback-Leibler divergence `target * (log(target) - input)`; `input` holds log-probabilities."""
     return loss.divergence(input, target, _reduction("kl_div", reduction), log_target)
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    """Minus the log-likelihood of Poisson counts, whose rate (or its logarithm) is `input`.
+    """Compute the negative log-likelihood of counts `target` under a Poisson distribution with rate (or log rate) `input`.
 
     >>> torch.poisson_nll_loss(torch.zeros(1), torch.ones(1), True, False, 1e-8, 2)
     tensor(1.)
@@ -37,17 +37,17 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
-    """`x` where the target is 1, `max(0, margin - x)` where it is -1."""
+    """Compute `input` where the target is 1 and `max(0, margin - input)` where it is -1."""
     return margin_loss.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
-    """`max(0, -target * (input1 - input2) + margin)`."""
+    """Compute `max(0, -target * (input1 - input2) + margin)`."""
     return margin_loss.ranking(input1, input2, target, margin, _reduction("margin_ranking_loss", reduction))
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
-    """`1 - cos` of two vectors where the target is 1, `max(0, cos - margin)` where it is -1."""
+    """Compute `1 - cos(input1, input2)` where the target is 1 and `max(0, cos(input1, input2) - margin)` where it is -1."""
     return margin_loss.cosine_embedding_loss(
         input1, input2, target, margin, reduction=_reduction("cosine_embedding_loss", reduction)
     )
@@ -63,7 +63,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 0,
 ) -> Tensor:
-    """`max(0, margin + |anchor - positive| - |anchor - negative|)`, of vectors along the last dimension."""
+    """Compute `max(0, margin + |anchor - positive| - |anchor - negative|)`; vectors are along the last dimension."""
     require_flags("triplet_margin_loss", swap=swap)
     reduction_name, margin = _reduction("triplet_margin_loss", reduction), as_float("triplet_margin_loss", "margin", margin)
     return margin_loss.triplet(anchor, positive, negative, margin, p, eps, swap, reduction_name)
@@ -76,7 +76,7 @@ _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "ref
 
 @declare(kind=Kind.RESAMPLING)
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """The points that affine maps `theta` give to the pixels of images of `size`, for `grid_sampler`."""
+    """Return the sampling grid of affine maps `theta` for images of shape `size`, as input for `grid_sampler`."""
     require_flags("affine_grid_generator", align_corners=align_corners)
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
@@ -85,10 +85,10 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 @declare(kind=Kind.RESAMPLING, autocast={"cpu": Autocast.FLOAT32, "cuda": Autocast.WIDEST})
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """Images or volumes sampled at the points of `grid`; see `torch.nn.functional.grid_sample`.
+    """Sample images or volumes at the points of `grid`; see `torch.nn.functional.grid_sample`.
 
-    `interpolation_mode`: 0 for linear, 1 for nearest, 2 for cubic.  `padding_mode`, what is outside: 0 for zeros, 1 for the
-    nearest edge, 2 for reflection.
+    `interpolation_mode`: 0 for linear, 1 for nearest, 2 for cubic. `padding_mode`, the values outside the input: 0 for zeros,
+    1 for the nearest edge, 2 for reflection.
     """
     require_flags("grid_sampler", align_corners=align_corners)
     mode = _mode_name("interpolation_mode", _MODES, interpolation_mode)

@@ -1,4 +1,4 @@
-"""Gradients of convolutions, from the gradient of their result.  For libraries with convolutions of their own."""
+"""Gradients of convolutions with respect to input and weight, given the gradient of the output."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ UNIT_GAIN = {"linear", "sigmoid", *(f"conv{way}{n}d" for way in ("", "_transpose
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The recommended gain of an initialization, which makes up for how much a nonlinearity reduces the variance.
+    """Return the recommended gain of an initialization: the factor that compensates a nonlinearity's loss of variance.
 
     Args:
         nonlinearity: the name of the function that follows: "linear", "sigmoid", "conv1d" to "conv3d",
@@ -59,7 +59,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         param: the slope of "leaky_relu"; None for 0.01.
 
     Raises:
-        ValueError: there is no such nonlinearity, or the slope is no number.
+        ValueError: the nonlinearity is unknown, or the slope is not a number.
 
     Example:
         >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
@@ -82,7 +82,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs feed one output of a layer with this weight, and how many outputs one input feeds."""
+    """Return `(fan_in, fan_out)` of a weight: the numbers of inputs per output and of outputs per input."""
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     outputs, inputs, *kernel = tensor.shape
@@ -149,14 +149,14 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fills a tensor with samples from a normal distribution, redrawn until they lie in an interval.
+    """Fills a tensor with samples from a normal distribution truncated to the interval [a, b].
 
     Args:
         tensor: the tensor to fill; it is returned.
         mean: the mean of the distribution before it is cut off. A warning is given where it is more than 2 `std`
             outside the interval.
         std: its standard deviation.
-        a: the lower bound, a value itself and not in units of `std`.
+        a: the lower bound of the values (not in units of `std`).
         b: the upper bound.
         generator: the random number generator; None for the default one of the device.
 
@@ -188,7 +188,7 @@ def _redraw_normal_(tensor: Tensor, mean: float, std: float, a: float, b: float,
 
 
 def _reject_uniform_(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
-    """Rejection sampling from U(a, b), for an interval in which normal draws would rarely fall."""
+    """Sample the truncated normal distribution by rejection from U(a, b), for intervals that normal samples rarely hit."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     pending = torch.ones_like(tensor, dtype=torch.bool)
     while pending.any():
@@ -245,7 +245,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @torch.no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Makes a tensor the identity matrix: a `Linear` with this weight passes on as many inputs as it can.
+    """Fills a matrix with the identity: a `Linear` with this weight returns its first `min(in, out)` inputs unchanged.
 
     Args:
         tensor: the tensor to fill, of 2 dimensions, or ValueError is raised; it is returned.
@@ -262,7 +262,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @torch.no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Makes a tensor the identity of convolution: a layer with this weight passes on as many channels as it can.
+    """Fills a weight with the identity of convolution: the layer returns its first `min(in, out)` channels unchanged.
 
     Args:
         tensor: the tensor to fill, of 3, 4 or 5 dimensions, or ValueError is raised; it is returned.
@@ -296,7 +296,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
     Args:
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
-        gain: a factor, such as that of `calculate_gain`.
+        gain: the scaling factor, such as the result of `calculate_gain`.
         generator: the random number generator; None for the default one of the device.
 
     Example:
@@ -318,7 +318,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
     Args:
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
-        gain: a factor, such as that of `calculate_gain`.
+        gain: the scaling factor, such as the result of `calculate_gain`.
         generator: the random number generator; None for the default one of the device.
 
     Example:
@@ -340,7 +340,7 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Fills a weight from U(-k, k) with k = gain * sqrt(3 / fan); also known as He initialization.
 
-    It keeps variances where rectifiers follow, whose `calculate_gain` it takes. For a weight `(out, in, *kernel)`,
+    It keeps variances the same through rectifiers, and uses their `calculate_gain`. For a weight `(out, in, *kernel)`,
     fan_in is `in * prod(kernel)` and fan_out `out * prod(kernel)`.
 
     He et al., *Delving deep into rectifiers: surpassing human-level performance on ImageNet classification*, 2015.
@@ -349,7 +349,7 @@ def kaiming_uniform_(
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
         a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
         mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
-        nonlinearity: what follows, a name that `calculate_gain` takes.
+        nonlinearity: the activation after the layer, a name that `calculate_gain` accepts.
         generator: the random number generator; None for the default one of the device.
 
     Example:
@@ -381,7 +381,7 @@ def kaiming_normal_(
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
         a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
         mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
-        nonlinearity: what follows, a name that `calculate_gain` takes.
+        nonlinearity: the activation after the layer, a name that `calculate_gain` accepts.
         generator: the random number generator; None for the default one of the device.
 
     Example:
@@ -403,9 +403,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     Saxe et al., *Exact solutions to the nonlinear dynamics of learning in deep linear neural networks*, 2013.
 
     Args:
-        tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; those after the first count as
-            one. It is returned.
-        gain: a factor of the matrix.
+        tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; all dimensions after the first are
+            flattened. It is returned.
+        gain: the factor that the matrix is multiplied by.
         generator: the random number generator; None for the default one of the device.
 
     Example:
@@ -427,14 +427,14 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 @torch.no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Fills a matrix from the normal distribution N(0, std ** 2), then sets a share of each column to zero.
+    """Fills a matrix from the normal distribution N(0, std ** 2), then sets a fraction of each column to zero.
 
     Martens, *Deep learning via Hessian-free optimization*, 2010.
 
     Args:
         tensor: the matrix to fill, of 2 dimensions, or ValueError is raised; it is returned.
-        sparsity: the share of zeros in each column, from 0 to 1, rounded up to whole elements.
-        std: the standard deviation of the others.
+        sparsity: the fraction of zeros in each column, from 0 to 1; the number of zeros is rounded up.
+        std: the standard deviation of the nonzero elements.
         generator: the random number generator; None for the default one of the device.
 
     Example:
@@ -452,7 +452,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
 
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`function` under its deprecated name, without the underscore."""
+    """Return `function` under its deprecated name, without the trailing underscore."""
     new_name, old_name = function.__name__, function.__name__.removesuffix("_")
 
     @functools.wraps(function)
@@ -479,4 +479,6 @@ orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
 
 __getattr__ = private_names(__name__)
-open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # the same ones as in PyTorch
+open_to_overrides(
+    globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_")
+)  # PyTorch dispatches only these to `__torch_function__`

@@ -51,7 +51,7 @@ class UninitializedTensorMixin(Base):
     def materialize(
         self, shape: tuple[int, ...], device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> None:
-        """Turn the tensor into an ordinary parameter or buffer of this shape, whose values are uninitialized."""
+        """Turn the tensor, in place, into an ordinary parameter or buffer of this shape with uninitialized values."""
         device = self.data.device if device is None else device
         dtype = self.data.dtype if dtype is None else dtype
         self.data = torch.empty(shape, device=device, dtype=dtype)
@@ -73,7 +73,7 @@ class UninitializedTensorMixin(Base):
             "`module.share_memory()`."
         )
 
-    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # takes what Parameter takes
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # same arguments as `Parameter.__repr__`
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
@@ -107,7 +107,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
     Args:
         requires_grad: whether the parameter is to be trained.
-        device, dtype: of the values to come; None for the defaults.
+        device, dtype: device and dtype of the tensor once it is materialized; None for the defaults.
 
     Example:
         >>> weight = torch.nn.UninitializedParameter()
@@ -132,7 +132,7 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
 
     Args:
         requires_grad: whether gradients are recorded for the buffer.
-        device, dtype: of the values to come; None for the defaults.
+        device, dtype: device and dtype of the tensor once it is materialized; None for the defaults.
         persistent: whether the buffer is saved in the `state_dict` of its module.
 
     Example:
@@ -161,5 +161,5 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
 
 
 def is_lazy(param: Any) -> bool:
-    """True for an `UninitializedParameter` or an `UninitializedBuffer`."""
+    """Whether `param` is an `UninitializedParameter` or an `UninitializedBuffer`."""
     return isinstance(param, UninitializedTensorMixin)

@@ -19,22 +19,22 @@ State = tuple[Tensor, ...]
 
 
 class LayerWeights(NamedTuple):
-    """The weights of one layer in one direction; None for those that it does not have."""
+    """The weights of one recurrent layer in one direction; fields of absent weights are None."""
 
     weight_ih: Tensor
     weight_hh: Tensor
     bias_ih: Tensor | None
     bias_hh: Tensor | None
-    weight_hr: Tensor | None  # of the projection
+    weight_hr: Tensor | None  # the projection of an LSTM with `proj_size`
 
 
 def in_mixed_precision(gates: Tensor, state: State) -> bool:
-    """Whether autocast has the products of a CPU in half precision: all else is then computed step by step, as in PyTorch."""
+    """Whether CPU autocast made `gates` half precision while the state is not; PyTorch then computes the rest step by step."""
     return gates.dtype is not state[0].dtype and gates.device.type == "cpu"
 
 
 def mixed_gru_step(gates: Tensor, h: Tensor, weights: LayerWeights) -> Tensor:
-    """One step of a GRU whose products are in half precision, and whose state is not."""
+    """Compute one step of a GRU under autocast: matrix products in half precision, the state in float32."""
     reset_input, update_input, new_input = gates.chunk(3, -1)
     reset_state, update_state, new_state = F.linear(h, weights.weight_hh, weights.bias_hh).chunk(3, -1)
     update = (update_state + update_input).sigmoid()
@@ -43,7 +43,7 @@ def mixed_gru_step(gates: Tensor, h: Tensor, weights: LayerWeights) -> Tensor:
 
 
 def mixed_gru_run(gates: Tensor, h: Tensor, weights: LayerWeights, reverse: bool) -> Tensor:
-    """All steps of a GRU whose products are in half precision: the output of every one."""
+    """Compute all steps of a GRU under autocast (half-precision products) and return the output of every step."""
     outputs = []
     for step_gates in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
         h = mixed_gru_step(step_gates, h, weights)
@@ -54,7 +54,7 @@ def mixed_gru_run(gates: Tensor, h: Tensor, weights: LayerWeights, reverse: bool
 
 
 def mixed_lstm_step(input: Tensor, state: State, weights: LayerWeights) -> State:
-    """One step of an LSTM cell whose products are in half precision, and whose state is not."""
+    """Compute one step of an LSTM cell under autocast: matrix products in half precision, the cell state in float32."""
     h, c = state
     gates = F.linear(input, weights.weight_ih, weights.bias_ih) + F.linear(h, weights.weight_hh, weights.bias_hh)
     i, f, g, o = gates.chunk(4, -1)
@@ -63,7 +63,7 @@ def mixed_lstm_step(input: Tensor, state: State, weights: LayerWeights) -> State
 
 
 def projected_lstm_step(gates: Tensor, state: State, weight_hh: Tensor, weight_hr: Tensor) -> State:
-    """One step of an LSTM with a projection P: c = f * c + i * g and h = P (o * tanh(c))."""
+    """Compute one step of an LSTM with projection matrix P: c = f * c + i * g and h = P @ (o * tanh(c))."""
     h, c = state
     i, f, g, o = torch.addmm(gates, h, weight_hh.t()).chunk(4, 1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -74,7 +74,7 @@ GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
 def input_gates(mode: str, input: Tensor, weights: LayerWeights) -> Tensor:
-    """The input's part of the gates, for all steps at once. It includes both biases, but for a GRU only `bias_ih`."""
+    """Compute `W_ih @ input + b_ih` for all steps in one product; `b_hh` is also added, except for a GRU."""
     bias_ih, bias_hh = weights.bias_ih, weights.bias_hh
     if mode != "GRU" and bias_hh is not None:
         bias_ih = bias_hh if bias_ih is None else bias_ih + bias_hh
@@ -89,7 +89,7 @@ def rnn_layer(
     batch_sizes: Sequence[int] | None = None,
     reverse: bool = False,
 ) -> tuple[Tensor, State]:
-    """One layer in one direction: the output of every step, and the final state.
+    """Run one recurrent layer in one direction; return the output of every step and the final state.
 
     `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors.
     """
@@ -119,14 +119,14 @@ def rnn_layer(
 
 
 def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
-    """Packed steps, split into runs of equal batch size, each `(steps, batch, features)`."""
+    """Split packed steps into runs of equal batch size, each of shape `(steps, batch, features)`."""
     runs = [(sum(1 for _ in equal), batch) for batch, equal in groupby(batch_sizes)]
     parts = packed.split([steps * batch for steps, batch in runs])
     return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
 
 
 def rnn_run(mode: str, gates: Tensor, state: State, weights: LayerWeights, reverse: bool) -> tuple[Tensor, State]:
-    """Steps that have the same batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
+    """Run consecutive steps of the same batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
     last = 0 if reverse else -1
     if mode == "LSTM" and weights.weight_hr is not None:
         return projected_lstm_run(gates, state, weights.weight_hh, weights.weight_hr, reverse)
@@ -163,10 +163,10 @@ def rnn_layers(
     dropout: float,
     batch_sizes: Sequence[int] | None,
 ) -> tuple[Tensor, State]:
-    """Stacked layers: the output of the last one, and the final states of all.
+    """Run stacked recurrent layers; return the output of the last layer and the final states of all layers.
 
-    `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` are those of each layer
-    and direction.
+    `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` has one item for
+    each layer and direction.
     """
     finals: list[State] = []
     while len(finals) < len(weights):
@@ -192,7 +192,7 @@ _NODES = {  # the names of the autograd nodes that PyTorch shows for the states 
 
 
 def rnn_step(mode: str, input: Tensor, state: State, weights: LayerWeights) -> State:
-    """One step of a cell: the state after it."""
+    """Compute one step of a recurrent cell and return the next state."""
     gates = input_gates(mode, input, weights)
     if mode == "LSTM" and in_mixed_precision(gates, state):
         return mixed_lstm_step(input, state, weights)
@@ -201,7 +201,7 @@ def rnn_step(mode: str, input: Tensor, state: State, weights: LayerWeights) -> S
 
 
 def check_step(input: Tensor, state: State, input_size: int, hidden_size: int) -> None:
-    """Refuse an input or a state that a cell of these sizes cannot take."""
+    """Raise RuntimeError if the shape of `input` or `state` does not fit a cell of these sizes."""
     if input.size(1) != input_size:
         raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {input_size}")
     for number, part in enumerate(state):
@@ -218,7 +218,7 @@ _PADDED, _PACKED = ("input", *_SETTINGS, "batch_first"), ("data", "batch_sizes",
 
 
 def _bind_arguments(name: str, args: Sequence[Any], kwargs: dict[str, Any], is_packed: bool) -> dict[str, Any]:
-    """The arguments by name, after either signature: for padded or for packed input."""
+    """Return the arguments by name, according to the signature for padded or for packed input."""
     names = _PACKED if is_packed or kwargs.keys() & {"data", "batch_sizes"} else _PADDED
     arguments = dict(zip(names, args, strict=False)) | kwargs
     if arguments.keys() != set(names) or len(args) + len(kwargs) > len(names):
@@ -262,7 +262,7 @@ def _run(name: str, mode: str, arguments: dict[str, Any]) -> tuple[Tensor, ...]:
 
 
 def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool, count: int) -> list[LayerWeights]:
-    """The flat list of parameters as the weights of each layer and direction."""
+    """Group a flat list of parameters into the weights of each layer and direction."""
     if count <= 0:
         raise RuntimeError("num_layers must be larger than 0")
     for param in params:
@@ -290,7 +290,7 @@ def _check_state(name: str, state: State, count: int, batch: int) -> None:
 
 
 def _schemas(name: str, state: str, results: str) -> tuple[str, str]:
-    """The schemas for padded and for packed sequences."""
+    """Return the operator schemas for padded and for packed sequences."""
     options = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
     return (
         f"{name}.input(Tensor input, {state} hx, {options}, bool batch_first) -> {results}",
@@ -300,13 +300,13 @@ def _schemas(name: str, state: str, results: str) -> tuple[str, str]:
 
 @declare(kind=Kind.RECURRENT, schema=_schemas("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)"))
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Layers of long short-term memory: outputs, final hidden states and final cells.
+    """Run stacked LSTM layers; return outputs, final hidden states and final cell states.
 
     Args:
         args, kwargs: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or for packed
-            sequences `(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)`.  `hx` is the
-            first hidden states and cells; `params` are, for each layer and direction, the weights of input and state and
-            their biases.
+            sequences `(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)`. `hx` holds
+            the initial hidden and cell states; `params` lists, for each layer and direction, the input weight, the hidden
+            weight and their biases.
     """
     is_packed = len(args) > 1 and isinstance(args[1], Tensor)
     return _run("lstm", "LSTM", _bind_arguments("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
@@ -351,7 +351,7 @@ def _cell(mode: str, input: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_
 def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """One step of long short-term memory from the state `hx`, a hidden state and a cell, to the next.
+    """Compute one step of an LSTM: the next hidden and cell state from the state `hx`, a pair of both.
 
     Shapes: input `(N, input_size)`, states `(N, size)`, weights `(4 * size, input_size)` and `(4 * size, size)`.
     """
@@ -366,7 +366,7 @@ def lstm_cell(
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """One step of a gated recurrent unit from the state `hx` to the next.
+    """Compute one step of a gated recurrent unit: the next hidden state from the state `hx`.
 
     Shapes: input `(N, input_size)`, states `(N, size)`, weights `(3 * size, input_size)` and `(3 * size, size)`.
     """
@@ -377,7 +377,7 @@ def gru_cell(
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """One step of an Elman network with tanh: `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` for each of the batch."""
+    """Compute one step of an Elman network: `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` for each sample."""
     return _cell("RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
@@ -385,7 +385,7 @@ def rnn_tanh_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """One step of an Elman network with ReLU; see `rnn_tanh_cell`."""
+    """Compute one step of an Elman network with ReLU; see `rnn_tanh_cell`."""
     return _cell("RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 

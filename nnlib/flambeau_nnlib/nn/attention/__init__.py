@@ -1,4 +1,4 @@
-"""The choice of the implementations of attention.
+"""Selection of the implementation of `scaled_dot_product_attention`.
 
 >>> from flambeau.nn.attention import SDPBackend, sdpa_kernel
 >>> q = torch.ones(1, 2, 4)
@@ -28,7 +28,7 @@ __all__ = [
     "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel",
 ]  # fmt: skip
 
-# Whether PyTorch warns where none of its kernels for CUDA serves a mask; there are none here, and nothing is warned of.
+# In PyTorch, this enables a warning when no fused CUDA kernel supports a mask. It has no effect in flambeau.
 WARN_FOR_UNFUSED_KERNELS = False
 
 
@@ -53,12 +53,12 @@ _SWITCHES = {
 
 @contextmanager
 def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
-    """A context that allows only these implementations of attention; of several that apply, the fastest is used.
+    """Context in which attention uses only the given implementations; the fastest applicable one is chosen.
 
     `set_priority` is accepted for compatibility.
 
     Raises:
-        AssertionError: `backends` is neither a backend nor a list of them.
+        AssertionError: `backends` is neither an `SDPBackend` nor a list of them.
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(

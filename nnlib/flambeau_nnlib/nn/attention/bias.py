@@ -1,4 +1,4 @@
-"""Causal masks that are described by their shape, and not stored, for `scaled_dot_product_attention`.
+"""Causal masks for `scaled_dot_product_attention`, stored as a shape and a corner instead of a matrix.
 
 >>> from flambeau.nn.attention.bias import causal_lower_right
 >>> mask = causal_lower_right(2, 4)
@@ -24,17 +24,17 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """In which corner the diagonal of a causal mask lies that is not square: `UPPER_LEFT` or `LOWER_RIGHT`."""
+    """The corner at which the diagonal of a non-square causal mask starts (`UPPER_LEFT`) or ends (`LOWER_RIGHT`)."""
 
     UPPER_LEFT = auto()
     LOWER_RIGHT = auto()
 
 
 class CausalBias(torch.Tensor):
-    """A causal mask, known by its shape and the corner of its diagonal.
+    """A causal mask, stored as its shape and the corner of its diagonal.
 
     Args:
-        variant: the corner.
+        variant: the corner of the diagonal.
         seq_len_q: the number of queries, the mask's rows.
         seq_len_kv: the number of keys, the mask's columns.
 
@@ -62,7 +62,7 @@ class CausalBias(torch.Tensor):
             warnings.warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!", stacklevel=2)
 
     def _materialize(self, device: torch.device | None = None) -> torch.Tensor:
-        """The mask as a tensor of booleans."""
+        """Return the mask as a boolean tensor."""
         offset = self.seq_len_kv - self.seq_len_q if self.variant is CausalVariant.LOWER_RIGHT else 0
         return torch.ones(self.seq_len_q, self.seq_len_kv, device=device or "cpu", dtype=torch.bool).tril(offset)
 
@@ -89,12 +89,12 @@ class CausalBias(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Attention reads what the mask says of itself; to other functions it is a tensor whose elements nobody has set."""
+        """Route attention to `_attend`; other functions see a tensor with uninitialized elements."""
         if func is F.scaled_dot_product_attention:
             return cls._attend(*args, **(kwargs or {}))
         return super().__torch_function__(func, types, args, kwargs or {})
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # which is known to be one
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return repr(self._materialize())
 
 
@@ -105,13 +105,13 @@ def _sizes(name: str, size: tuple[int, ...]) -> tuple[int, int]:
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """The causal mask whose diagonal starts in the upper left corner: the i-th query sees the first `i + 1` keys.
+    """Return the causal mask whose diagonal starts in the upper left corner: query i attends to keys 0, ..., i.
 
     Args:
         size: the numbers of queries and of keys.
 
     Raises:
-        AssertionError: there are more or fewer than two numbers.
+        AssertionError: `size` does not have two items.
 
     >>> from flambeau.nn.attention.bias import causal_upper_left
     >>> causal_upper_left(2, 3)
@@ -122,13 +122,13 @@ def causal_upper_left(*size: int) -> CausalBias:
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """The causal mask whose diagonal ends in the lower right corner: the last query sees all keys.
+    """Return the causal mask whose diagonal ends in the lower right corner: the last query attends to all keys.
 
     Args:
         size: the numbers of queries and of keys.
 
     Raises:
-        AssertionError: there are more or fewer than two numbers.
+        AssertionError: `size` does not have two items.
 
     >>> from flambeau.nn.attention.bias import causal_lower_right
     >>> causal_lower_right(2, 3)

@@ -1,4 +1,4 @@
-"""Attention whose scores are changed by a function, and masked by another.
+"""Attention with user-defined functions that modify and mask the scores.
 
 >>> from flambeau.nn.attention.flex_attention import create_block_mask, flex_attention
 >>> q = torch.ones(1, 2, 4, 8)
@@ -40,14 +40,14 @@ __getattr__ = private_names(__name__)
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` returns besides the values: `lse`, `max_scores`."""
+    """Which statistics `flex_attention` returns with the values: log-sum-exp (`lse`), maximum score (`max_scores`)."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What was asked for by `AuxRequest`; None for the rest."""
+    """The statistics requested by `AuxRequest`; fields that were not requested are None."""
 
     lse: Tensor | None = None
     """The logarithm of the sum of the exponentials of each query's scores."""
@@ -91,20 +91,20 @@ def flex_attention(
     *,
     return_aux: AuxRequest | None = None,
 ) -> Any:
-    """Attention, `softmax(score_mod(scale * query @ key^T)) @ value`, with a mask; differentiable, as `score_mod` is.
+    """Compute `softmax(score_mod(scale * query @ key^T)) @ value` with a mask; gradients also flow through `score_mod`.
 
     Scores are computed in float32 (in float64 for float64), and all of them are in memory at once. A query whose scores are all
     masked gets zeros.
 
     Args:
         query, key, value: of one dtype.
-        score_mod: a function of a score and of the numbers of its batch, head, query and key, all 0-d tensors, to a score.
-        block_mask: by `create_block_mask`; its `mask_mod` says which scores count.
+        score_mod: a function `(score, batch, head, q_idx, kv_idx) -> score` of 0-d tensors.
+        block_mask: the mask, from `create_block_mask`; its `mask_mod` is True for scores to keep.
         scale: by default `1 / sqrt(E)`.
         enable_gqa: whether `query` may have more heads than `key`, a multiple of them.
         return_lse: deprecated: whether to return `(values, lse)`.
         kernel_options: no effect.
-        return_aux: which statistics of the scores to return, as `(values, AuxOutput)`.
+        return_aux: the statistics to return; the result is then `(values, AuxOutput)`.
 
     Shape:
         - query: `(B, Hq, L, E)`; key: `(B, H, S, E)`; value: `(B, H, S, Ev)`.
@@ -113,7 +113,7 @@ def flex_attention(
     Raises:
         ValueError: shapes, dtypes, devices or lengths do not fit.
         NotImplementedError: a tensor does not have four dimensions.
-        RuntimeError: the mask is on another device, or a part of a mask.
+        RuntimeError: the mask is on another device, or is a slice of a mask, which has no `mask_mod`.
 
     Example:
         >>> from flambeau.nn.attention.flex_attention import flex_attention
@@ -157,7 +157,7 @@ def flex_attention(
 
 
 def _scores(query: Tensor, key: Tensor, score_mod: ScoreMod | None, block_mask: BlockMask | None, scale: float) -> Tensor:
-    """The scores of all positions, `-inf` where they are masked."""
+    """Compute all scores, `-inf` where they are masked."""
     precision = torch.float64 if query.dtype == torch.float64 else torch.float32
     scores = (query.to(precision) @ key.to(precision).transpose(-2, -1)) * scale
     places = positions(scores.shape, scores.device)

@@ -1,4 +1,4 @@
-"""Other implementations of flash attention, which libraries bring and programs choose by name.
+"""Registry of flash attention implementations from other libraries, activated by name.
 
 >>> from flambeau.nn.attention import implementations
 >>> "mine" in implementations.list_flash_attention_impls()
@@ -20,7 +20,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _Handle(Protocol):
-    """What an implementation returns when it has put itself in place: `remove()` takes it away again."""
+    """The handle that `register_fn` returns on activation: `remove()` deactivates the implementation."""
 
     def remove(self) -> None: ...
 
@@ -30,12 +30,12 @@ _active: tuple[str, _Handle] | None = None
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
-    """Make an implementation known by a name.
+    """Register an implementation of flash attention under a name.
 
     Args:
         impl: the name.
-        register_fn: puts the implementation in place (by `torch.library`, for example) and returns an object whose `remove()`
-            takes it away again, or None.
+        register_fn: activates the implementation (by `torch.library`, for example) and returns None or an object whose
+            `remove()` deactivates it.
 
     >>> from flambeau.nn import attention
     >>> attention.register_flash_attention_impl("mine", register_fn=lambda: None)
@@ -46,13 +46,13 @@ def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any])
 
 
 def activate_flash_attention_impl(impl: str) -> None:
-    """Put an implementation in place, instead of the one before.
+    """Activate a registered implementation, and deactivate the previous one.
 
     Args:
-        impl: a name that was registered.
+        impl: the name of a registered implementation.
 
     Raises:
-        ValueError: there is no implementation of this name.
+        ValueError: no implementation is registered under this name.
     """
     global _active
     restore_flash_attention_impl(_raise_warn=False)
@@ -65,17 +65,17 @@ def activate_flash_attention_impl(impl: str) -> None:
 
 
 def list_flash_attention_impls() -> list[str]:
-    """The names of the implementations that are registered, sorted; flambeau has none but its own, which has no name."""
+    """Return the sorted names of registered implementations; flambeau's own implementation has no name."""
     return sorted(_registered)
 
 
 def current_flash_attention_impl() -> str | None:
-    """The name of the implementation in place; None for flambeau's own."""
+    """Return the name of the active implementation; None for flambeau's own."""
     return None if _active is None else _active[0]
 
 
 def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
-    """Go back to flambeau's own implementation; a warning is logged where it is in place already."""
+    """Activate flambeau's own implementation; a warning is logged if it is already active."""
     global _active
     if _active is not None:
         _active[1].remove()

@@ -1,4 +1,4 @@
-"""Masks of attention as functions of positions, and as blocks: which parts of the matrix of scores are needed at all."""
+"""Attention masks as functions of positions, and `BlockMask`, which lists the blocks of the score matrix to compute."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from flambeau.utils.pytree import register_pytree_node
 __all__ = ["BlockMask", "and_masks", "create_block_mask", "create_mask", "noop_mask", "or_masks"]
 
 Tensor = torch.Tensor
-MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # (batch, head, q_idx, kv_idx) to whether the score counts
-ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]  # (score, batch, head, q_idx, kv_idx) to a score
+MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # (batch, head, q_idx, kv_idx) -> bool, True to keep
+ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]  # (score, batch, head, q_idx, kv_idx) -> score
 
-BLOCK = 128  # the side of a block where none is given
+BLOCK = 128  # the default number of queries and keys of a block
 
 
 # --- functions of positions ---------------------------------------------------------------------------------------
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """The mask that masks nothing: True for all positions."""
+    """Return True for all positions: a mask function that keeps every score."""
     return batch.new_ones((), dtype=torch.bool)
 
 
 def and_masks(*mask_mods: MaskMod) -> MaskMod:
-    """The mask that is True where all of these are.
+    """Return the mask function that is True where all of `mask_mods` are True.
 
     Raises:
-        RuntimeError: one of them cannot be called.
+        RuntimeError: an argument is not callable.
 
     Example:
         >>> from flambeau.nn.attention.flex_attention import and_masks, create_mask
@@ -55,10 +55,10 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
 
 
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
-    """The mask that is True where any of these is.
+    """Return the mask function that is True where any of `mask_mods` is True.
 
     Raises:
-        RuntimeError: one of them cannot be called.
+        RuntimeError: an argument is not callable.
     """
     _require_callables(mask_mods)
 
@@ -77,7 +77,7 @@ def _require_callables(mask_mods: Sequence[Any]) -> None:
 
 
 def over_positions(function: Callable[..., Tensor], takes_score: bool) -> Callable[..., Tensor]:
-    """A function of one position as one of vectors of batches, heads, queries and keys, and of the scores if it takes them."""
+    """Vectorize a function of one position (`ScoreMod` if `takes_score`, else `MaskMod`) over batches, heads, queries and keys."""
     score = (0,) if takes_score else ()
     for place in (3, 2, 1, 0):
         function = torch.vmap(function, in_dims=(*score, *(0 if n == place else None for n in range(4))))
@@ -85,7 +85,7 @@ def over_positions(function: Callable[..., Tensor], takes_score: bool) -> Callab
 
 
 def positions(shape: Sequence[int], device: Any) -> list[Tensor]:
-    """The vectors of batches, heads, queries and keys."""
+    """Return the index vectors of batches, heads, queries and keys."""
     return [torch.arange(length, device=device) for length in shape]
 
 
@@ -98,10 +98,11 @@ def _takes_score(function: Callable[..., Any]) -> bool:
 
 
 def create_mask(mod_fn: MaskMod | ScoreMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None) -> Tensor:
-    """The mask of all positions.
+    """Evaluate a mask or score function at all positions.
 
     Args:
-        mod_fn: a function of batch, head, query and key; or one of a score and these, which masks by a score of `-inf`.
+        mod_fn: a function `(batch, head, q_idx, kv_idx) -> bool`, or `(score, batch, head, q_idx, kv_idx) -> score`, which
+            masks by a score of `-inf`.
         B, H: how many batches and heads; 1 if they are None.
         Q_LEN, KV_LEN: the lengths of queries and keys.
         device: the device of the mask; the default device if None.
@@ -124,14 +125,14 @@ def create_mask(mod_fn: MaskMod | ScoreMod, B: int | None, H: int | None, Q_LEN:
 
 
 def _listed(dense: Tensor) -> tuple[Tensor, Tensor]:
-    """For each row of a matrix of zeros and ones: how many ones there are, and their columns, followed by the others."""
+    """Return, for each row of a 0/1 matrix, the number of ones, and the columns of the ones followed by the other columns."""
     dense = dense.to(torch.int32)
     columns = dense.argsort(dim=-1, descending=True, stable=True)
     return dense.sum(-1).to(torch.int32).contiguous(), columns.to(torch.int32).contiguous()
 
 
 def _unlisted(counts: Tensor, columns: Tensor, width: int) -> Tensor:
-    """The matrix of zeros and ones that `_listed` describes."""
+    """Return the 0/1 matrix from the result of `_listed`."""
     is_listed = torch.arange(columns.shape[-1], device=columns.device) < counts.unsqueeze(-1)
     dense = torch.zeros(*columns.shape[:-1], width + 1, dtype=torch.int32, device=columns.device)
     return dense.scatter(-1, columns.where(is_listed, width).long(), 1)[..., :width].contiguous()
@@ -146,19 +147,19 @@ def no_mask_of_a_part(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Te
 
 
 class BlockMask:
-    """A mask of attention as blocks of scores, of which those that are masked altogether are left out.
+    """An attention mask in blocks of scores; fully masked blocks are skipped.
 
-    For each row of blocks it has the number of blocks that are needed, and their columns. Blocks without any masked position, for
-    which `mask_mod` need not be asked, are listed apart (`full_...`). Most easily it is made by `create_block_mask`.
+    For each row of blocks, it stores the number of blocks to compute and their columns. Blocks without any masked position are
+    listed separately (`full_...`), since they need no call of `mask_mod`. `create_block_mask` creates block masks.
 
     Attributes:
         seq_lengths: the lengths of queries and keys.
         kv_num_blocks, kv_indices: for each row, `(B, H, rows)` and `(B, H, rows, columns)` of int32; the columns beyond the
             number of blocks have no meaning.
-        full_kv_num_blocks, full_kv_indices: the same of the blocks without masked positions; or None.
-        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices: the same for each column; or None.
+        full_kv_num_blocks, full_kv_indices: the same for blocks without masked positions; or None.
+        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices: the same for each column of blocks; or None.
         BLOCK_SIZE: the number of queries and keys of a block.
-        mask_mod: the mask of a position.
+        mask_mod: the mask function, `(batch, head, q_idx, kv_idx) -> bool`.
 
     Example:
         >>> from flambeau.nn.attention.flex_attention import create_block_mask
@@ -226,7 +227,7 @@ class BlockMask:
         dq_write_order_full: Tensor | None = None,
         dq_kv_order: Tensor | bool | None = None,
     ) -> BlockMask:
-        """A mask from the blocks of each row; those of each column follow, if `compute_q_blocks`.
+        """Create a mask from the blocks of each row; with `compute_q_blocks`, the lists for columns are computed from them.
 
         Raises:
             RuntimeError: the lists have fewer than two dimensions.
@@ -260,7 +261,7 @@ class BlockMask:
             dq_kv_order_spt=dq_kv_order if isinstance(dq_kv_order, bool) else None,
         )
 
-    # --- as numbers ---
+    # --- shape, sparsity and conversions ---
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -272,13 +273,13 @@ class BlockMask:
         return math.prod(self.shape)
 
     def sparsity(self) -> float:
-        """How many percent of the positions lie in blocks that are left out."""
+        """Return the percentage of positions in skipped blocks."""
         counts = [counts for counts in (self.kv_num_blocks, self.full_kv_num_blocks) if counts is not None]
         computed = sum(int(blocks.sum()) for blocks in counts) * math.prod(self.BLOCK_SIZE)
         return 100 * (1 - computed / self.numel())
 
     def to_dense(self) -> Tensor:
-        """A matrix with an int32 for each block: 1 if it is needed, 0 if not."""
+        """Return an int32 matrix with one element per block: 1 to compute it, 0 to skip it."""
         width = self.kv_indices.shape[-1]
         dense = _unlisted(self.kv_num_blocks, self.kv_indices, width)
         if self.full_kv_num_blocks is None or self.full_kv_indices is None:
@@ -286,11 +287,11 @@ class BlockMask:
         return dense | _unlisted(self.full_kv_num_blocks, self.full_kv_indices, width)
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
-        """A picture of the mask: full where blocks are needed, half where some of those that a character stands for are.
+        """Draw the mask as text: a full character where all its blocks are computed, a half-tone where only some are.
 
         Args:
-            grid_size: the most rows and columns of a picture; -1 for as many as there are blocks.
-            limit: the most pictures, of which there is one for each batch and head.
+            grid_size: the maximum rows and columns of a picture; -1 for one character per block.
+            limit: the maximum number of pictures; there is one for each batch and head.
         """
         dense = self.to_dense()
         *batch_shape, rows, columns = dense.shape
@@ -325,7 +326,7 @@ class BlockMask:
         return "BlockMask(\n    " + ",\n    ".join(lines) + "\n)"
 
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
-        """The attributes as a tuple; lengths and block sizes as two numbers each if `flatten`, else as tuples."""
+        """Return the attributes as a tuple; `flatten` lists lengths and block sizes as separate numbers instead of tuples."""
         lengths, sizes = (self.seq_lengths, self.BLOCK_SIZE) if flatten else ((self.seq_lengths,), (self.BLOCK_SIZE,))
         tensors = [getattr(self, name) for name in self._TENSOR_ATTRS]
         return (*lengths, *tensors, self.dq_kv_order_spt, *sizes, self.mask_mod)
@@ -333,7 +334,7 @@ class BlockMask:
     # --- parts and copies ---
 
     def __getitem__(self, index: Any) -> BlockMask:
-        """The blocks of some batches, heads and rows.  The part has no mask of positions: `mask_mod` raises RuntimeError."""
+        """Select blocks by batch, head and row; `mask_mod` of the result raises RuntimeError."""
         if self.dq_kv_order is not None:
             raise NotImplementedError("Slicing BlockMask with tensor dq_kv_order is not supported")
         items = (*(index if isinstance(index, tuple) else (index,)), slice(None), slice(None), slice(None))[:3]
@@ -347,7 +348,7 @@ class BlockMask:
         )
 
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
-        """The upper left corner of the mask, for shorter sequences."""
+        """Crop the mask to shorter sequences, keeping its upper left corner."""
         if self.dq_kv_order is not None:
             raise NotImplementedError("Adjusting BlockMask with tensor dq_kv_order is not supported")
         rows, columns = -(-new_q_len // self.BLOCK_SIZE[0]), -(-new_kv_len // self.BLOCK_SIZE[1])
@@ -381,7 +382,7 @@ class BlockMask:
         return mask
 
     def _order_writes(self, descending: bool) -> None:
-        """For each block of a column, its rank among those of its row: the order in which a gradient is summed up."""
+        """Store, for each block of a column, its rank in its row: the order in which gradients are accumulated."""
         dense = self.to_dense()
         rank = dense.cumsum(-1) - dense
         if descending:
@@ -392,7 +393,7 @@ class BlockMask:
             setattr(self, name, None if indices is None else by_columns.gather(-1, indices.long()))
 
     def to(self, device: Any) -> BlockMask:
-        """The mask with its tensors on a device."""
+        """Move the mask's tensors to a device."""
         tensors = {name: getattr(self, name) for name in self._TENSOR_ATTRS}
         moved: dict[str, Any] = {name: None if tensor is None else tensor.to(device) for name, tensor in tensors.items()}
         return BlockMask(self.seq_lengths, **moved, **self._settings())
@@ -440,19 +441,19 @@ def create_block_mask(
     compute_dq_write_order: bool = False,
     dq_kv_order: bool = True,
 ) -> BlockMask:
-    """The blocks of a mask that is given as a function of positions.
+    """Create the `BlockMask` of a mask function.
 
     Args:
-        mask_mod: a function of batch, head, query and key, whether the score counts.
-        B, H: how many batches and heads; 1, for all, if they are None.
+        mask_mod: a function `(batch, head, q_idx, kv_idx) -> bool`, True for scores to keep.
+        B, H: the numbers of batches and heads; None for one mask shared by all.
         Q_LEN, KV_LEN: the lengths of queries and keys.
         device: the device of the mask; the default device if None.
         BLOCK_SIZE: how many queries and keys a block has.
-        separate_full_blocks: whether to list blocks without masked positions apart.
+        separate_full_blocks: whether to list blocks without masked positions separately.
         compute_dq_write_order, dq_kv_order: whether to add the ranks of blocks in their rows, from the last one or the first.
 
     Raises:
-        AssertionError: `mask_mod` takes another number of arguments than four.
+        AssertionError: `mask_mod` does not take four arguments.
         ValueError: `dq_kv_order` is not a bool.
 
     Example:

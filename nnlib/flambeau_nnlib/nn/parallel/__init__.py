@@ -1,4 +1,4 @@
-"""One network on several devices: each takes a part of the batch.
+"""Data parallelism: replicas of a network on several devices or processes, each with a part of the batch.
 
 >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2))
 >>> net(torch.ones(4, 3)).shape
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DistributedDataParallel":  # which needs what processes talk with; few programs do
+    if name == "DistributedDataParallel":  # imports `torch.distributed`, which few programs use
         from .distributed import DistributedDataParallel
 
         return DistributedDataParallel

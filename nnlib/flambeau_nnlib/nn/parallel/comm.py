@@ -1,4 +1,4 @@
-"""Communication between devices, as in `torch.cuda.comm`, outside autograd; `functions` has the differentiable forms."""
+"""Collectives between the devices of one process, as in `torch.cuda.comm`. `functions` has the differentiable versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_a
 
 
 def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
-    """The tensor on each of `devices`, or written into the tensors of `out`.
+    """Copy a tensor to each of `devices`, or into the tensors of `out`.
 
     Raises:
         RuntimeError: not exactly one of `devices` and `out` is given, or there are no devices.
@@ -27,16 +27,16 @@ def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Sequ
 
 
 def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760) -> list[list[Tensor]]:
-    """For each device, copies of all the tensors."""
+    """Copy all tensors to each device; return one list of copies per device."""
     places = _receivers(devices, "broadcast")
     return collectives(places[0]).broadcast([tensor.detach() for tensor in tensors], places)  # type: ignore[no-any-return]
 
 
 def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
-    """The sum of tensors of one shape on several devices, on `destination` (the current device by default).
+    """Sum tensors of one shape from several devices on `destination` (the current device by default).
 
     Raises:
-        ValueError: their shapes differ.
+        ValueError: the shapes of the tensors differ.
     """
     for position, tensor in enumerate(inputs):
         if tensor.shape != inputs[0].shape:
@@ -49,7 +49,7 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
 def reduce_add_coalesced(
     inputs: Sequence[Sequence[Tensor]], destination: Any = None, buffer_size: int = 10485760
 ) -> tuple[Tensor, ...]:
-    """For sequences of tensors, one of each device, the sums of those in the same position."""
+    """Sum tensors across devices: `inputs` has one sequence per device, and tensors in the same position are added."""
     return tuple(reduce_add(tensors, destination) for tensors in zip(*inputs, strict=True))
 
 
@@ -62,10 +62,10 @@ def scatter(
     *,
     out: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
-    """A part of the tensor on each of `devices`, of `chunk_sizes` along `dim`, or written into the tensors of `out`.
+    """Split a tensor along `dim` into `chunk_sizes`, and copy the parts to `devices` or into the tensors of `out`.
 
     Raises:
-        RuntimeError: the sizes do not add up, there are no devices, or `out` is given together with `devices` or
+        RuntimeError: the sizes do not sum to the tensor's size, there are no devices, or `out` is given together with `devices` or
             `chunk_sizes`.
     """
     if out is None:
@@ -79,7 +79,7 @@ def scatter(
 
 
 def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of several devices joined along `dim`, on `destination` or in `out`."""
+    """Concatenate tensors of several devices along `dim`, on `destination` or into `out`."""
     if not tensors:
         raise RuntimeError("Expected at least one tensor to gather from")
     if out is not None and destination is not None:

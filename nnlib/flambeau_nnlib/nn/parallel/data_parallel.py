@@ -1,4 +1,4 @@
-"""`DataParallel`: a batch split over several devices, each of which has a replica of the network."""
+"""`DataParallel`: splits each batch over several devices with a replica of the network on each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """A network that splits every batch over several devices.
+    """Wraps a network so that every batch is split over several devices.
 
     Each forward replicates the network to all devices, runs the replicas in parallel, each on a part of the batch, and
     gathers their results. The backward sums the replicas' gradients into the network's own parameters.
@@ -27,11 +27,11 @@ class DataParallel(Module):
     Args:
         module: the network; its parameters have to be on the first device.
         device_ids: the devices (all by default; without CUDA, all virtual devices of the CPU).
-        output_device: where the result goes (the first device by default).
+        output_device: the device of the result (the first device by default).
         dim: the batch dimension, along which tensors are split.
 
     Shape:
-        - Input: what the network takes; tensors among the arguments are split along `dim`.
+        - Input: the network's arguments; tensors among them are split along `dim`.
         - Output: what the network returns for the whole batch.
 
     Raises:
@@ -56,7 +56,7 @@ class DataParallel(Module):
             self.module.to(self.devices[0])
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The network's result for the whole batch."""
+        """Return the network's result for the whole batch."""
         if len(self.devices) == 1:
             return self.module(*inputs, **kwargs)
         _check_source(self.module, self.devices[0])
@@ -69,19 +69,19 @@ class DataParallel(Module):
         return self.gather(self.parallel_apply(replicas, args_by_device, kwargs_by_device), self.output_device)
 
     def replicate(self, module: Module, device_ids: Sequence[Any]) -> list[Module]:
-        """Replicas of the network; detached from it where grad mode is off."""
+        """Return one replica of the network per device; the replicas are detached when grad mode is off."""
         return replicate(module, device_ids, not torch.is_grad_enabled())
 
     def scatter(self, inputs: tuple[Any, ...], kwargs: dict[str, Any], device_ids: Sequence[Any]) -> Any:
-        """The arguments for each device."""
+        """Split the arguments for the devices."""
         return scatter_kwargs(inputs, kwargs, device_ids, dim=self.dim)
 
     def parallel_apply(self, replicas: Sequence[Module], inputs: Sequence[Any], kwargs: Any) -> list[Any]:
-        """The results of all replicas."""
+        """Return the results of all replicas."""
         return parallel_apply(replicas, inputs, kwargs, self.devices[: len(replicas)])
 
     def gather(self, outputs: Sequence[Any], output_device: Any) -> Any:
-        """The results of all replicas, joined."""
+        """Concatenate the replicas' results along `dim` on `output_device`."""
         return gather(outputs, output_device, dim=self.dim)
 
 
@@ -102,13 +102,13 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Tensor:
-    """The network's result for `inputs` split over devices: `DataParallel` as a function.
+    """Call a network with `inputs` split over several devices, like `DataParallel`.
 
     Args:
         module: the network, on the first device.
         inputs: a tensor, or a tuple of arguments.
         device_ids, output_device, dim: as for `DataParallel`.
-        module_kwargs: keyword arguments, whose tensors are split as well.
+        module_kwargs: keyword arguments; tensors among them are also split.
     """
     inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     devices = all_devices() if device_ids is None else as_devices(device_ids)

@@ -20,10 +20,10 @@ BUCKET_CAP_MB = 25
 
 
 class DistributedDataParallel(Module, Joinable):
-    """A network of which every process of a group trains a replica on batches of its own.
+    """Trains replicas of a network in several processes, each on different batches.
 
     All replicas start from the first process's parameters. Every backward averages the gradients over the processes, so
-    that the same optimizer steps keep the replicas equal. Gradients travel in buckets while the backward still computes others.
+    that the same optimizer steps keep the replicas equal. Gradients are reduced in buckets while the backward still runs.
 
     Args:
         module: the network; at least one of its parameters must require a gradient.
@@ -32,11 +32,11 @@ class DistributedDataParallel(Module, Joinable):
         broadcast_buffers: whether each forward in training first copies the buffers of the first process to all.
         init_sync: whether to copy the parameters and buffers of the first process to all at the start.
         process_group: the group (all processes by default).
-        bucket_cap_mb: how many megabytes of gradients travel together (25).
+        bucket_cap_mb: the size of a bucket of gradients in megabytes (25).
         find_unused_parameters: whether some parameters may take no part in a forward: each forward then looks for them. Those
             that no process used keep their `grad`.
-        gradient_as_bucket_view: whether gradients are views of what travels, which saves a copy.
-        static_graph: whether every step uses the same parameters as often as the first one: then unused ones need no look.
+        gradient_as_bucket_view: whether gradients are views of the buckets, which saves a copy.
+        static_graph: whether every step uses the same parameters as often as the first one: no search for unused ones.
         device_mesh: a mesh of one dimension, whose group is used.
 
     Raises:
@@ -97,7 +97,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def _check_alike(self, parameters: Sequence[Tensor]) -> None:
-        """Raise RuntimeError if another process has other parameters."""
+        """Raise RuntimeError if the number or shapes of parameters differ between processes."""
         mine = [(tuple(parameter.shape), str(parameter.dtype)) for parameter in parameters]
         everyone: list[Any] = [None] * self.world_size
         torch.distributed.all_gather_object(everyone, mine, self.process_group)
@@ -117,7 +117,7 @@ class DistributedDataParallel(Module, Joinable):
     # --- a step ---
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The network's result for this process's batch."""
+        """Return the network's result for this process's batch."""
         trains = torch.is_grad_enabled() and self.require_backward_grad_sync
         if trains:
             self.reducer.check_finished()
@@ -141,9 +141,10 @@ class DistributedDataParallel(Module, Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which each process accumulates its own gradients, without averaging.
+        """Context in which each process accumulates its own gradients, without averaging.
 
-        The first forward and backward after it average all that has accumulated. The forward has to be in the context too.
+        The first forward and backward after the context average all accumulated gradients. The forward must also run in
+        the context.
         """
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
@@ -155,12 +156,12 @@ class DistributedDataParallel(Module, Joinable):
         """Let a hook average the gradients of each bucket in place of an `all_reduce`.
 
         Args:
-            state: what the hook gets first.
+            state: the hook's first argument.
             hook: called with the state and a `GradBucket`; returns a `torch.futures.Future` of the averaged buffer.
 
         Raises:
             TypeError: the hook cannot be called.
-            RuntimeError: one has been registered.
+            RuntimeError: a hook is already registered.
         """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
@@ -176,7 +177,7 @@ class DistributedDataParallel(Module, Joinable):
 
     @torch.no_grad()
     def _broadcast(self, tensors: Sequence[Tensor], root: int = 0) -> None:
-        """Make tensors equal to those of one process."""
+        """Overwrite tensors in all processes with those of process `root`."""
         if self.world_size > 1:
             for tensor in tensors:
                 torch.distributed.broadcast(tensor.data, group=self.process_group, group_src=root)
@@ -186,27 +187,27 @@ class DistributedDataParallel(Module, Joinable):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
-        """A context in which processes may have different numbers of batches: those that are done take part with zeros.
+        """Context in which processes may have different numbers of batches; finished processes contribute zero gradients.
 
         Args:
-            divide_by_initial_world_size: whether averages are over all processes, also those that are done.
-            enable: whether to do so at all.
-            throw_on_early_termination: raise RuntimeError in all processes once one has run out of inputs.
+            divide_by_initial_world_size: whether to divide by the number of all processes, including finished ones.
+            enable: False turns the context off.
+            throw_on_early_termination: raise RuntimeError in all processes once one process has no more inputs.
         """
         return Join([self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size)
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What this process does in its place once it has run out of inputs."""
+        """Return the hook that takes part in the collectives once this process has no more inputs."""
         return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
 
     @property
     def join_device(self) -> torch.device:
-        """The device of the collectives by which processes tell each other."""
+        """The device of the tensors that `Join` uses to count active processes."""
         return self.reducer.parameters[0].device
 
     @property
     def join_process_group(self) -> Any:
-        """The processes."""
+        """The process group of the collectives."""
         return self.process_group
 
     def _tell_those_who_have_joined(self) -> None:
@@ -217,7 +218,7 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer.divisor = int(work.result()[0])
 
     def _broadcast_buffers(self, active: bool) -> None:
-        """Make buffers equal to those of the first process, or of the first that still has inputs."""
+        """Overwrite the buffers with those of the first process, or of the first process that still has inputs."""
         buffers, root = list(self.module.buffers()), 0
         if not buffers or self.world_size == 1:
             return
@@ -230,14 +231,14 @@ class DistributedDataParallel(Module, Joinable):
 
 
 class _Shadow(JoinHook):
-    """What a process that has run out of inputs does for a `DistributedDataParallel`."""
+    """Join hook of `DistributedDataParallel`: matches the collectives of other processes after this one has no more inputs."""
 
     def __init__(self, parallel: DistributedDataParallel, divides_by_all: bool) -> None:
         self.parallel = parallel
         parallel._join_config.divides_by_all = divides_by_all
 
     def main_hook(self) -> None:
-        """A step of the others: take part in what they exchange."""
+        """Take part in the collectives of one step of the other processes."""
         parallel = self.parallel
         if parallel.training and parallel.broadcast_buffers:
             parallel._broadcast_buffers(False)
@@ -246,7 +247,7 @@ class _Shadow(JoinHook):
         parallel.reducer.shadow()
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """In the end, take the network of a process that has seen all steps."""
+        """At the end, copy the parameters from a process that ran all steps."""
         parallel = self.parallel
         rank = torch.distributed.get_rank(parallel.process_group)
         candidate = torch.tensor([rank if is_last_joiner else -1])
@@ -255,7 +256,7 @@ class _Shadow(JoinHook):
 
 
 def _used_by(output: Any) -> set[Tensor]:
-    """The leaf tensors in the graph of `output`, which may be a tensor or containers of tensors."""
+    """Return the leaf tensors in the autograd graph of `output`, a tensor or nested containers of tensors."""
     pending = list(_nodes(output))
     seen: set[Any] = set()
     leaves: set[Tensor] = set()

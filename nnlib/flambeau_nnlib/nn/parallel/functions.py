@@ -1,4 +1,4 @@
-"""Differentiable collectives: autograd functions, each of which is the backward of another."""
+"""Differentiable collectives between devices. Broadcast and sum are each other's backward, as are scatter and gather."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __getattr__ = private_names(__name__)
 
 
 class Broadcast(Function):
-    """`apply(devices, *tensors)`: all tensors for the first device, then all for the second, and so on."""
+    """`apply(devices, *tensors)` copies tensors to devices: all copies for the first device, then for the second, ..."""
 
     @staticmethod
     def forward(ctx: Any, devices: Sequence[torch.device], *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.source, ctx.count = tensors[0].device, len(tensors)
         no_grad = [position for position, needs_grad in enumerate(ctx.needs_input_grad[1:]) if not needs_grad]
         copies = comm.broadcast_coalesced(tensors, devices)
-        # on the source device nothing is copied: each output there is a view of its own
+        # on the source device nothing is copied: each output there is a separate view
         outputs = [[copy.view(copy.shape) if copy.device == ctx.source else copy for copy in group] for group in copies]
         ctx.mark_non_differentiable(*(group[position] for group in outputs for position in no_grad))
         return tuple(output for group in outputs for output in group)
@@ -36,7 +36,7 @@ class Broadcast(Function):
 
 
 class ReduceAdd(Function):
-    """`apply(destination, count, *tensors)`: of `count` tensors of each device, the sum of those in the same position."""
+    """`apply(destination, count, *tensors)` sums over devices: tensor `i` of the `count` tensors of each device."""
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -50,7 +50,7 @@ class ReduceAdd(Function):
 
 
 class Scatter(Function):
-    """`apply(devices, sizes, dim, tensor)`: a part of the tensor for each device."""
+    """`apply(devices, sizes, dim, tensor)` splits a tensor along `dim` and copies one part to each device."""
 
     @staticmethod
     def forward(
@@ -66,7 +66,7 @@ class Scatter(Function):
 
 
 class Gather(Function):
-    """`apply(destination, dim, *tensors)`: the tensors joined along `dim`; 0-d ones become a vector."""
+    """`apply(destination, dim, *tensors)` concatenates tensors along `dim`; 0-d tensors are stacked to a vector."""
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, dim: int, *tensors: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Modules run in parallel, each in the thread of its device."""
+"""Calls of several modules in parallel, one thread per device."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def parallel_apply(
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
     devices: Sequence[Any] | None = None,
 ) -> list[Any]:
-    """`modules[i](*inputs[i], **kwargs_tup[i])` for all `i` at once, each on its device.
+    """Call `modules[i](*inputs[i], **kwargs_tup[i])` for all `i` in parallel, each on its device.
 
     Args:
         modules: one for each device.
-        inputs: for each, the positional arguments, or the only one.
-        kwargs_tup: for each, the keyword arguments.
-        devices: where each runs; by default where its inputs are.
+        inputs: for each module, a tuple of positional arguments, or a single argument.
+        kwargs_tup: for each module, a dict of keyword arguments.
+        devices: the device of each call; by default the device of its inputs.
 
     Raises:
-        What a module raised, of the same type, with the replica and its device named.
+        The error of the first module that failed, with the replica and its device added to the message.
     """
     if len(modules) != len(inputs):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
@@ -57,7 +57,7 @@ def _device_of(value: Any) -> torch.device:
 
 
 def _find_tensor(value: Any) -> Tensor | None:
-    """The first tensor in nested containers."""
+    """Return the first tensor in nested containers, or None."""
     if isinstance(value, Tensor):
         return value
     members = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
@@ -75,7 +75,7 @@ def _call(module: Module, args: Sequence[Any], kwargs: dict[str, Any], device_ty
 
 
 def _autocast_of_this_thread(device_type: str) -> Callable[[], AbstractContextManager[Any]]:
-    """A factory of contexts that give another thread the autocast settings of this one."""
+    """Return a function that creates contexts with this thread's autocast settings, for use in other threads."""
     if not torch.is_autocast_enabled(device_type):
         return nullcontext
     dtype = torch.get_autocast_dtype(device_type)
@@ -90,10 +90,10 @@ def _result_or_error(call: Callable[[], Any]) -> Any:
 
 
 def _with_replica(error: BaseException, position: int, device: torch.device) -> BaseException:
-    """An error of the same type whose message names the replica and its device."""
+    """Return an error of the same type whose message names the replica and its device."""
     kind, trace = type(error), "".join(traceback.format_exception(error))
     message = f"Caught {kind.__name__} in replica {position} on device {device}.\nOriginal {trace}"
     try:
         return kind(message)
-    except TypeError:  # its constructor takes something else
+    except TypeError:  # the constructor has other arguments
         return RuntimeError(message)

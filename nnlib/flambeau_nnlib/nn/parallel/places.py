@@ -1,4 +1,4 @@
-"""The devices that work can be spread over, and the collectives of their type."""
+"""The devices available for data parallelism, and their collectives."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ __all__ = ["all_devices", "as_device", "as_devices", "collectives"]
 
 
 def device_type() -> str:
-    """CUDA where there is any; else the CPU, which may be several virtual devices."""
+    """Return "cuda" if available, else "cpu", which may have several virtual devices."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def as_device(place: Any) -> torch.device:
-    """A `torch.device` from an index, a string or a device; an index is that of a CUDA device, or without CUDA of a CPU one."""
+    """Convert an index, string or device to a `torch.device`; an index counts CUDA devices, or CPU devices without CUDA."""
     if isinstance(place, int):
         return torch.device("cpu") if place < 0 else torch.device(device_type(), place)
     return place if isinstance(place, torch.device) else torch.device(place)
 
 
 def as_devices(places: Sequence[Any]) -> list[torch.device]:
-    """Places as devices, with the index that tensors on them report."""
+    """Convert indices, strings or devices to `torch.device` objects that have an index."""
     return [torch.empty(0, device=as_device(place)).device for place in places]
 
 
 def collectives(place: torch.device) -> Any:
-    """The collectives of a device's type.
+    """Return the functions for communication between devices of this type.
 
     Raises:
-        RuntimeError: its backend has none.
+        RuntimeError: the backend of the device has no collectives.
     """
     torch.backend.for_device_type(place.type)  # loads the backend, which registers its hooks
     found = torch.backend.plugins().hook.flambeau_collectives(device_type=place.type)
@@ -41,5 +41,5 @@ def collectives(place: torch.device) -> Any:
 
 
 def all_devices() -> list[torch.device]:
-    """All devices of the type that work is spread over."""
+    """Return all devices of type `device_type()`."""
     return as_devices(collectives(torch.device(device_type())).devices())

@@ -1,4 +1,4 @@
-"""How `DistributedDataParallel` averages gradients: in buckets, each on its way as soon as it is full."""
+"""Gradient averaging of `DistributedDataParallel`: gradients are collected in buckets, reduced as soon as they are full."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from flambeau import Tensor
 
 __all__ = ["Bucket", "Reducer", "buckets_of"]
 
-FIRST_BUCKET = 1 << 20  # bytes: the first gradients to be ready start to travel soon
+FIRST_BUCKET = 1 << 20  # bytes; small, so that the first reduction starts early
 
 
 class Bucket:
-    """Parameters whose gradients travel together; `GradBucket` to communication hooks.
+    """Parameters whose gradients are reduced in one call; communication hooks receive it as `GradBucket`.
 
     Args:
-        index: its place among the buckets.
+        index: the position of the bucket.
         parameters: the parameters, of one dtype and device.
-        indices: the places of the parameters among all.
+        indices: the positions of the parameters in the list of all parameters.
     """
 
     def __init__(self, index: int, parameters: Sequence[Tensor], indices: Sequence[int]) -> None:
@@ -35,35 +35,35 @@ class Bucket:
         return [part.view(p.shape) for p, part in zip(self._parameters, parts, strict=True)]
 
     def index(self) -> int:
-        """Its place among the buckets, from the one that is ready first."""
+        """The position of the bucket; bucket 0 is ready first."""
         return self._index
 
     def buffer(self) -> Tensor:
-        """The gradients, one after the other, in one row."""
+        """The concatenated gradients, a 1-D tensor."""
         return self.flat
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Use another tensor for the gradients.  RuntimeError if it has not as many elements."""
+        """Replace the buffer of gradients; RuntimeError if the number of elements differs."""
         if buffer.numel() != self.flat.numel():
             raise RuntimeError(f"the buffer of a bucket has {self.flat.numel()} elements, not {buffer.numel()}")
         self.flat = buffer
         self.views = self._split(buffer)
 
     def gradients(self) -> list[Tensor]:
-        """The gradients, in the shapes of their parameters."""
+        """Return the gradients in the shapes of their parameters."""
         return list(self.views)
 
     def parameters(self) -> list[Tensor]:
-        """The parameters."""
+        """Return the parameters of the bucket."""
         return list(self._parameters)
 
     def is_last(self) -> bool:
-        """Whether no bucket follows in this backward."""
+        """Whether this is the last bucket of the backward."""
         return self._is_last
 
 
 def buckets_of(parameters: Sequence[Tensor], cap: float) -> list[Bucket]:
-    """Buckets of at most `cap` bytes each, of the parameters from the last to the first: so gradients become ready."""
+    """Group parameters into buckets of at most `cap` bytes, from last to first: the order in which gradients are ready."""
     open_ones: dict[Any, list[int]] = {}
     full: list[list[int]] = []
     limits: dict[Any, float] = {}
@@ -85,16 +85,16 @@ def buckets_of(parameters: Sequence[Tensor], cap: float) -> list[Bucket]:
 
 
 class Reducer:
-    """Averages the gradients of parameters over the processes of a group, while a backward goes on.
+    """Averages the gradients of parameters over the processes of a group, while the backward runs.
 
     Args:
-        parameters: those that require a gradient, in the same order everywhere.
-        group: the processes.
-        cap: bytes of a bucket.
+        parameters: the parameters that require a gradient, in the same order in all processes.
+        group: the process group.
+        cap: the maximum size of a bucket in bytes.
         gradient_as_view: whether gradients become views of the buckets.
         find_unused: whether some parameters may get no gradient in some processes.
-        static_graph: whether those that get none, and how often a parameter is used, stay as in the first backward.
-        names: of the parameters, for errors.
+        static_graph: whether unused parameters, and the number of uses of a parameter, stay as in the first backward.
+        names: the parameters' names, for error messages.
     """
 
     def __init__(
@@ -115,11 +115,11 @@ class Reducer:
         self.hook: Callable[[Any, Bucket], Any] | None = None
         self.hook_state: Any = None
         self.expects = False  # whether the next backward is to be averaged
-        self._started = False  # whether one is under way
+        self._started = False  # whether a backward is running
         self._ready: set[int] = set()
-        self._unused: set[int] = set()  # those that take no part in this step
-        self._never_used: set[int] = set()  # those that a static graph leaves out
-        self._without: set[int] = set()  # those that got no gradient here
+        self._unused: set[int] = set()  # indices of parameters not used in this step
+        self._never_used: set[int] = set()  # indices of parameters not used by a static graph
+        self._without: set[int] = set()  # indices of parameters without a gradient in this process
         self._launched = 0
         self._backwards = 0
         for index, parameter in enumerate(self.parameters):
@@ -135,7 +135,7 @@ class Reducer:
     # --- a step ---
 
     def prepare(self, unused: Iterable[int]) -> None:
-        """Expect a backward; the forward has found that these parameters take no part in it."""
+        """Prepare for a backward in which the parameters with indices `unused` get no gradient."""
         self.check_finished()
         self.expects, self._ready, self._unused, self._without = True, set(), {*unused, *self._never_used}, set()
         self._launched = 0
@@ -143,15 +143,15 @@ class Reducer:
             bucket.waiting, bucket.future = len(bucket.indices), None
 
     def prepare_for_backward(self, outputs: Sequence[Tensor]) -> None:
-        """Expect a backward in which all parameters take part, whatever the forward was told.
+        """Prepare for a backward in which all parameters get a gradient, even if the forward found unused ones.
 
         Args:
-            outputs: accepted, and not used.
+            outputs: not used.
         """
         self.prepare(())
 
     def check_finished(self) -> None:
-        """Raise RuntimeError if a backward has begun and not all gradients have come."""
+        """Raise RuntimeError if a backward has started and gradients are missing."""
         missing = sorted(set(range(len(self.parameters))) - self._ready)
         if not self._started or not missing:
             return
@@ -169,7 +169,7 @@ class Reducer:
 
     @torch.no_grad()
     def _on_gradient(self, index: int) -> None:
-        """A parameter has its gradient: note it, and send off the buckets that are full now."""
+        """Store a parameter's gradient in its bucket, and reduce the buckets that are now full."""
         if not self._started:
             self._started = True
             torch.autograd.Variable._execution_engine.queue_callback(self._finish)
@@ -193,7 +193,7 @@ class Reducer:
         self._place_gradient(index)
         bucket, _ = self._place[index]
         bucket.waiting -= 1
-        if not (self.static_graph and not self._backwards):  # else all wait until the graph is known
+        if not (self.static_graph and not self._backwards):  # the first backward of a static graph reduces at its end
             self._launch_full()
 
     def _place_gradient(self, index: int) -> None:
@@ -205,7 +205,7 @@ class Reducer:
             view.copy_(grad)
 
     def _launch_full(self) -> None:
-        """Send off full buckets in their order, which is the same in all processes."""
+        """Start the reduction of full buckets in order of index, which is the same in all processes."""
         while self._launched < len(self.buckets) and not self.buckets[self._launched].waiting:
             bucket = self.buckets[self._launched]
             bucket.future = self._reduce(bucket)
@@ -221,14 +221,14 @@ class Reducer:
 
     @torch.no_grad()
     def _finish(self) -> None:
-        """At the end of the backward: wait for the buckets, and write the averages to the gradients."""
+        """At the end of the backward, wait for all reductions and write the averages to the gradients."""
         if self.static_graph and not self._backwards:
             self._never_used = set(range(len(self.parameters))) - self._ready
             for index in self._never_used:
                 self._mark(index, False)
             self._launch_full()
         if self._launched < len(self.buckets):
-            return  # the next forward explains
+            return  # the next forward raises the error
         self._backwards += 1
         nowhere = self._used_nowhere() if self.find_unused or self.static_graph else set()
         for bucket in self.buckets:
@@ -243,7 +243,7 @@ class Reducer:
         self.expects = self._started = False
 
     def _used_nowhere(self) -> set[int]:
-        """The parameters that got no gradient in any process: theirs stays as it is."""
+        """Return the indices of parameters without a gradient in any process; their `grad` is left unchanged."""
         used = torch.tensor([index not in self._without for index in range(len(self.parameters))], dtype=torch.int32)
         if self.world_size > 1:
             torch.distributed.all_reduce(used, group=self.group)
@@ -259,7 +259,7 @@ class Reducer:
             parameter.grad.copy_(view)
 
     def shadow(self) -> None:
-        """Take part in the averages of a step with gradients of zero: for a process that has run out of inputs."""
+        """Take part in one step's reductions with zero gradients, for a process without further inputs."""
         for bucket in self.buckets:
             bucket.flat.zero_()
             bucket.future = self._reduce(bucket)

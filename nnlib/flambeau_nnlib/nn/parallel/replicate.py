@@ -16,7 +16,7 @@ __all__ = ["replicate"]
 
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
-    """For each device, a replica of the network with its parameters and buffers there.
+    """Return a replica of the network for each device, with parameters and buffers on that device.
 
     The replicas' parameters are computed from the network's, so that a backward through all replicas accumulates in the
     network's `grad`; with `detach` they have no history. Attributes that a replica sets on itself are lost, except that
@@ -33,7 +33,7 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
 
 
 def _copies(parameters: Sequence[Tensor], devices: Sequence[Any], detach: bool) -> list[dict[Tensor, Tensor]]:
-    """For each device, the copy of each parameter."""
+    """Return, for each device, a dict from parameters to their copies."""
     if not parameters:
         return [{} for _ in devices]
     if detach:
@@ -51,7 +51,7 @@ def _replica_of(network: Module, copies: dict[Tensor, Tensor]) -> Module:
             replica._modules[name] = None if child is None else replicas[child]
         for name, buffer in module._buffers.items():
             replica._buffers[name] = None if buffer is None else copies[buffer]
-        parameters: dict[str, Any] = replica._parameters  # plain tensors here, which have a history
+        parameters: dict[str, Any] = replica._parameters  # in a replica these are non-leaf tensors
         for name, parameter in module._parameters.items():
             parameters[name] = replica.__dict__[name] = None if parameter is None else copies[parameter]
     return replicas[network]

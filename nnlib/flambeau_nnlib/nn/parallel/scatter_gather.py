@@ -1,4 +1,4 @@
-"""Arguments split for the devices, and results joined: tensors in nested containers."""
+"""Scatter and gather of tensors in nested containers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["gather", "scatter", "scatter_kwargs"]
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
-    """For each device, `inputs` with every tensor in it replaced by its part along `dim`; other objects are shared.
+    """Return a copy of `inputs` for each device, in which tensors are split along `dim`; other objects are shared.
 
     >>> scatter(torch.arange(3), ["cpu", "cpu"])
     (tensor([0, 1]), tensor([2]))
@@ -35,14 +35,14 @@ def _scatter(value: Any, devices: Sequence[torch.device], dim: int) -> Any:
 
 
 def _like(container: Any, members: Sequence[Any]) -> Any:
-    """A container of the same type as `container` with these members, which are `(key, value)` pairs for a dict."""
+    """Return a container of the type of `container` with these members (`(key, value)` pairs for a dict)."""
     return type(container)._make(members) if hasattr(container, "_fields") else type(container)(members)
 
 
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Positional and keyword arguments for each device, in two tuples of the same length."""
+    """Scatter positional and keyword arguments; return two tuples with one item per device."""
     positional = list(scatter(inputs, target_gpus, dim)) if inputs else []
     named = list(scatter(kwargs, target_gpus, dim)) if kwargs else []
     count = max(len(positional), len(named))
@@ -52,10 +52,10 @@ def scatter_kwargs(
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
-    """The results of all devices as one: tensors joined along `dim` on `target_device`, containers member by member.
+    """Join the results of all devices: tensors are concatenated along `dim` on `target_device`, in nested containers.
 
     Raises:
-        ValueError: dicts have different keys.
+        ValueError: dicts of different devices have different keys.
     """
     return _gather(outputs, as_device(target_device), dim)
 

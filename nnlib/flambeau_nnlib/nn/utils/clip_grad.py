@@ -19,7 +19,7 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector.
+    """Compute the norm of all tensors concatenated to one vector.
 
     Args:
         tensors: a tensor, or any number of them; usually gradients.
@@ -55,12 +55,12 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale all gradients by `max_norm / total_norm`, in place, if that is below 1.
 
-    Together with `get_total_norm` it does what `clip_grad_norm_` does at once.
+    With `get_total_norm`, it is equivalent to `clip_grad_norm_`.
 
     Args:
         parameters: a tensor, or any number of them, whose `grad` is scaled; parameters without a `grad` are skipped.
         max_norm: the largest norm allowed.
-        total_norm: the norm that the gradients have, a tensor without dimensions.
+        total_norm: the current norm of all gradients, a 0-d tensor.
         foreach: accepted for compatibility; it has no effect on the result.
 
     Example:
@@ -82,7 +82,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients by one factor, in place, so that their norm together is at most `max_norm`.
+    """Scale all gradients by one factor, in place, so that their total norm is at most `max_norm`.
 
     Call it between `backward` and the optimizer's step. Gradients of a smaller norm stay as they are.
 
@@ -90,11 +90,11 @@ def clip_grad_norm_(
         parameters: a tensor, or any number of them, whose `grad` is scaled; parameters without a `grad` are skipped.
         max_norm: the largest norm allowed.
         norm_type: the order of the norm: 2 for the Euclidean one, `inf` for the largest absolute value.
-        error_if_nonfinite: raise RuntimeError for a norm that is infinite or nan, in place of scaling with it.
+        error_if_nonfinite: raise RuntimeError for a norm that is infinite or nan, instead of scaling with it.
         foreach: accepted for compatibility; it has no effect on the result.
 
     Returns:
-        the norm that the gradients had before, a tensor without dimensions.
+        the total norm before clipping, a 0-d tensor.
 
     Example:
         >>> weight = torch.nn.Parameter(torch.ones(2))

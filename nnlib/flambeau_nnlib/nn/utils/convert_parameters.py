@@ -1,4 +1,4 @@
-"""Parameters as one vector."""
+"""Conversion between parameters and one flat vector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of all parameters in one vector, in order.
+    """Concatenate all elements of all parameters to one vector.
 
     Args:
         parameters: the tensors, all on one device.

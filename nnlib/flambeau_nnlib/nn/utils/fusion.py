@@ -1,4 +1,4 @@
-"""Layers merged with the batch normalization that follows them, for evaluation."""
+"""Fusion of convolution or linear layers with the batch normalization after them, for evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Layer = TypeVar("Layer", bound=Module)
 
 
 def fuse_conv_bn_eval(conv: Layer, bn: Module, transpose: bool = False) -> Layer:
-    """A convolution that computes what `conv` and then `bn` compute, both in evaluation mode, at the cost of one.
+    """Fuse a convolution and the batch normalization after it into one convolution, equivalent to `bn(conv(x))`.
 
     Args:
         conv: the convolution.
@@ -25,7 +25,7 @@ def fuse_conv_bn_eval(conv: Layer, bn: Module, transpose: bool = False) -> Layer
         transpose: whether `conv` is a transposed convolution.
 
     Returns:
-        a copy of `conv` with another weight and bias.
+        a copy of `conv` with the fused weight and bias.
 
     Raises:
         AssertionError: one of the two is in training mode, or `bn` has no running statistics.
@@ -54,12 +54,12 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution fused with the batch normalization after it.
+    """Return weight and bias of a convolution fused with the batch normalization after it.
 
     Args:
         conv_w, conv_b: weight and bias of the convolution; None for no bias.
         bn_rm, bn_rv: running mean and running variance of the normalization, one for each output channel.
-        bn_eps: what the normalization adds to the variance.
+        bn_eps: the `eps` that the normalization adds to the variance.
         bn_w, bn_b: weight and bias of the normalization, one for each output channel; None for 1 and 0.
         transpose: whether the convolution is a transposed one, whose weight has the outputs in dimension 1.
 
@@ -78,14 +78,14 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Layer, bn: Module) -> Layer:
-    """A linear layer that computes what `linear` and then `bn` compute, both in evaluation mode, at the cost of one.
+    """Fuse a linear layer and the batch normalization after it into one linear layer, equivalent to `bn(linear(x))`.
 
     Args:
         linear: the linear layer.
         bn: the batch normalization that follows it, with running statistics and `linear.out_features` features, or one.
 
     Returns:
-        a copy of `linear` with another weight and bias.
+        a copy of `linear` with the fused weight and bias.
 
     Raises:
         AssertionError: one of the two is in training mode, `bn` has no running statistics, or the features do not fit.
@@ -118,12 +118,12 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer fused with the batch normalization after it.
+    """Return weight and bias of a linear layer fused with the batch normalization after it.
 
     Args:
         linear_w, linear_b: weight and bias of the linear layer; None for no bias.
         bn_rm, bn_rv: running mean and running variance of the normalization, one for each output feature.
-        bn_eps: what the normalization adds to the variance.
+        bn_eps: the `eps` that the normalization adds to the variance.
         bn_w, bn_b: weight and bias of the normalization, one for each output feature; None for 1 and 0.
 
     Returns:
@@ -148,7 +148,7 @@ def fuse(
     shift: Tensor | None,
     shape: list[int],
 ) -> tuple[Parameter, Parameter]:
-    """The fused weight and bias; `shape` broadcasts a factor for each output over the weight."""
+    """Return the fused weight and bias; `shape` makes per-output vectors broadcastable to the weight."""
     factor = torch.rsqrt(var + eps)
     if scale is not None:
         factor = factor * scale

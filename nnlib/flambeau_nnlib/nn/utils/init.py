@@ -13,16 +13,16 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
-    """Create a module without initial values: its parameters may hold anything, and the random state does not change.
+    """Create a module with uninitialized parameters, without changing the state of the random number generator.
 
-    It is for modules whose parameters are set at once, from a checkpoint or by an initialization of your own.
+    Use it for modules whose parameters are set right afterwards, from a checkpoint or by a custom initialization.
 
     Args:
         module_cls: the class, whose constructor takes a `device`.
-        *args, **kwargs: what its constructor is called with.
+        *args, **kwargs: the arguments of the constructor.
 
     Raises:
-        RuntimeError: the class is no module, or its constructor takes no `device`.
+        RuntimeError: the class is not a subclass of `Module`, or its constructor has no argument `device`.
 
     Example:
         >>> skip_init(torch.nn.Linear, 5, 1)

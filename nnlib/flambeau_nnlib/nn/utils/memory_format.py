@@ -15,7 +15,7 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 
 def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.memory_format) -> AnyModule:
-    """Convert the weights of all 2-D convolutions, transposed ones too, in a module, in place.
+    """Convert the weights of all 2-D convolutions in a module, including transposed ones, in place.
 
     Args:
         module: the module that is or holds the convolutions; it is returned.
@@ -30,7 +30,7 @@ def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.
 
 
 def convert_conv3d_weight_memory_format(module: AnyModule, memory_format: torch.memory_format) -> AnyModule:
-    """Convert the weights of all 3-D convolutions, transposed ones too, in a module, in place.
+    """Convert the weights of all 3-D convolutions in a module, including transposed ones, in place.
 
     Args:
         module: the module that is or holds the convolutions; it is returned.

@@ -1,4 +1,4 @@
-"""Ready-made parametrizations."""
+"""Orthogonal, weight-normalized and spectrally normalized parameters, as parametrizations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORTHOGONAL_MAPS = ("matrix_exp", "cayley", "householder")
 
 
 class _Orthogonal(Module):
-    """Maps any (batch of) matrices to ones of orthonormal columns, or rows if there are fewer of them.
+    """Maps matrices `(*, n, m)` to matrices with orthonormal columns (rows if n < m).
 
     "matrix_exp" and "cayley" map skew-symmetric matrices to square orthogonal ones, "householder" takes the lower
     triangle as Householder reflectors. With `use_trivialization`, the result is multiplied by `base`, so that any
@@ -66,7 +66,7 @@ class _Orthogonal(Module):
 
     @torch.no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """A tensor that maps to Q, or to an orthogonal matrix near it; with trivialization, Q becomes the base."""
+        """Return a tensor that maps to Q, or to an orthogonal matrix near Q; with trivialization, Q becomes the base."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -129,7 +129,7 @@ def orthogonal(
 
     Raises:
         ValueError: the module has no such tensor, it has fewer than two dimensions, or the map is unknown or does not take
-            it.
+            complex or square matrices.
 
     Example:
         >>> layer = orthogonal(torch.nn.Linear(20, 40))
@@ -157,7 +157,7 @@ class _WeightNorm(Module):
         return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Magnitude and direction."""
+        """Return the magnitude g and the direction v of a weight."""
         return norm_except_dim(weight, self.dim), weight
 
 
@@ -173,7 +173,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
-        dim: the dimension along which each slice has a magnitude of its own; None for one magnitude of it all.
+        dim: each slice along this dimension has a separate magnitude; None for one magnitude of the whole tensor.
 
     Raises:
         ValueError: the module has no such parameter.
@@ -195,7 +195,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 
 
 class _SpectralNorm(Module):
-    """Divides by the largest singular value, whose vectors `_u` and `_v` are improved by each forward in training."""
+    """Divides a weight by its largest singular value; each forward in training refines the singular vectors `_u` and `_v`."""
 
     def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
@@ -230,7 +230,7 @@ class _SpectralNorm(Module):
         return weight / torch.vdot(u, torch.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """Assigned values are taken as they are, and normalized when they are read."""
+        """Return `value` unchanged: it is normalized when it is read."""
         return value
 
 
@@ -241,7 +241,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Keep the largest singular value of a parameter, seen as a matrix of slices along `dim`, at 1.
+    """Normalize a parameter so that its largest singular value is 1; the rows of the matrix are the slices along `dim`.
 
     It is estimated by power iterations: 15 at first, and more whenever the parameter is computed in training. A vector is
     divided by its norm.
@@ -252,12 +252,12 @@ def spectral_norm(
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
-        n_power_iterations: how many power iterations each computation in training makes, at least 1.
+        n_power_iterations: the number of power iterations of each computation in training, at least 1.
         eps: lower bound of norms that are divided by.
-        dim: the dimension that counts outputs; None for 1 with transposed convolutions and 0 otherwise.
+        dim: the dimension of the outputs; None for 1 with transposed convolutions and 0 otherwise.
 
     Raises:
-        ValueError: the module has no such parameter, or there are no power iterations.
+        ValueError: the module has no such parameter, or `n_power_iterations` is less than 1.
         IndexError: the parameter has no such dimension.
 
     Example:

@@ -1,4 +1,4 @@
-"""Parametrizations: modules that compute a parameter of another module from the tensors that are learned.
+"""Parametrizations: modules that compute a parameter of another module from the learned tensors.
 
 >>> class Symmetric(torch.nn.Module):
 ...     def forward(self, x):
@@ -44,10 +44,10 @@ class Cache:
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A context in which each parametrized tensor is computed only once.
+    """Context in which each parametrized tensor is computed only once.
 
-    It saves time where a tensor is used several times, as in a recurrent network. A change of the originals inside is
-    not seen before the context ends.
+    It saves time where a tensor is used several times, as in a recurrent network. Changes of the originals inside the
+    context take effect after it.
 
     Example:
         >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
@@ -78,7 +78,7 @@ class ParametrizationList(ModuleList):
         unsafe: let the parametrized tensor have another shape or dtype than `original`.
 
     Raises:
-        ValueError: there are no modules, a `right_inverse` returns no tensors, or, unless `unsafe`, shape or dtype change.
+        ValueError: `modules` is empty, a `right_inverse` does not return tensors, or shape or dtype change without `unsafe`.
 
     Example:
         >>> class Double(torch.nn.Module):
@@ -156,11 +156,11 @@ class ParametrizationList(ModuleList):
         """Set the originals so that the parametrized tensor becomes `value`.
 
         Args:
-            value: the tensor, which goes through the modules' `right_inverse` from the last to the first.
+            value: the tensor; the modules' `right_inverse` are applied to it from the last to the first.
 
         Raises:
             RuntimeError: a module has no `right_inverse`.
-            ValueError: a `right_inverse` returns something else than tensors of the originals' number and dtype.
+            ValueError: the number or dtype of the tensors that a `right_inverse` returns differs from the originals.
         """
         for module in reversed(list(self)):
             if not hasattr(module, "right_inverse"):
@@ -190,7 +190,7 @@ class ParametrizationList(ModuleList):
 
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
-    """Compute a parameter or buffer of a module by another module, after the parametrizations it may have already.
+    """Compute a parameter or buffer of a module by another module; later parametrizations are applied after earlier ones.
 
     From then on `module.<name>` is `parametrization(original)`, computed whenever it is read, and the tensor that is
     learned is `module.parametrizations.<name>.original`. Assigning to the attribute calls
@@ -199,11 +199,11 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     Args:
         module: the module that has the tensor; it is changed, and returned.
         tensor_name: the name of the parameter or buffer.
-        parametrization: takes the original (or the result of the parametrization before) and returns the tensor to use.
+        parametrization: a module from the original (or the previous parametrization's result) to the tensor to use.
         unsafe: allow a change of shape or dtype.
 
     Raises:
-        ValueError: the module has no such tensor, or shape or dtype would change though that is not allowed.
+        ValueError: the module has no such tensor, or shape or dtype would change without `unsafe`.
 
     Example:
         >>> class Symmetric(torch.nn.Module):
@@ -247,7 +247,7 @@ def check_shape_and_dtype(value: Any, shape: torch.Size, dtype: torch.dtype) -> 
 
 
 def check_appended(current: Tensor, parametrization: Module) -> None:
-    """Check that a further parametrization, and its inverse, keep the shape and dtype of the tensor."""
+    """Raise ValueError unless another parametrization, and its inverse, keep the shape and dtype of the tensor."""
     result = parametrization(current)
     check_shape_and_dtype(result, current.shape, current.dtype)
     if not hasattr(parametrization, "right_inverse"):
@@ -268,7 +268,7 @@ def check_appended(current: Tensor, parametrization: Module) -> None:
 
 
 def give_own_class(module: Module) -> None:
-    """Give `module` a class of its own, a subclass of its class, to which properties can be added."""
+    """Replace the class of `module` by a new subclass, to which properties can be added without changing other modules."""
     cls = type(module)
     attributes: dict[str, Any] = {"__getstate__": refuse_pickling}
     if not hasattr(cls, "__deepcopy__"):
@@ -292,7 +292,7 @@ def deepcopy_parametrized(module: Module, memo: dict[int, Any]) -> Module:
 
 
 def parametrized_property(name: str) -> property:
-    """The attribute `name` of a parametrized module: computed when read, inverted when set."""
+    """Return the property `name` of a parametrized module: computed when read, inverted when set."""
 
     def get(module: Module) -> Tensor:
         parametrization: Callable[[], Tensor] = module.parametrizations[name]
@@ -320,8 +320,8 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module has a parametrized tensor.
 
     Args:
-        module: the module; those inside it do not count.
-        tensor_name: the name of the tensor to ask about; None for any.
+        module: the module; its submodules are not checked.
+        tensor_name: the name of the tensor; None for any tensor.
 
     Example:
         >>> is_parametrized(torch.nn.Linear(1, 1))
@@ -334,13 +334,12 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a parametrized tensor a plain parameter or buffer again.
+    """Replace a parametrized tensor by a plain parameter or buffer.
 
     Args:
         module: the module that has the tensor; it is changed, and returned.
         tensor_name: the name of the tensor.
-        leave_parametrized: keep the value that the parametrizations compute; False to keep the original, which must then
-            be one tensor.
+        leave_parametrized: keep the computed value; False to keep the original, which must then be one tensor.
 
     Raises:
         ValueError: the tensor is not parametrized, or there are several originals to keep.
@@ -376,7 +375,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had before it was parametrized.
+    """Return the class that a module had before it was parametrized.
 
     Args:
         module: the module, parametrized or not.
@@ -390,11 +389,11 @@ def type_before_parametrizations(module: Module) -> type:
 
 
 def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
-    """Give a module the parametrizations and the originals of another.
+    """Copy the parametrizations and originals of a module to another module.
 
     Args:
-        from_module: the module that has them.
-        to_module: the module that is to have them too; it is changed, and returned.
+        from_module: the parametrized module.
+        to_module: the module to change; it is returned.
         tensor_name: the name of the tensor to transfer; None for all that are parametrized.
 
     Example:

@@ -1,4 +1,4 @@
-"""Gradients of each sample of a batch."""
+"""Per-sample gradients: a separate gradient of the parameters for each sample of a batch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["call_for_per_sample_grads"]
 def call_for_per_sample_grads(
     module: Module, *, batch_size: int | None = None, loss_reduction: str = "sum", batch_first: bool = True
 ) -> Callable[..., Any]:
-    """A module's forward, after which `backward` leaves each sample's gradients in the parameters' `grad_sample`, and no `grad`.
+    """Return a module's forward whose backward stores per-sample gradients in `grad_sample` of the parameters, not in `grad`.
 
     Args:
         module: the module.
-        batch_size: the number of samples; the default is what all tensors among the arguments have.
-        loss_reduction: what makes one loss of the samples': `"sum"` or `"mean"`.
-        batch_first: whether samples are the first dimension of tensors, else the second.
+        batch_size: the number of samples; by default the batch size of the tensors among the arguments.
+        loss_reduction: how the loss combines the samples' losses: `"sum"` or `"mean"`.
+        batch_first: whether the batch is dimension 0 of tensors; False for dimension 1.
 
     >>> from flambeau.nn.utils.per_sample_grad import call_for_per_sample_grads
     >>> linear = torch.nn.Linear(2, 1)
@@ -78,7 +78,7 @@ def _check(module: Any, batch_size: Any, loss_reduction: str) -> None:
 
 
 def _batch_size(args: tuple[Any, ...], kwargs: dict[str, Any], dim: int) -> int:
-    """The number of samples in the tensors among the arguments."""
+    """Return the batch size of the tensors among the arguments."""
     sizes: list[int] = [leaf.shape[dim] for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
     if not sizes:
         raise RuntimeError(
@@ -95,7 +95,7 @@ def _batch_size(args: tuple[Any, ...], kwargs: dict[str, Any], dim: int) -> int:
 
 
 def _repeated(parameter: Tensor, samples: int, factor: int) -> Tensor:
-    """A parameter for each sample, whose gradients become the `grad_sample` of the one."""
+    """Return the parameter expanded over samples; the gradient of each sample is stored in its `grad_sample`."""
     repeated = parameter.detach().expand(samples, *parameter.shape).requires_grad_()
 
     def keep(gradient: Tensor) -> None:

@@ -1,7 +1,7 @@
-"""Pruning: parameters of which some elements are kept at zero by a mask.
+"""Pruning: masks that keep some elements of parameters at zero.
 
 A pruned parameter `name` is kept as `name_orig`, with a buffer `name_mask` of zeros and ones; the attribute `name` is
-their product, computed before each forward. Pruning again combines the masks.
+their product, computed before each forward. Pruning a parameter twice combines the masks.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class BasePruningMethod(ABC):
     """The base of all pruning methods, which choose what to prune.
 
     Subclasses define `compute_mask` and `PRUNING_TYPE`: `"unstructured"` for single elements, `"structured"` for whole
-    slices along `self.dim`, or `"global"` for a mask of everything. Start them with `apply`; the instance is then the
-    forward pre-hook that applies the mask.
+    slices along `self.dim`, or `"global"` for a mask over several parameters. `apply` creates an instance and registers it
+    as the forward pre-hook that applies the mask.
 
     Example:
         >>> class Negative(BasePruningMethod):
@@ -62,18 +62,18 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask that prunes, on top of the mask that there is already.
+        """Compute the new mask, which also contains the zeros of `default_mask`.
 
         Args:
             t: the importance scores, of the parameter's shape.
-            default_mask: the mask so far, of ones and zeros.
+            default_mask: the current mask of ones and zeros.
 
         Returns:
-            a mask of the same shape, with ones for what stays.
+            a mask of the same shape, 1 for elements to keep.
         """
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The masked parameter."""
+        """Return the masked parameter."""
         mask: Tensor = getattr(module, f"{self._tensor_name}_mask")
         original: Tensor = getattr(module, f"{self._tensor_name}_orig")
         return mask.to(original.dtype) * original
@@ -87,8 +87,8 @@ class BasePruningMethod(ABC):
         Args:
             module: the module that has the parameter.
             name: the name of the parameter.
-            *args, **kwargs: what the method's constructor is called with.
-            importance_scores: the scores to choose by, of the parameter's shape; None for the values themselves.
+            *args, **kwargs: the arguments of the pruning method's constructor.
+            importance_scores: scores that elements are ranked by, of the parameter's shape; None for the parameter's values.
 
         Returns:
             the method, registered as a forward pre-hook.
@@ -117,12 +117,12 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """A tensor with what this method prunes set to zero; no module is involved.
+        """Return a tensor in which the elements that this method prunes are zero, without a module.
 
         Args:
-            t: the tensor, which stays as it is.
-            default_mask: a mask of what is pruned already; None for ones.
-            importance_scores: the scores to choose by, of the tensor's shape; None for the values themselves.
+            t: the tensor; it is not modified.
+            default_mask: a mask with zeros for elements that are already pruned; None for all ones.
+            importance_scores: scores that elements are ranked by, of the tensor's shape; None for the tensor's values.
 
         Example:
             >>> L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, 4.0]))
@@ -135,7 +135,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the masked values the parameter itself."""
+        """Make the pruning permanent: the parameter is set to its masked values."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         original = module._parameters[f"{name}_orig"]
@@ -148,7 +148,7 @@ class BasePruningMethod(ABC):
 
 
 def take_hook(module: Module, name: str) -> BasePruningMethod | None:
-    """Unregister and return the pruning method of parameter `name`; None if there is none."""
+    """Unregister and return the pruning method of parameter `name`, or return None."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             del module._forward_pre_hooks[key]
@@ -157,7 +157,7 @@ def take_hook(module: Module, name: str) -> BasePruningMethod | None:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one parameter; each prunes what the previous ones left.
+    """Several pruning methods of one parameter; each chooses among the elements that the previous ones kept.
 
     It is created when a parameter is pruned again.
 
@@ -180,13 +180,13 @@ class PruningContainer(BasePruningMethod):
 
     @classmethod
     def combine(cls, earlier: BasePruningMethod, method: BasePruningMethod) -> PruningContainer:
-        """A container of both; `earlier` itself if it is one."""
+        """Return a container of both methods; `earlier` itself, extended, if it is a container."""
         container = earlier if isinstance(earlier, PruningContainer) else cls(earlier)
         container.add_pruning_method(method)
         return container
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Add a method that acts on the same parameter."""
+        """Append a pruning method for the same parameter."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
@@ -206,7 +206,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """`default_mask`, combined with the mask that the latest method computes for what is not pruned yet."""
+        """Combine `default_mask` with the mask that the last method computes for the elements not pruned yet."""
         method = self._pruning_methods[-1]
         remaining = self._remaining(default_mask, method)
         mask = default_mask.to(t.dtype, copy=True)
@@ -215,7 +215,7 @@ class PruningContainer(BasePruningMethod):
 
     @staticmethod
     def _remaining(mask: Tensor, method: BasePruningMethod) -> Any:
-        """The index of what `mask` does not prune: elements or slices, whichever `method` prunes."""
+        """Return the index of the elements or slices (depending on `method`) that `mask` keeps."""
         if method.PRUNING_TYPE == "unstructured":
             return mask == 1
         if method.PRUNING_TYPE == "global":
@@ -248,10 +248,10 @@ class RandomUnstructured(BasePruningMethod):
     """Prunes elements at random.
 
     Args:
-        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
+        amount: the number of elements to prune (int), or their fraction (float from 0 to 1).
 
     Raises:
-        TypeError: `amount` is no number.
+        TypeError: `amount` is not a number.
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
@@ -273,10 +273,10 @@ class L1Unstructured(BasePruningMethod):
     """Prunes the elements of smallest absolute value.
 
     Args:
-        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
+        amount: the number of elements to prune (int), or their fraction (float from 0 to 1).
 
     Raises:
-        TypeError: `amount` is no number.
+        TypeError: `amount` is not a number.
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
@@ -298,11 +298,11 @@ class RandomStructured(BasePruningMethod):
     """Prunes whole slices along a dimension at random, such as output channels.
 
     Args:
-        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
-        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
+        amount: the number of slices to prune (int), or their fraction (float from 0 to 1).
+        dim: the dimension of the slices; for weights of layers, 0 is the output and 1 the input dimension.
 
     Raises:
-        TypeError: `amount` is no number.
+        TypeError: `amount` is not a number.
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
@@ -326,15 +326,15 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the slices along a dimension of smallest norm.
+    """Prunes the slices of smallest norm along a dimension.
 
     Args:
-        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
-        n: the order of the norm: what `torch.norm` takes as `p`, such as 1, 2 or `float("inf")`.
-        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
+        amount: the number of slices to prune (int), or their fraction (float from 0 to 1).
+        n: the order of the norm, as `p` of `torch.norm`: 1, 2 or `float("inf")`, for example.
+        dim: the dimension of the slices; for weights of layers, 0 is the output and 1 the input dimension.
 
     Raises:
-        TypeError: `amount` is no number.
+        TypeError: `amount` is not a number.
         ValueError: `amount` is negative, or a fraction above 1.
 
     Example:
@@ -365,7 +365,7 @@ class CustomFromMask(BasePruningMethod):
     """Prunes by a given mask.
 
     Args:
-        mask: ones for what stays, zeros for what is pruned, of the parameter's shape.
+        mask: 1 for elements to keep, 0 for elements to prune; of the parameter's shape.
 
     Example:
         >>> CustomFromMask(torch.tensor([1, 0, 1])).prune(torch.tensor([5.0, 6.0, 7.0]))
@@ -384,7 +384,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def prune_elements(mask: Tensor, scores: Tensor, count: int, largest: bool) -> Tensor:
-    """`mask` without the `count` elements of largest, or smallest, score."""
+    """Return a copy of `mask` with zeros for the `count` elements of largest (or smallest) score."""
     mask = mask.clone()
     if count:
         mask.view(-1)[torch.topk(scores.reshape(-1), k=count, largest=largest).indices] = 0
@@ -392,7 +392,7 @@ def prune_elements(mask: Tensor, scores: Tensor, count: int, largest: bool) -> T
 
 
 def keep_slices(mask: Tensor, t: Tensor, dim: int, index: Tensor) -> Tensor:
-    """`mask` with only the slices at `index` along `dim`."""
+    """Return `mask` with zeros outside the slices at `index` along `dim`."""
     slices = torch.zeros_like(t)
     slices[slice_index(t, dim, index)] = 1
     return slices * mask.to(slices.dtype)
@@ -403,7 +403,7 @@ def slice_index(t: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
 
 
 def identity(module: Module, name: str) -> Module:
-    """Give a parameter a mask of ones: the form of a pruned parameter, with nothing pruned.
+    """Add a mask of ones to a parameter, without pruning any element.
 
     Args:
         module: the module that has the parameter; it is changed, and returned.
@@ -423,11 +423,11 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
-        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
+        amount: the number of elements to prune (int), or their fraction (float from 0 to 1).
 
     Raises:
-        TypeError: `amount` is no number.
-        ValueError: `amount` is negative, a fraction above 1, or more than there are.
+        TypeError: `amount` is not a number.
+        ValueError: `amount` is negative, a fraction above 1, or larger than their number.
 
     Example:
         >>> int((random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2).weight == 0).sum())
@@ -438,17 +438,17 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Prune the elements of a parameter of smallest absolute value.
+    """Prune the elements of smallest absolute value of a parameter.
 
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
-        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
-        importance_scores: the scores to choose by, of the parameter's shape; None for the values themselves.
+        amount: the number of elements to prune (int), or their fraction (float from 0 to 1).
+        importance_scores: scores that elements are ranked by, of the parameter's shape; None for the parameter's values.
 
     Raises:
-        TypeError: `amount` is no number.
-        ValueError: `amount` is negative, a fraction above 1, or more than there are.
+        TypeError: `amount` is not a number.
+        ValueError: `amount` is negative, a fraction above 1, or larger than their number.
 
     Example:
         >>> int((l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5).weight == 0).sum())
@@ -464,12 +464,12 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter, of two dimensions or more.
-        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
-        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
+        amount: the number of slices to prune (int), or their fraction (float from 0 to 1).
+        dim: the dimension of the slices; for weights of layers, 0 is the output and 1 the input dimension.
 
     Raises:
-        TypeError: `amount` is no number.
-        ValueError: `amount` is negative, a fraction above 1, or more than there are; or the parameter is a vector.
+        TypeError: `amount` is not a number.
+        ValueError: `amount` is negative, a fraction above 1, or larger than their number; or the parameter is a vector.
 
     Example:
         >>> columns = random_structured(torch.nn.Linear(5, 3), "weight", amount=3, dim=1).weight.abs().sum(0)
@@ -481,19 +481,19 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 
 
 def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Module:
-    """Prune the slices of a parameter along a dimension of smallest norm.
+    """Prune the slices of smallest norm of a parameter along a dimension.
 
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter, of two dimensions or more.
-        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
-        n: the order of the norm: what `torch.norm` takes as `p`, such as 1, 2 or `float("inf")`.
-        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
-        importance_scores: what to take the norms of, of the parameter's shape; None for the values themselves.
+        amount: the number of slices to prune (int), or their fraction (float from 0 to 1).
+        n: the order of the norm, as `p` of `torch.norm`: 1, 2 or `float("inf")`, for example.
+        dim: the dimension of the slices; for weights of layers, 0 is the output and 1 the input dimension.
+        importance_scores: a tensor of the parameter's shape whose norms are used; None for the parameter's values.
 
     Raises:
-        TypeError: `amount` is no number.
-        ValueError: `amount` is negative, a fraction above 1, or more than there are; or the parameter is a vector.
+        TypeError: `amount` is not a number.
+        ValueError: `amount` is negative, a fraction above 1, or larger than their number; or the parameter is a vector.
 
     Example:
         >>> conv = ln_structured(torch.nn.Conv2d(5, 3, 2), "weight", amount=2, n=float("-inf"), dim=0)
@@ -510,7 +510,7 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
-        mask: ones for what stays, zeros for what is pruned, of the parameter's shape.
+        mask: 1 for elements to keep, 0 for elements to prune; of the parameter's shape.
 
     Raises:
         AssertionError: the mask has another shape.
@@ -530,19 +530,19 @@ def global_unstructured(
     importance_scores: dict[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune several parameters together, as if they were one tensor.
+    """Prune several parameters as if they were one tensor.
 
-    So each layer loses a different share of its elements, depending on their scores.
+    The fraction of pruned elements may differ between parameters, depending on their scores.
 
     Args:
-        parameters: pairs of a module and the name of a parameter of it.
+        parameters: pairs `(module, name)`, where `name` is a parameter of the module.
         pruning_method: a class of the unstructured methods, such as `L1Unstructured`.
-        importance_scores: the scores to choose by, tensors under pairs as in `parameters`; the values themselves where there are
-            none.
-        **kwargs: what `pruning_method` is called with, such as `amount`, which counts over all parameters.
+        importance_scores: a dict from pairs `(module, name)` to scores that elements are ranked by; parameters without an
+            entry are ranked by their values.
+        **kwargs: arguments of `pruning_method`, such as `amount`, which refers to all parameters together.
 
     Raises:
-        TypeError: `parameters` is no iterable, `importance_scores` no dict, or the method is not unstructured.
+        TypeError: `parameters` is not iterable, `importance_scores` is not a dict, or the method is not unstructured.
 
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Linear(4, 1))
@@ -601,7 +601,7 @@ def is_pruned(module: Module) -> bool:
     """Whether a module, or one inside it, has a pruned parameter.
 
     Args:
-        module: the module to look into.
+        module: the module to check, with its submodules.
 
     Example:
         >>> is_pruned(torch.nn.Linear(2, 3))
@@ -613,7 +613,7 @@ def is_pruned(module: Module) -> bool:
 
 
 def checked_amount(amount: Any) -> Any:
-    """`amount` if it is a number of elements, or a fraction."""
+    """Return `amount`; raise TypeError or ValueError unless it is a non-negative number of elements or a fraction."""
     if not isinstance(amount, Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (not isinstance(amount, Integral) and float(amount) > 1):
@@ -622,7 +622,7 @@ def checked_amount(amount: Any) -> Any:
 
 
 def count_to_prune(amount: float, size: int) -> int:
-    """How many of `size` elements or slices to prune."""
+    """Return the number of elements or slices to prune, out of `size`."""
     if not isinstance(amount, Integral):
         return round(amount * size)
     if amount > size:

@@ -1,4 +1,4 @@
-"""Sequences of different lengths, padded to one length or packed without padding."""
+"""Batches of sequences of different lengths, padded to one length or packed without padding."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class PackedSequence(_PackedFields):
     `pack_sequence` and `pack_padded_sequence` make it; recurrent layers take and return it.
 
     Args:
-        data: the steps one after the other, of shape `(total number of steps, *)`.
+        data: the concatenated steps, of shape `(total number of steps, *)`.
         batch_sizes: the number of sequences that have each step, a non-increasing int64 vector on the CPU.
-        sorted_indices: where each of the sorted sequences was in the batch; None if they were sorted there.
-        unsorted_indices: where each sequence of the batch is among the sorted ones; None to derive it.
+        sorted_indices: the position in the batch of each sorted sequence; None if the batch was sorted.
+        unsorted_indices: the position of each batch sequence in sorted order; None to compute it from `sorted_indices`.
 
     Raises:
         ValueError: `batch_sizes` is not on the CPU.
@@ -69,7 +69,7 @@ class PackedSequence(_PackedFields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def _map(self, fn: Callable[[Tensor], Tensor]) -> Self:
-        """A packed sequence with `fn` applied to the data, and the indices on the device of the result."""
+        """Apply `fn` to the data, and move the indices to the device of the result."""
         data = fn(self.data)
         if data is self.data:
             return self
@@ -135,10 +135,10 @@ class PackedSequence(_PackedFields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes a permutation.
+    """Return the inverse of a permutation.
 
     Args:
-        permutation: a vector of the integers from 0 on, each once; None gives None.
+        permutation: a vector that contains each of 0, ..., n - 1 once; None returns None.
 
     Example:
         >>> invert_permutation(torch.tensor([2, 0, 1]))
@@ -162,7 +162,7 @@ def pack_padded_sequence(
         enforce_sorted: require non-increasing lengths, as ONNX does; False sorts the sequences and restores the order later.
 
     Raises:
-        RuntimeError: a length is not positive or above T, or they are not sorted though they have to be.
+        RuntimeError: a length is not in 1, ..., T, or the lengths are not sorted although `enforce_sorted` is set.
 
     Example:
         >>> padded = torch.tensor([[1, 2, 0], [4, 5, 6]])
@@ -214,12 +214,12 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Undo `pack_padded_sequence`: make a packed batch a padded one.
+    """Convert a packed batch to a padded batch; the inverse of `pack_padded_sequence`.
 
     Args:
         sequence: the packed batch.
         batch_first: return the batch as the first dimension.
-        padding_value: what the places after a sequence's end are filled with.
+        padding_value: the value after the end of each sequence.
         total_length: the number of steps T to pad to; None for the length of the longest sequence.
 
     Returns:
@@ -264,14 +264,14 @@ def pad_sequence(
     Args:
         sequences: the tensors, of shapes `(L, *)` that differ only in L.
         batch_first: whether the result has the batch as its first dimension.
-        padding_value: what shorter ones are filled with.
-        padding_side: `"right"` to fill after their end, `"left"` to fill before their start.
+        padding_value: the value that shorter sequences are filled with.
+        padding_side: `"right"` to pad after the end of sequences, `"left"` to pad before their start.
 
     Returns:
         a tensor of shape `(T, B, *)`, or `(B, T, *)` with `batch_first`, T being the largest L.
 
     Raises:
-        RuntimeError: there are no sequences, or `padding_side` is something else.
+        RuntimeError: there are no sequences, or `padding_side` is neither "right" nor "left".
 
     Example:
         >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
@@ -297,7 +297,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Undo `pad_sequence`: a list of tensors without the padding, which is on the right.
+    """Return the list of tensors of a padded batch, without the padding, which must be on the right.
 
     Args:
         padded_sequences: the batch, of shape `(T, B, *)`, or `(B, T, *)` with `batch_first`.
@@ -321,7 +321,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
         enforce_sorted: require non-increasing lengths, as ONNX does; False sorts the sequences and restores the order later.
 
     Raises:
-        RuntimeError: a tensor has no steps, or the lengths are not sorted though they have to be.
+        RuntimeError: a tensor has no steps, or the lengths are not sorted although `enforce_sorted` is set.
 
     Example:
         >>> pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).sorted_indices
@@ -332,7 +332,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Undo `pack_sequence`: a list of tensors, in the order they were packed from.
+    """Return the list of tensors of a packed batch, in the order given to `pack_sequence`.
 
     Args:
         packed_sequences: the packed batch.

@@ -1,4 +1,4 @@
-"""Spectral normalization by a forward pre-hook; `parametrizations.spectral_norm` is the current form."""
+"""Spectral normalization by a forward pre-hook; new code should use `parametrizations.spectral_norm`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
-    """The weight as a matrix whose rows are its slices along `dim`."""
+    """Reshape a weight to a matrix whose rows are its flattened slices along `dim`."""
     return weight.movedim(dim, 0).reshape(weight.shape[dim], -1)
 
 
 def output_dim(module: Module) -> int:
-    """The dimension of the module's weight that counts outputs."""
+    """Return the output dimension of the module's weight: 1 for transposed convolutions, else 0."""
     return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
 
 
@@ -45,7 +45,7 @@ class SpectralNorm:
         self.eps = eps
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """weight / sigma, sigma = u^T weight v."""
+        """Compute weight / sigma, with sigma = u^T @ weight @ v."""
         weight: Tensor = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
@@ -85,11 +85,11 @@ class SpectralNorm:
         return hook
 
     def note_version(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
-        """State dict hook: say that `name_v` is in the checkpoint."""
+        """State dict hook: store version 1 of the format, in which checkpoints contain `name_v`."""
         local_metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
 
     def remove(self, module: Module) -> None:
-        """Put the normalized weight back as a plain parameter."""
+        """Replace the hook and its buffers by a plain parameter, the normalized weight."""
         with torch.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
@@ -118,13 +118,13 @@ def spectral_norm(
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
-        n_power_iterations: how many power iterations each forward in training makes, at least 1.
+        n_power_iterations: the number of power iterations of each forward in training, at least 1.
         eps: lower bound of norms that are divided by.
         dim: the dimension that counts outputs; None for 1 with transposed convolutions and 0 otherwise.
 
     Raises:
-        ValueError: there are no power iterations, or the parameter is None or not initialized yet.
-        RuntimeError: the parameter is normalized already.
+        ValueError: `n_power_iterations` is less than 1, or the parameter is missing or not initialized yet.
+        RuntimeError: the parameter already has spectral normalization.
 
     Example:
         >>> layer = spectral_norm(torch.nn.Linear(20, 40), n_power_iterations=50)

@@ -1,4 +1,4 @@
-"""Weight normalization by a forward pre-hook; `parametrizations.weight_norm` is the current form."""
+"""Weight normalization by a forward pre-hook; new code should use `parametrizations.weight_norm`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AnyHook = TypeVar("AnyHook", bound=NamedHook)
 
 
 def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
-    """The norms of the slices of `tensor` along `dim`, broadcastable to it; the norm of the whole tensor for dim -1."""
+    """Return the norms of the slices of `tensor` along `dim`, with kept dimensions; the norm of the whole tensor for dim -1."""
     if dim == -1:
         return torch.linalg.vector_norm(tensor)
     if not -tensor.dim() <= dim < tensor.dim():
@@ -44,7 +44,7 @@ class WeightNorm:
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Module) -> Tensor:
-        """g * v / |v|."""
+        """Compute g * v / |v|."""
         g: Tensor = getattr(module, f"{self.name}_g")
         v: Tensor = getattr(module, f"{self.name}_v")
         return v * (g / norm_except_dim(v, self.dim))
@@ -69,7 +69,7 @@ class WeightNorm:
         return hook
 
     def remove(self, module: Module) -> None:
-        """Put the plain parameter back."""
+        """Replace g and v by the plain parameter g * v / |v|."""
         weight = self.compute_weight(module)
         for suffix in ("", "_g", "_v"):
             delattr(module, self.name + suffix)
@@ -80,7 +80,7 @@ class WeightNorm:
 
 
 def find_hook(module: Module, kind: type[AnyHook], name: str) -> tuple[int, AnyHook] | None:
-    """The id and the forward pre-hook of this kind on parameter `name`; None if there is none."""
+    """Return the id and the forward pre-hook of type `kind` for parameter `name`, or None."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:
             return key, hook
@@ -91,7 +91,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyMod
     """Learn the magnitude and the direction of a parameter separately: `weight = g * v / |v|`.
 
     The learned tensors are `name_g` and `name_v`; the attribute `name` is computed before each forward.
-    `parametrizations.weight_norm` is the current form; this one gives a FutureWarning.
+    Deprecated, with a FutureWarning: use `parametrizations.weight_norm`.
 
     Salimans and Kingma, [Weight Normalization: A Simple Reparameterization to Accelerate Training of Deep Neural
     Networks](https://arxiv.org/abs/1602.07868), 2016.

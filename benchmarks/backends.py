@@ -1,8 +1,8 @@
-"""Generate the table of backends in docs/backends.md; `tox -e backends` installs the backends first.
+"""Generate the table of backends in docs/backends.md. `tox -e backends` installs the backends first.
 
-For each installed backend, the table has its library, devices and dtypes, the result of the last conformance run (a quick run
-is started if it is missing), and the training time of the digits example next to NumPy's, measured in turns. For a library
-that cannot share an environment, name another interpreter: `python benchmarks/backends.py NAME=PYTHON ...`.
+For each installed backend, the table contains its library, devices and dtypes, the result of the last conformance run (a quick
+run is started if there was no run), and the training time of the digits example compared with NumPy's. For a library
+that needs a separate environment, specify its interpreter: `python benchmarks/backends.py NAME=PYTHON ...`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def row(name: str, python: str, epochs: int, turns: int) -> str:
         source, facts, runs = json.loads(run(python, "numpy", "-c", FACTS, name))
     on_host = [entry for entry in facts["on the CPU"].split(", ") if entry != "nothing"]
     own, numpy = [], []
-    for _ in range(turns):  # in turns, because the machine's load varies
+    for _ in range(turns):  # alternately, because the load of the machine varies
         own.append(digits(python, name, epochs))
         numpy.append(digits(python, "numpy", epochs))
     computed = ", ".join(on_host[:2]) + (f" and {len(on_host) - 2} more" if len(on_host) > 2 else "")
@@ -83,7 +83,7 @@ def row(name: str, python: str, epochs: int, turns: int) -> str:
 
 
 def conformance(runs: dict[str, Any]) -> str:
-    """Describe the results of the last conformance runs."""
+    """Describe the results of the last full and quick conformance runs."""
     said = []
     for kind in ("full", "quick"):
         last = runs.get(kind, {}).get("last")
@@ -97,14 +97,14 @@ def conformance(runs: dict[str, Any]) -> str:
 
 
 def digits(python: str, backend: str, epochs: int) -> float:
-    """Return the seconds in which a backend trains the digits example."""
+    """Return the time in seconds that the digits example takes to train on a backend."""
     said = run(python, backend, "-m", "flambeau", str(ROOT / "examples" / "digits.py"), "--epochs", str(epochs))
     return float(re.search(r"trained in ([\d.]+) s", said)[1])
 
 
 def run(python: str, backend: str, *command: str, check: bool = True) -> str:
-    """Run a Python program with a backend selected, and return what it prints."""
-    with tempfile.TemporaryDirectory() as elsewhere:  # so that `-c` does not import from the current folder
+    """Run a Python program with a selected backend and return its output."""
+    with tempfile.TemporaryDirectory() as elsewhere:  # an empty directory, so that `-c` does not import from the current one
         done = subprocess.run(
             [python, *command], capture_output=True, text=True, check=False, cwd=elsewhere,
             env={**os.environ, "FLAMBEAU_BACKEND": backend},

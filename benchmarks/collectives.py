@@ -1,11 +1,11 @@
-"""Compare collectives of flambeau's engines with PyTorch's gloo on this machine: ratios of times, and memory.
+"""Compare collectives of flambeau's communication engines with PyTorch's gloo on this machine: ratios of times, and memory.
 
-    python benchmarks/collectives.py                     2 and 4 ranks, every engine that is installed
+    python benchmarks/collectives.py                     2 and 4 ranks, every installed engine
     python benchmarks/collectives.py --ranks 2 --only all_reduce --rounds 5
-    python benchmarks/collectives.py --hosts             the default engine as between hosts, over the loopback network
+    python benchmarks/collectives.py --hosts             also the default engine over the loopback network, as between hosts
 
-The libraries take turns in separate processes. Each cell shows the minimum time over the rounds, then the processor time of
-all ranks together, which is more reliable when other programs use the processors. A ratio below 1 is faster than gloo.
+The libraries run alternately in separate processes. A cell shows the minimum time over the rounds and, in parentheses, the
+processor time of all ranks, which is more reliable on a busy machine. Ratios below 1 mean faster than PyTorch's gloo.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OPERATIONS = ("all_reduce", "broadcast", "all_gather", "reduce_scatter")
 
 
 def operations(torch: Any, size: int, ranks: int) -> dict[str, Callable[[], Any]]:
-    """Return the measured calls: each moves tensors of `size` bytes, or `size` bytes in total to or from all ranks."""
+    """Return the measured calls by name. Each call transfers tensors with a total of `size` bytes per rank."""
     dist = torch.distributed
     whole, part = torch.ones(size // 4), torch.ones(size // 4 // ranks)
     parts = [torch.empty(size // 4 // ranks) for _ in range(ranks)]
@@ -43,7 +43,7 @@ def operations(torch: Any, size: int, ranks: int) -> dict[str, Callable[[], Any]
 
 
 def work(library: str, backend: str, only: str) -> None:
-    """Run in each process: measure, and print the first rank's results."""
+    """Run the measurements in one rank. Rank 0 prints the results as JSON."""
     torch = importlib.import_module(library)
     torch.set_num_threads(1)
     dist = torch.distributed
@@ -69,7 +69,7 @@ def work(library: str, backend: str, only: str) -> None:
 
 
 def times(dist: Any, call: Callable[[], Any], steps: int) -> tuple[float, float]:
-    """Return the wall-clock and processor time of a call in this rank, in seconds."""
+    """Return the wall-clock time and this rank's processor time of a call, in seconds."""
     dist.barrier()
     start, processor = time.perf_counter(), time.process_time()
     for _ in range(steps):
@@ -80,7 +80,7 @@ def times(dist: Any, call: Callable[[], Any], steps: int) -> tuple[float, float]
 
 
 def data_parallel_step(torch: Any) -> tuple[float, float]:
-    """Return how much longer a training step takes with `DistributedDataParallel`, in wall-clock and processor time."""
+    """Return the ratios of wall-clock and processor time of a training step with and without `DistributedDataParallel`."""
     nn = torch.nn
     plain = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
     parallel = nn.parallel.DistributedDataParallel(plain)
@@ -96,7 +96,7 @@ def data_parallel_step(torch: Any) -> tuple[float, float]:
 
 
 def run(side: str, ranks: int, only: str) -> dict[str, float]:
-    """Run one round of a library and engine."""
+    """Run one round of measurements of a library and communication engine."""
     library, backend, hosts = {
         "PyTorch gloo": ("torch", "gloo", False),
         "gloo": ("flambeau", "gloo", False),
@@ -148,7 +148,7 @@ def main() -> None:
 
 
 def show(ranks: int, rounds: dict[str, list[dict[str, float]]]) -> None:
-    """Print PyTorch's times, and the other times relative to them."""
+    """Print PyTorch's times and the ratios of the other libraries' times to them."""
     base, *others = [{key: min(one[key] for one in found) for key in found[0]} for found in rounds.values()]
     print(f"\n{ranks} ranks".ljust(29) + "".join(f"{side:>20}" for side in rounds))
     for key, value in base.items():

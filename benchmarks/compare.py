@@ -1,13 +1,13 @@
 """Compare flambeau with PyTorch on this machine: ratios of time and peak memory.
 
     python benchmarks/compare.py                    every workload, on every installed backend and kernel pack
-    python benchmarks/compare.py --only LeNet       workloads with this in their names, or a group: calls, networks, layers, ...
-    python benchmarks/compare.py --against HEAD~3   also this repository as it was at a commit, and the ratio of new to old
-    python benchmarks/compare.py --threads all      with 1, 2, 4, ... threads, up to 16 or as many as there are CPUs
+    python benchmarks/compare.py --only LeNet       workloads whose name contains this, or a group: calls, networks, layers, ...
+    python benchmarks/compare.py --against HEAD~3   also this repository at an earlier commit, and the ratio of new to old
+    python benchmarks/compare.py --threads all      with 1, 2, 4, ... threads, up to 16 or the number of CPUs
     python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.svg
 
-The libraries take turns within one run, with the same number of threads and steps; medians are printed. A round that was
-disturbed by other load is repeated. Results of the steps are compared as well: the exit status is 1 if they differ.
+Both libraries run alternately, with the same number of threads and steps, and medians are printed. Rounds disturbed by
+other programs are repeated. The results of the steps are also compared: the exit status is 1 if they differ.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from pictures import draw
 from sides import Failed, Side, Worker, checked_out, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
 
-TURN = 0.4  # seconds of PyTorch's work per turn
-PAUSE = 0.2  # seconds between turns: an idle thread pool spins for a while and would occupy a core
-SPREAD = 0.2  # maximum relative deviation of a time from its median; rounds beyond it are repeated
-TOLERANCE = 1e-3  # of the largest value
+TURN = 0.4  # seconds of PyTorch's computation per turn
+PAUSE = 0.2  # seconds between turns; an idle thread pool spins for a while and would occupy a core
+SPREAD = 0.2  # maximum relative deviation of a time from its median; rounds that exceed it are repeated
+TOLERANCE = 1e-3  # maximum difference of results, relative to the largest value
 MEMORY_AIM = 1.1
-LEAST_MEMORY = 4 << 20  # bytes; below, differences are due to the allocators
+LEAST_MEMORY = 4 << 20  # bytes; differences below are due to the allocators
 
 Row = dict[str, Any]
 
@@ -43,14 +43,14 @@ Row = dict[str, Any]
 
 
 def steps_per_turn(worker: Worker) -> int:
-    """Return the number of steps that PyTorch computes in one turn."""
+    """Return the number of steps that PyTorch completes in `TURN` seconds."""
     once = worker.ask("run", 1)
     estimate = worker.ask("run", max(1, int(TURN / 10 / once)))
     return max(1, round(TURN / estimate))
 
 
 def take_turns(workers: Sequence[Worker], steps: int, least: bool) -> list[float]:
-    """Run one round: return the seconds per step of each worker, or those of its fastest group of steps."""
+    """Run one round. Return the seconds per step of each worker, or with `least` those of its fastest group of steps."""
     times = []
     for worker in workers:
         time.sleep(PAUSE)
@@ -77,7 +77,7 @@ def undisturbed_rounds(one_round: Callable[[], list[float]], count: int) -> list
 
 
 def difference(theirs: list[list[float]], ours: list[list[float]]) -> float:
-    """Return the largest difference between results relative to the largest value; infinity for different lengths or NaN."""
+    """Return the largest difference between results, relative to the largest value. Return inf for unequal lengths or NaN."""
     if [len(values) for values in theirs] != [len(values) for values in ours]:
         return float("inf")
     pairs = [pair for both in zip(theirs, ours, strict=True) for pair in zip(*both, strict=True)]
@@ -90,12 +90,12 @@ def difference(theirs: list[list[float]], ours: list[list[float]]) -> float:
 
 
 def aim_of(workload: Workload, side: Side) -> float | None:
-    """Return the target ratio of a workload for a backend and pack; None if it has no target."""
+    """Return the target ratio of a workload for a backend and kernel pack, or None if it has no target."""
     return {("numpy", ""): workload.alone, ("numpy", "fast"): workload.fast}.get((side.backend, side.pack))
 
 
 def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], rounds: int, least: bool) -> list[Row]:
-    """Run a workload on all workers and return a row for each."""
+    """Run a workload on all workers and return a table row for each."""
     expected = reference.ask("build", workload.name) if workload.unit == "s" else []
     rows: list[Row] = []
     able = []
@@ -131,7 +131,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
 
 
 def peak_memory(workload: Workload, side: Side, threads: int) -> int | None:
-    """Return the bytes that a training step takes, measured in a separate process."""
+    """Return the peak memory of a training step in bytes, measured in a separate process."""
     with Worker(side, threads) as worker:
         return worker.ask("memory", workload.name)
 
@@ -182,7 +182,7 @@ def agrees(row: Row) -> bool:
 
 
 def print_changes(rows: Sequence[Row]) -> None:
-    """Print the ratio of new to old time for each workload, and the geometric mean."""
+    """Print the ratio of new to old time for each workload, and the geometric mean of the ratios."""
     times = {(row["workload"], row["side"], row["threads"]): row["ours"] for row in rows if "ours" in row}
     changes = {
         key: times[key] / old
@@ -197,7 +197,7 @@ def print_changes(rows: Sequence[Row]) -> None:
 
 
 def machine(threads: int, versions: Sequence[str]) -> Row:
-    """Return the machine, date and versions of the measurement."""
+    """Return the date, the machine and the versions of the measurement."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
         "date": time.strftime("%Y-%m-%d"),
@@ -212,7 +212,7 @@ def machine(threads: int, versions: Sequence[str]) -> Row:
 
 
 def processor() -> str:
-    """Return the processor's name, as far as the system reports it."""
+    """Return the name of the processor."""
     info = Path("/proc/cpuinfo")
     names = (
         [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
@@ -232,7 +232,7 @@ def print_machine(facts: Row) -> None:
 
 
 def markdown(facts: Row, rows: Sequence[Row]) -> str:
-    """Format the rows as a Markdown table, with the machine of the measurement."""
+    """Format the rows as a Markdown table, preceded by a description of the machine."""
     lines = [
         f"Measured {facts['date']} on {facts['processor']}, {facts['threads']} threads, Python {facts['python']}, "
         f"{', '.join(facts['versions'])}; medians of turns taken within one run.",
@@ -257,21 +257,21 @@ def markdown(facts: Row, rows: Sequence[Row]) -> str:
 
 
 def chosen(only: str | None) -> list[Workload]:
-    """Select the workloads of a group, those with `only` in their names, or all."""
+    """Return the workloads of a group or those whose name contains `only`; None selects all."""
     if only in GROUPS:
         return GROUPS[only]
     return [workload for group in GROUPS.values() for workload in group if only is None or only.lower() in workload.name.lower()]
 
 
 def thread_counts(text: str) -> list[int]:
-    """Parse `--threads`; `all` means 1, 2, 4, 8 and 16, up to the number of CPUs."""
+    """Parse the option `--threads`. `all` is 1, 2, 4, 8 and 16, up to the number of CPUs."""
     if text == "all":
         return [count for count in (1, 2, 4, 8, 16) if count <= (os.cpu_count() or 1)]
     return [int(number) for number in text.split(",")]
 
 
 def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, threads: int, least: bool) -> tuple[Row, list[Row]]:
-    """Measure the workloads; return the machine and the rows. Each row is printed immediately."""
+    """Measure the workloads and return the machine and the rows. Print each row immediately."""
     rows: list[Row] = []
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(side, threads)) for side in sides]

@@ -1,10 +1,10 @@
 """Run the test suite, the conformance kit and the benchmarks on a GPU.
 
-    python benchmarks/on_gpu.py                     all of it; the table goes to docs/cuda-benchmarks.md
-    python benchmarks/on_gpu.py --only conformance  one of its parts: tests, conformance or benchmarks
+    python benchmarks/on_gpu.py                     all parts; the table is written to docs/cuda-benchmarks.md
+    python benchmarks/on_gpu.py --only conformance  one part: tests, conformance or benchmarks
 
-It requires CuPy, pytest and, for the benchmarks, PyTorch for CUDA; flambeau need not be installed. All parts are run even if
-one fails; the exit status is then 1.
+Requires CuPy, pytest and, for the benchmarks, PyTorch for CUDA. flambeau need not be installed. All parts run even if one
+fails; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARTS = {
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of each part: flambeau from this source tree, with the backend `cupy`."""
+    """Return the environment of all parts: flambeau from this source tree, with the backend `cupy`."""
     sources = [str(ROOT / folder) for folder in ("core", "backends", "nnlib", "vision")]
     path = os.pathsep.join(filter(None, [*sources, os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "cupy"}

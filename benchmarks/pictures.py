@@ -1,4 +1,4 @@
-"""Plot the ratios: a panel for each curve, and bars for all other workloads."""
+"""Plots of the ratios: a panel for each curve, and bars for all other workloads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from workloads import CURVES
 __all__ = ["draw", "labels_of", "points_of"]
 
 Row = dict[str, Any]
-COLUMNS = 3  # panels in a row of the figure
+COLUMNS = 3  # panels per row of the figure
 
 
 def labels_of(rows: Sequence[Row]) -> list[str]:
-    """Return a legend label for each row: its backend and pack, and the number of threads if there are several."""
+    """Return a legend label for each row: backend and kernel pack, and the number of threads if rows differ in it."""
     several = len({row["threads"] for row in rows}) > 1
     return [f"{row['side']}, {row['threads']} threads" if several else str(row["side"]) for row in rows]
 
 
 def points_of(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]]]]:
-    """Return the points `(size, ratio)` by curve and label, for curves with at least one row."""
+    """Return the points `(size, ratio)` by curve and legend label, for curves with at least one row."""
     labels = labels_of(rows)
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for curve, workloads in CURVES.items():
@@ -32,7 +32,7 @@ def points_of(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]
 
 
 def draw(rows: Sequence[Row], path: str) -> None:
-    """Draw the rows to a file; its suffix determines the format."""
+    """Draw the rows to a file. The suffix of `path` determines the format."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -74,7 +74,7 @@ def _draw_curves(figure: Any, curves: dict[str, dict[str, list[tuple[int, float]
 
 
 def _draw_bars(axes: Any, rows: Sequence[Row]) -> None:
-    """Draw a bar for each row, and a mark at each target."""
+    """Draw a bar for each row, with a mark at the target ratio."""
     labels, names = labels_of(rows), list(dict.fromkeys(row["workload"] for row in rows))
     kinds = list(dict.fromkeys(labels))
     height = 0.8 / len(kinds)

@@ -3,9 +3,9 @@
     python benchmarks/scaling.py                                        measure with 2 processes, then predict
     python benchmarks/scaling.py --latency 5e-6 --bandwidth 12e9        predict for a network with known values
 
-A ring all-reduce moves each of `B` bytes `2 (n - 1) / n` times, in `2 (n - 1)` steps: with latency `a` and bandwidth `b`,
-`T(n) = 2 (n - 1) a + 2 (n - 1) / n * B / b`. Part of this time overlaps with the backward pass. Libraries use trees for small
-tensors, with a latency of `2 log2(n) a` instead; the prediction uses the smaller latency.
+A ring all-reduce of `B` bytes between `n` processes has `2 (n - 1)` steps of `B / n` bytes. With latency `a` and bandwidth
+`b`, it takes `T(n) = 2 (n - 1) a + 2 (n - 1) / n * B / b`. Part of this time overlaps with the backward pass. For small
+tensors, libraries use trees, whose latency is `2 log2(n) a`. The prediction uses the smaller latency.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIZES = (4, 1 << 26)
 
 
 def work() -> None:
-    """Run in each process: measure the minimum time of each size."""
+    """Measure the minimum time of an `all_reduce` of each size in one process. Rank 0 prints the times as JSON."""
     import flambeau.distributed as dist
 
     import flambeau as torch
@@ -46,7 +46,7 @@ def work() -> None:
 
 
 def measured(engine: str, hosts: bool) -> tuple[float, float]:
-    """Return the latency of a step in seconds and the bandwidth in bytes per second, between two processes."""
+    """Measure an `all_reduce` between two processes. Return latency (seconds) and bandwidth (bytes per second)."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
@@ -67,7 +67,7 @@ def measured(engine: str, hosts: bool) -> tuple[float, float]:
 
 
 def exchange(n: int, size: float, latency: float, bandwidth: float) -> float:
-    """Return the time in seconds of an `all_reduce` of `size` bytes between `n` processes."""
+    """Return the predicted time in seconds of an `all_reduce` of `size` bytes between `n` processes."""
     return 2 * min(n - 1, ceil(log2(n))) * latency + 2 * (n - 1) / n * size / bandwidth
 
 

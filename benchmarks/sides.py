@@ -20,22 +20,23 @@ from typing import Any
 __all__ = ["Failed", "Side", "Worker", "checked_out", "flambeau_sides", "pytorch_side"]
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("core", "backends", "nnlib", "vision")  # folders of packages in a source tree
+PARTS = ("core", "backends", "nnlib", "vision")  # folders that contain packages in a source tree
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Side:
-    """A library to compare; for flambeau also the backend, the kernel pack and the source tree.
+    """A library to compare. For flambeau also the backend, the kernel pack and the source tree.
 
-    `pack` is the plugin's name and `distribution` its distribution's. `tree` is set for another commit's source tree.
+    `pack` is the name of the kernel pack's plugin, `distribution` the name of its package. `tree` is the source tree of
+    an earlier commit, or None for the current one.
     """
 
     library: str
     backend: str = ""
     pack: str = ""
     distribution: str = ""
-    device: str = "cpu"  # on which PyTorch is run for comparison
+    device: str = "cpu"  # device of PyTorch's reference run
     tree: Path | None = None
 
     @property
@@ -49,7 +50,7 @@ def pytorch_side(device: str) -> Side:
 
 
 def flambeau_sides() -> list[Side]:
-    """Return every backend usable here, alone and with each of its kernel packs."""
+    """Return a side for every usable backend, alone and with each of its kernel packs."""
     from importlib.metadata import entry_points
 
     from flambeau import backend as registry
@@ -79,7 +80,7 @@ def flambeau_sides() -> list[Side]:
 
 @contextmanager
 def checked_out(commit: str) -> Iterator[Path]:
-    """Check a commit out to a temporary directory inside the context.  Raises `CalledProcessError` for unknown commits."""
+    """Check out a commit in a temporary directory while the context is active. Raises `CalledProcessError` if unknown."""
     with tempfile.TemporaryDirectory() as directory:
         tree = Path(directory) / "tree"
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, commit], cwd=ROOT, check=True)
@@ -90,11 +91,11 @@ def checked_out(commit: str) -> Iterator[Path]:
 
 
 class Failed(Exception):
-    """Raised when a worker could not handle a request."""
+    """Raised if a worker cannot handle a request."""
 
 
 class Worker:
-    """The process of one side; it runs `worker.py`."""
+    """A process that runs `worker.py` for one side."""
 
     def __init__(self, side: Side, threads: int) -> None:
         self.side, self.threads = side, threads
@@ -107,7 +108,7 @@ class Worker:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def ask(self, what: str, *arguments: Any) -> Any:
-        """Send a request and return its result.  Raises `Failed` with the worker's error."""
+        """Send a request and return its result. Raise `Failed` if the worker reports an error or ends."""
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write(json.dumps([what, *arguments]) + "\n")
@@ -128,7 +129,7 @@ class Worker:
     def __exit__(self, *exception: object) -> None:
         assert self.process.stdin and self.process.stdout
         if exception[0] is not None:
-            self.process.kill()  # interrupted while it may be computing a step
+            self.process.kill()  # it may be computing a step
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()

@@ -1,4 +1,4 @@
-"""One process of the comparison, started by `compare.py`: reads requests (JSON lists), one per line, and prints results.
+"""The worker process started by `compare.py`: read requests from stdin (JSON lists, one per line) and print results as JSON.
 
 python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
 """
@@ -19,13 +19,13 @@ from typing import Any
 import workloads
 
 CHECKED_STEPS = 3
-MEASURED_STEPS = 3  # several, because some memory is only freed by the garbage collector
-SAMPLE = 64
-GROUPS = 50  # short enough that other programs do not disturb all of them
+MEASURED_STEPS = 3  # several steps, because some memory is only freed by the garbage collector
+SAMPLE = 64  # number of compared values per result
+GROUPS = 50  # steps are timed in this many groups, short enough that some run undisturbed by other programs
 
 
 class Work:
-    """The requests: each public method handles one."""
+    """The handlers of requests. Each public method handles the request of its name."""
 
     def __init__(self, library: str, device: str, pack: str, threads: int) -> None:
         self.torch: Any = importlib.import_module(library)
@@ -40,12 +40,12 @@ class Work:
         return version if self.device == "cpu" else f"{version} on {self.torch.cuda.get_device_name()}"
 
     def build(self, name: str) -> list[list[float]]:
-        """Create a workload's step and run it a few times; return samples of each result."""
+        """Create the step of a workload and run it `CHECKED_STEPS` times. Return sampled values of each result."""
         self.step = self._make(name)
         return [sample(self.step()) for _ in range(CHECKED_STEPS)]
 
     def measure(self, name: str) -> float:
-        """Return the number that a workload's step returns."""
+        """Run the step of a workload once and return its result as a float."""
         return float(self._make(name)())
 
     def run(self, calls: int) -> float:
@@ -60,18 +60,18 @@ class Work:
         return (time.perf_counter() - start) / calls
 
     def run_fastest(self, calls: int) -> float:
-        """Return the time of a step in seconds, in the fastest of `GROUPS` groups; `calls` is the total number of steps."""
+        """Run about `calls` steps in `GROUPS` groups and return the time of a step in seconds in the fastest group."""
         size = -(-calls // GROUPS)
         return min(self.run(size) for _ in range(-(-calls // size)))
 
     def memory(self, name: str) -> int | None:
-        """Return the peak memory of a training step in bytes, including parameters; None if it cannot be measured."""
+        """Return the peak memory in bytes of a training step, including parameters, or None if it cannot be measured."""
         if self.device == "cuda":
             return self._memory_cuda(name)
         if not Path("/proc/self/clear_refs").exists():
             return None
         step = self._make(name)
-        for _ in range(MEASURED_STEPS):  # loads and compiles code, whose memory must not be counted
+        for _ in range(MEASURED_STEPS):  # load and compile code first, whose memory must not be counted
             step()
         del step
         release()
@@ -103,7 +103,7 @@ class Work:
 
 
 def keep_only(pack: str) -> None:
-    """Unregister every kernel pack except one, before flambeau uses any."""
+    """Unregister all kernel packs except `pack`. Must run before flambeau uses a pack."""
     from flambeau.backend import plugins
 
     manager = plugins()
@@ -113,7 +113,7 @@ def keep_only(pack: str) -> None:
 
 
 def sample(result: Any) -> list[float]:
-    """Return evenly spaced values of a result, or of the last result of several."""
+    """Return up to about `SAMPLE` evenly spaced values of a result. For a sequence, use its last element."""
     if isinstance(result, (list, tuple)):
         result = result[-1]
     if result is None:
@@ -123,7 +123,7 @@ def sample(result: Any) -> list[float]:
 
 
 def release() -> None:
-    """Return free memory to the system, because memory that the allocator keeps would not be counted in the next measurement."""
+    """Collect garbage and return free memory to the system, so that the next measurement does not reuse it uncounted."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # a function of glibc
     if trim is not None:
@@ -131,7 +131,7 @@ def release() -> None:
 
 
 def anonymous(peak: bool = False) -> int:
-    """Return the bytes of anonymous memory, now or at the peak: this excludes code, which is mapped from files."""
+    """Return the current or peak anonymous memory in bytes. It excludes code, which is mapped from files."""
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     total, of_files = (int(status[name].split()[0]) * 1024 for name in ("VmHWM" if peak else "VmRSS", "RssFile"))
     return total - of_files

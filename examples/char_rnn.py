@@ -1,4 +1,4 @@
-"""A character-level LSTM that learns to write like a text.
+"""A character-level LSTM that learns to generate text.
 
 python -m flambeau examples/char_rnn.py
 python -m flambeau examples/char_rnn.py --text my.txt --epochs 20 --sample 400

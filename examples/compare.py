@@ -2,9 +2,9 @@
 
     python examples/compare.py
 
-From the seed alone, both draw the same initial weights, order of images and dropout masks. Their results differ in the last
-digit by rounding, which no layer here amplifies. Max pooling of almost equal numbers would amplify it, but then two runs of
-PyTorch differ as much if their initial weights differ in the seventh digit.
+Both draw the same initial weights, order of images and dropout masks from the seed. Their results differ by rounding in the
+last digit. The layers used here do not amplify this difference. Max pooling of almost equal values would, but then two
+runs of PyTorch also diverge if their initial weights differ in the seventh digit.
 """
 
 import argparse

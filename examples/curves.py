@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 
 def picture(path):
-    """The argparse type of a path to write a picture to: fail early if matplotlib is missing."""
+    """Return `path`, as an argparse type. Fail early if matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise argparse.ArgumentTypeError("it needs matplotlib: pip install 'flambeau[plot]'")
     return path
@@ -16,7 +16,7 @@ def add_plot_option(parser):
 
 
 def draw(path, along, curves, logarithmic=False):
-    """Write one plot per entry of `curves`: a title, and a list of numbers or a dict of labelled lists."""
+    """Draw one plot per entry of `curves`: a title, and a list of numbers or a dict of labelled lists."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 3 * len(curves)), layout="constrained")

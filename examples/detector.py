@@ -24,7 +24,7 @@ SIDE = 64
 
 
 class Scenes(torch.utils.data.Dataset):
-    """A dataset of shapes in random colours on noise, with their boxes; each index always gives the same picture."""
+    """A dataset of random shapes in random colours on noise, with their boxes. An index always gives the same picture."""
 
     def __init__(self, count, seed=0, dark=False, transform=None):
         self.count, self.seed, self.dark, self.transform = count, seed, dark, transform
@@ -65,7 +65,7 @@ class Scenes(torch.utils.data.Dataset):
 
 
 def as_lists(samples):
-    """Collate samples into a list of pictures and a list of targets, since their sizes may differ."""
+    """Collate samples to a list of pictures and a list of targets, since the number of boxes varies."""
     pictures, targets = zip(*samples, strict=True)
     return list(pictures), list(targets)
 
@@ -94,7 +94,7 @@ def make_detector():
 
 
 def found(model, scenes):
-    """Return the recall (right label and IoU >= 0.5) and the number of predicted boxes per shape."""
+    """Return the recall (correct label and IoU >= 0.5) and the number of predicted boxes per shape."""
     model.eval()
     hits = boxes = shapes = 0
     for picture, target in scenes:

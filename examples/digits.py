@@ -3,7 +3,7 @@
     python -m flambeau examples/digits.py
     python -m flambeau examples/digits.py --epochs 30 --plot digits.png
 
-The code works with flambeau or PyTorch (and torchvision) as `torch`. Only the data comes with flambeau.
+The code runs with flambeau or with PyTorch and torchvision as `torch`. The dataset is only available in flambeau.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 class DigitsConvNet(nn.Module):
-    """Two convolutions, each followed by pooling, reduce 8 x 8 pixels to 2 x 2; two linear layers follow."""
+    """Two convolutions with pooling reduce 8 x 8 pixels to 2 x 2; two linear layers follow."""
 
     def __init__(self):
         super().__init__()
@@ -72,7 +72,7 @@ def predict(model, images):
 
 
 def plot(path, losses, images, targets, predictions):
-    """Draw the loss curve, and below it the misclassified digits."""
+    """Draw the loss curve, and the misclassified digits below it."""
     from matplotlib.figure import Figure
 
     wrong = (predictions != targets).nonzero().flatten().tolist()

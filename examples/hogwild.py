@@ -3,8 +3,8 @@
     python -m flambeau examples/hogwild.py
     python -m flambeau examples/hogwild.py --processes 4 --epochs 20
 
-Each process reads the current parameters, computes gradients and steps without waiting for the others. Some updates are
-overwritten, and training converges nevertheless (Niu, Recht, Re, Wright: Hogwild!, 2011).
+Each process reads the current parameters, computes gradients and updates the parameters without waiting for the others. Some
+updates are overwritten, but training still converges (Niu, Recht, Re, Wright: Hogwild!, 2011).
 """
 
 import argparse
@@ -69,7 +69,7 @@ def main():
     arguments = parse_arguments()
     torch.manual_seed(arguments.seed)
     model = make_model()
-    model.share_memory()  # before the processes start, so that they share the parameters
+    model.share_memory()  # before the processes start, so that they use the same parameters
     steps = torch.zeros(arguments.processes, dtype=torch.int64).share_memory_()
     losses = torch.zeros(arguments.processes, arguments.epochs).share_memory_()
     print(f"accuracy before training {measure(model):.2%}")

@@ -1,4 +1,4 @@
-"""REINFORCE (Williams, 1992) on a small custom environment: keep a ball on a tilting beam.
+"""REINFORCE (Williams, 1992) on a small custom environment: keep a ball on a tilting beam by choosing the tilt.
 
 python -m flambeau examples/policy_gradient.py
 """
@@ -46,7 +46,7 @@ def play(environment, policy):
 
 
 def returns(rewards, discount):
-    """Return the discounted sum of future rewards at each step, standardized."""
+    """Return the standardized discounted sum of future rewards at each step."""
     result, total = [], 0.0
     for reward in reversed(rewards):
         total = reward + discount * total

@@ -1,7 +1,7 @@
-"""The workloads: a file for each group, a function for each workload.
+"""The benchmarked workloads: a module for each group, a function for each workload.
 
-A workload takes the `torch` module (PyTorch or flambeau), creates what it needs, and returns the step to time. The results of
-the step are compared between the two libraries.
+A workload function takes the `torch` module (PyTorch or flambeau), creates its data, and returns the step to time. The
+results of the step are compared between the two libraries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Call overhead: operations on small tensors, where Python dominates the time."""
+"""Call overhead: operations on small tensors, whose time is dominated by Python."""
 
 from __future__ import annotations
 

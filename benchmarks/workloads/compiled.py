@@ -1,7 +1,7 @@
-"""Training steps compiled by `torch.compile`, compared with PyTorch's eager ones.
+"""Training steps compiled by `torch.compile`, compared with PyTorch's eager steps.
 
-The networks are those of the group `networks`. Here forward, backward and optimizer step are one function, which flambeau
-compiles. PyTorch runs it eagerly, because its compiler requires a C++ compiler.
+The networks are the same as in `networks.py`. Forward, backward and optimizer step are one function, compiled by flambeau.
+PyTorch runs it eagerly, because its compiler requires a C++ compiler.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["WORKLOADS"]
 
 
 def small_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """Layers 4-32-32-2, batch 16: the size of a network in reinforcement learning."""
+    """Layers 4-32-32-2 with batch 16, a typical size in reinforcement learning."""
     nn = torch.nn
     model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 2))
     x, y, criterion = torch.randn(16, 4), torch.randn(16, 2), nn.MSELoss()
@@ -24,13 +24,13 @@ def small_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def digits_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """Layers 784-128-10, batch 32."""
+    """Layers 784-128-10 with batch 32."""
     nn = torch.nn
     return classifier(torch, nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)), torch.randn(32, 784))
 
 
 def compiled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile the function with flambeau; PyTorch runs it eagerly."""
+    """Compile a function with flambeau. For PyTorch, return it unchanged."""
     if torch.__name__ == "torch":
         return function
     run: Callable[..., Any] = torch.compile(function, fullgraph=True)
@@ -38,7 +38,7 @@ def compiled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def step_of(network: Network) -> Make:
-    """Compile a training step with SGD."""
+    """Return a workload: a compiled training step with SGD."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -52,7 +52,7 @@ def step_of(network: Network) -> Make:
             optimizer.step()
             return loss.detach()
 
-        for _ in range(4):  # initializes optimizer state
+        for _ in range(4):  # creates the optimizer's state before compilation
             step()
         return compiled(torch, step)
 
@@ -60,7 +60,7 @@ def step_of(network: Network) -> Make:
 
 
 def gelu_chain(torch: Any) -> Step:
-    """Seven element-wise operations on four million elements."""
+    """GELU as elementwise operations, on four million elements."""
     torch.manual_seed(0)
     x = torch.randn(4_000_000)
 

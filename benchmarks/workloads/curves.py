@@ -1,4 +1,4 @@
-"""Scaling of cost with the width of a network, the batch size, and the sequence length."""
+"""Scaling with the width of a network, the batch size and the sequence length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CURVES", "WORKLOADS"]
 
 
 def wide_net(width: int) -> Network:
-    """Two layers of `width` inputs and outputs, batch 64."""
+    """Two linear layers with `width` inputs and outputs, batch 64."""
 
     def make(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
         nn = torch.nn
@@ -36,7 +36,7 @@ def digits_net(batch: int) -> Network:
 
 
 def encoder_layer(length: int) -> Network:
-    """A transformer encoder layer of width 64, on four sequences."""
+    """A transformer encoder layer of width 64, on four sequences of the given length."""
 
     def make(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
         model = torch.nn.TransformerEncoderLayer(64, nhead=4, dim_feedforward=128, dropout=0.0, batch_first=True)
@@ -45,7 +45,7 @@ def encoder_layer(length: int) -> Network:
     return make
 
 
-# points of each curve: the size that grows, and the workload
+# The points of each curve: workload by size.
 CURVES: dict[str, dict[int, Workload]] = {
     "width of a two-layer net": {
         width: Workload(f"two-layer net of width {width}, SGD step", training(wide_net(width), "SGD", lr=0.01), 1.0, 1.0)

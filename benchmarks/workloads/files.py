@@ -1,4 +1,4 @@
-"""Saving and loading files: one large tensor, and many small ones."""
+"""Saving and loading of one large tensor and of many small tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def many_small(torch: Any) -> Any:
 
 
 class Folder:
-    """A file in a temporary folder, which is removed with this object."""
+    """A file path in a temporary directory that is removed with this object."""
 
     def __init__(self) -> None:
         self.directory = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""Inference of the networks in `networks.py`: `eval()`, under `no_grad`."""
+"""Inference of the networks in `networks.py`, in evaluation mode under `no_grad`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single operations with sizes from real networks, where the kernel dominates the time."""
+"""Single operations with sizes from real networks, whose time is dominated by the kernel."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def layer_norm(*shape: int) -> Make:
 
 
 def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int = 0) -> Make:
-    """Forward and backward of an operation on a random input and, with `features`, a weight and a bias."""
+    """Return a workload: forward and backward of an operation on a random input, with weight and bias if `features` is given."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -61,7 +61,7 @@ def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int
 
 
 def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
-    """A step that computes the gradients of `tensors`, for a fixed gradient of the output, and returns the first."""
+    """Return a step that computes the gradients of `tensors` for a fixed output gradient and returns the first."""
     grad = torch.randn(forward().shape)
 
     def step() -> Any:
@@ -74,7 +74,7 @@ def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
 
 
 def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride: int) -> Make:
-    """`forward`, `data gradient` or `weight gradient` of a convolution of 16 square images."""
+    """Return a workload: the forward, data gradient or weight gradient of a convolution of 16 square images."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""An epoch of a DataLoader, in the main process and with persistent workers."""
+"""One epoch of a `DataLoader`, in the main process and with persistent workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["WORKLOADS"]
 
 
 class Images:
-    """A dataset of uint8 images and labels; images are scaled and normalized when accessed."""
+    """A dataset of uint8 images and labels. Images are scaled and normalized when accessed."""
 
     def __init__(self, torch: Any, count: int, channels: int, size: int) -> None:
         generator = torch.Generator().manual_seed(0)

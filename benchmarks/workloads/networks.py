@@ -1,6 +1,6 @@
-"""Training steps of networks: forward, backward, optimizer.
+"""Training steps of networks: forward, backward and optimizer step.
 
-Each network is a function of `torch` that returns a model, its input, and the loss as a function of its output.
+A network is a function that takes the `torch` module and returns a model, its input, and its loss function.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def resnet18(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def classifier(torch: Any, model: Any, x: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """Add labels and a cross-entropy loss for ten classes to a model and its input."""
+    """Return a model, its input, and a cross-entropy loss with random labels of ten classes."""
     labels, criterion = torch.randint(10, (len(x),)), torch.nn.CrossEntropyLoss()
     return model, x, lambda output: criterion(output, labels)
 
@@ -126,7 +126,7 @@ def linear_rnn(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def training(network: Network, optimizer: str, **options: Any) -> Make:
-    """Make the training step of a network."""
+    """Return a workload: the training step of a network."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Small tensors: operations that take several NumPy calls."""
+"""Operations on small tensors that take several NumPy calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["WORKLOADS"]
 
 
 def matrix(operation: Callable[[Any, Any], Any]) -> Callable[[Any], Step]:
-    """Make the workload `operation(torch, x)` for a 4 x 5 matrix."""
+    """Return the workload `operation(torch, x)` for a 4 x 5 matrix."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -22,7 +22,7 @@ def matrix(operation: Callable[[Any, Any], Any]) -> Callable[[Any], Step]:
 
 
 def with_other(shape: tuple[int, ...], operation: Callable[[Any, Any, Any], Any], *other: int) -> Callable[[Any], Step]:
-    """Make the workload `operation(torch, x, y)` for tensors of these shapes."""
+    """Return the workload `operation(torch, x, y)` for tensors of shapes `shape` and `other`."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -33,7 +33,7 @@ def with_other(shape: tuple[int, ...], operation: Callable[[Any, Any, Any], Any]
 
 
 def indexed(indices: Any, operation: Callable[[Any, Any, Any], Any]) -> Callable[[Any], Step]:
-    """Make the workload `operation(torch, x, index)` for a 4 x 5 matrix."""
+    """Return the workload `operation(torch, x, index)` for a 4 x 5 matrix."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

@@ -66,7 +66,7 @@ def ours() -> tuple[list[str], Iterator[Path]]:
 
 
 def installed(name: str) -> tuple[list[str], Iterator[Path]]:
-    """Return a distribution's requirements and files; empty if it is not installed, as a requirement of another platform."""
+    """Return a distribution's requirements and files. Both are empty if it is not installed, such as for another platform."""
     try:
         package = distribution(name)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The definition of a workload and its target ratios."""
+"""`Workload`, a benchmarked step with target ratios."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Make = Callable[[Any], Step]
 
 @dataclass(frozen=True)
 class Workload:
-    """A name, a function that creates the step, and the target ratios to PyTorch: NumPy alone, and with the pack `fast`."""
+    """A name, a function that creates the step, and target ratios to PyTorch on NumPy alone and with the kernel pack `fast`."""
 
     name: str
     make: Make
     alone: float | None = None
     fast: float | None = None
-    training: bool = False  # a training step, whose peak memory is compared as well
-    unit: str = "s"  # or "B": the step is not timed, but returns a number of bytes
+    training: bool = False  # whether the step is a training step, whose peak memory is also compared
+    unit: str = "s"  # "s" to time the step, or "B" if the step returns a number of bytes

@@ -35,9 +35,11 @@ NAMES = "import flambeau, json; print(json.dumps(sorted(flambeau.backend.install
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("backends", metavar="NAME[=PYTHON]", nargs="*", help="by default all that are installed")
-    parser.add_argument("--epochs", type=int, default=10, help="of the digits (default: 10)")
-    parser.add_argument("--turns", type=int, default=2, help="how often each trains them; the best counts (default: 2)")
+    parser.add_argument("backends", metavar="NAME[=PYTHON]", nargs="*", help="default: all installed backends")
+    parser.add_argument("--epochs", type=int, default=10, help="epochs of the digits example (default: 10)")
+    parser.add_argument(
+        "--turns", type=int, default=2, help="runs of the example per backend; the fastest is reported (default: 2)"
+    )
     parser.add_argument("--print", action="store_true", help="print the table instead of writing it to docs/backends.md")
     given = parser.parse_args()
     names = given.backends or json.loads(run(sys.executable, "numpy", "-c", NAMES))
@@ -84,22 +86,22 @@ def row(name: str, python: str, epochs: int, turns: int) -> str:
 
 def conformance(runs: dict[str, Any]) -> str:
     """Describe the results of the last full and quick conformance runs."""
-    said = []
+    descriptions = []
     for kind in ("full", "quick"):
         last = runs.get(kind, {}).get("last")
         if last:
             word = "passed" if not last["failed"] else f"{last['failed']} failed of"
             more = "".join(
-                f", {last[other]} {said}" for other, said in (("skipped", "skipped"), ("expected", "declared")) if last[other]
+                f", {last[key]} {label}" for key, label in (("skipped", "skipped"), ("expected", "declared")) if last[key]
             )
-            said.append(f"{kind}: {word} {last['passed'] + last['failed']}{more}, {last['date']}")
-    return "; ".join(said)
+            descriptions.append(f"{kind}: {word} {last['passed'] + last['failed']}{more}, {last['date']}")
+    return "; ".join(descriptions)
 
 
 def digits(python: str, backend: str, epochs: int) -> float:
     """Return the time in seconds that the digits example takes to train on a backend."""
-    said = run(python, backend, "-m", "flambeau", str(ROOT / "examples" / "digits.py"), "--epochs", str(epochs))
-    return float(re.search(r"trained in ([\d.]+) s", said)[1])
+    output = run(python, backend, "-m", "flambeau", str(ROOT / "examples" / "digits.py"), "--epochs", str(epochs))
+    return float(re.search(r"trained in ([\d.]+) s", output)[1])
 
 
 def run(python: str, backend: str, *command: str, check: bool = True) -> str:

@@ -42,7 +42,7 @@ def operations(torch: Any, size: int, ranks: int) -> dict[str, Callable[[], Any]
     }
 
 
-def work(library: str, backend: str, only: str) -> None:
+def run_rank(library: str, backend: str, only: str) -> None:
     """Run the measurements in one rank. Rank 0 prints the results as JSON."""
     torch = importlib.import_module(library)
     torch.set_num_threads(1)
@@ -54,7 +54,7 @@ def work(library: str, backend: str, only: str) -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for operation, call in operations(torch, size, ranks).items():
             if only in operation:
-                measured = [times(dist, call, STEPS[name]) for _ in range(4)][1:]
+                measured = [measure_call(dist, call, STEPS[name]) for _ in range(4)][1:]
                 seconds, processor = map(min, zip(*measured, strict=True))
                 total = torch.tensor([processor])
                 dist.all_reduce(total)
@@ -68,7 +68,7 @@ def work(library: str, backend: str, only: str) -> None:
     dist.destroy_process_group()
 
 
-def times(dist: Any, call: Callable[[], Any], steps: int) -> tuple[float, float]:
+def measure_call(dist: Any, call: Callable[[], Any], steps: int) -> tuple[float, float]:
     """Return the wall-clock time and this rank's processor time of a call, in seconds."""
     dist.barrier()
     start, processor = time.perf_counter(), time.process_time()
@@ -90,7 +90,7 @@ def data_parallel_step(torch: Any) -> tuple[float, float]:
         net.zero_grad()
         net(batch).pow(2).mean().backward()
 
-    rounds = [times(torch.distributed, lambda net=net: step(net), 2) for _ in range(15) for net in (plain, parallel)]
+    rounds = [measure_call(torch.distributed, lambda net=net: step(net), 2) for _ in range(15) for net in (plain, parallel)]
     (alone, alone_processor), (together, processor) = (map(min, zip(*rounds[place::2], strict=True)) for place in (0, 1))
     return together / alone, processor / alone_processor
 
@@ -127,14 +127,16 @@ def run(side: str, ranks: int, only: str) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4], help="how many processes")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each side takes its turn")
-    parser.add_argument("--only", default="", help="operations with this in their names; `DDP step`")
-    parser.add_argument("--hosts", action="store_true", help="also the default engine as between hosts")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4], help="numbers of processes")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
+    parser.add_argument("--only", default="", help="operations whose name contains this, or `DDP step`")
+    parser.add_argument(
+        "--hosts", action="store_true", help="also measure the default engine over the loopback network, as between hosts"
+    )
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
-        work(*arguments.worker, arguments.only)
+        run_rank(*arguments.worker, arguments.only)
         return
     sides = ["PyTorch gloo", "gloo"]
     sides += ["gloo between hosts"] * arguments.hosts

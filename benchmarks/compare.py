@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pictures import draw
+from plots import draw
 from sides import Failed, Side, Worker, checked_out, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
 
@@ -89,7 +89,7 @@ def difference(theirs: list[list[float]], ours: list[list[float]]) -> float:
 # --- rows of the table ---
 
 
-def aim_of(workload: Workload, side: Side) -> float | None:
+def target_ratio(workload: Workload, side: Side) -> float | None:
     """Return the target ratio of a workload for a backend and kernel pack, or None if it has no target."""
     return {("numpy", ""): workload.alone, ("numpy", "fast"): workload.fast}.get((side.backend, side.pack))
 
@@ -107,7 +107,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
             "pack": worker.side.pack,
             "unit": workload.unit,
             "threads": worker.threads,
-            "aim": aim_of(workload, worker.side),
+            "aim": target_ratio(workload, worker.side),
         }
         rows.append(row)
         try:
@@ -149,7 +149,7 @@ def add_memory(rows: Sequence[Row], workload: Workload, reference: Side, sides: 
 # --- output ---
 
 
-def in_units(value: float, unit: str) -> str:
+def format_value(value: float, unit: str) -> str:
     if unit == "B":
         return f"{value / 1e6:.1f} MB"
     scale, name = next(((scale, name) for scale, name in ((1, "s"), (1e-3, "ms"), (1e-6, "us")) if value >= scale), (1e-6, "us"))
@@ -162,13 +162,14 @@ HEADER = (
 )
 
 
-def line(row: Row) -> str:
+def format_row(row: Row) -> str:
     start = f"{row['workload']:55s} {row['side']:11s}"
     if "error" in row:
         return f"{start} FAILS: {row['error']}"
     spread = "" if row["spread"] is None else f"{row['spread']:.0%}{'*' if row['disturbed'] else ''}"
     text = (
-        f"{start} {in_units(row['theirs'], row['unit']):>10s} {in_units(row['ours'], row['unit']):>10s} {row['ratio']:6.2f}"
+        f"{start} {format_value(row['theirs'], row['unit']):>10s} {format_value(row['ours'], row['unit']):>10s}"
+        f" {row['ratio']:6.2f}"
         f" {row['aim'] or '':>5} {spread:>7s}"
     )
     if memory := row.get("memory"):
@@ -196,13 +197,13 @@ def print_changes(rows: Sequence[Row]) -> None:
         print(f"{'geometric mean':55s} {'':11s} {statistics.geometric_mean(changes.values()):6.2f}")
 
 
-def machine(threads: int, versions: Sequence[str]) -> Row:
+def describe_machine(threads: int, versions: Sequence[str]) -> Row:
     """Return the date, the machine and the versions of the measurement."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
         "date": time.strftime("%Y-%m-%d"),
         "platform": platform.platform(),
-        "processor": processor(),
+        "processor": processor_name(),
         "cpus": os.cpu_count(),
         "threads": threads,
         "python": platform.python_version(),
@@ -211,7 +212,7 @@ def machine(threads: int, versions: Sequence[str]) -> Row:
     }
 
 
-def processor() -> str:
+def processor_name() -> str:
     """Return the name of the processor."""
     info = Path("/proc/cpuinfo")
     names = (
@@ -228,14 +229,14 @@ def print_machine(facts: Row) -> None:
         + ", ".join(facts["versions"])
     )
     if facts["load"] and facts["load"] > 0.5:
-        print(f"The machine is not idle: its load is {facts['load']:.1f}.  Times will be uncertain.")
+        print(f"The machine is not idle (load {facts['load']:.1f}), so times are uncertain.")
 
 
 def markdown(facts: Row, rows: Sequence[Row]) -> str:
     """Format the rows as a Markdown table, preceded by a description of the machine."""
     lines = [
         f"Measured {facts['date']} on {facts['processor']}, {facts['threads']} threads, Python {facts['python']}, "
-        f"{', '.join(facts['versions'])}; medians of turns taken within one run.",
+        f"{', '.join(facts['versions'])}; medians within one run.",
         "",
         "| workload | flambeau on | PyTorch | flambeau | ratio | ratio of peak memory |",
         "|---|---|---|---|---|---|",
@@ -244,7 +245,7 @@ def markdown(facts: Row, rows: Sequence[Row]) -> str:
         if "error" in row:
             lines.append(f"| {row['workload']} | {row['side']} | | fails | | |")
             continue
-        times = [in_units(row[side], row["unit"]) for side in ("theirs", "ours")]
+        times = [format_value(row[side], row["unit"]) for side in ("theirs", "ours")]
         memory = (row.get("memory") or {}).get("ratio")
         lines.append(
             f"| {row['workload']} | {row['side']} | {times[0]} | {times[1]} | {row['ratio']:.2f} | "
@@ -256,7 +257,7 @@ def markdown(facts: Row, rows: Sequence[Row]) -> str:
 # --- the command line ---
 
 
-def chosen(only: str | None) -> list[Workload]:
+def select_workloads(only: str | None) -> list[Workload]:
     """Return the workloads of a group or those whose name contains `only`; None selects all."""
     if only in GROUPS:
         return GROUPS[only]
@@ -280,7 +281,7 @@ def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, thread
             for device in sorted({side.device for side in sides})
         }
         versions = {worker.ask("versions"): None for worker in [*references.values(), *workers]}
-        facts = machine(threads, list(versions))
+        facts = describe_machine(threads, list(versions))
         print_machine(facts)
         print(HEADER)
         for workload in todo:
@@ -290,30 +291,30 @@ def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, thread
                 if workload.training:
                     add_memory(new, workload, reference.side, [worker.side for worker in there], threads)
                 rows += new
-                print("\n".join(map(line, new)), flush=True)
+                print("\n".join(map(format_row, new)), flush=True)
     return facts, rows
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", help=f"a group ({', '.join(GROUPS)}) or part of a workload's name")
-    parser.add_argument("--backends", metavar="NAMES", help="backends with commas between (default: all that can be used here)")
-    parser.add_argument("--against", metavar="COMMIT", help="measure an earlier tree too, in turns with this one")
-    parser.add_argument("--json", metavar="FILE", help="write the rows, and where they were measured")
+    parser.add_argument("--backends", metavar="NAMES", help="comma-separated backends (default: all that are usable)")
+    parser.add_argument("--against", metavar="COMMIT", help="also measure this repository at an earlier commit")
+    parser.add_argument("--json", metavar="FILE", help="write the rows and a description of the machine")
     parser.add_argument("--markdown", metavar="FILE", help="write the rows as a table")
-    parser.add_argument("--plot", metavar="FILE.svg", help="draw the ratios (needs matplotlib: the extra `plot`)")
-    parser.add_argument("--rounds", type=int, default=15, help="turns that each side has (default: %(default)s)")
+    parser.add_argument("--plot", metavar="FILE.svg", help="plot the ratios (requires matplotlib: the extra `plot`)")
+    parser.add_argument("--rounds", type=int, default=15, help="number of rounds (default: %(default)s)")
     parser.add_argument(
-        "--threads", type=thread_counts, default=[2], metavar="N,...", help="threads of each side: numbers, or `all` (default: 2)"
+        "--threads", type=thread_counts, default=[2], metavar="N,...", help="numbers of threads, or `all` (default: 2)"
     )
-    parser.add_argument("--least", action="store_true", help="time the fastest steps of each turn: for machines with other work")
+    parser.add_argument("--least", action="store_true", help="use the fastest steps of each turn, for busy machines")
     args = parser.parse_args()
-    todo = chosen(args.only)
+    todo = select_workloads(args.only)
     if not todo:
         parser.error(f"no workload has {args.only!r} in its name")
     sides = [side for side in flambeau_sides() if args.backends is None or side.backend in args.backends.split(",")]
     if not sides:
-        parser.error(f"none of the backends {args.backends!r} can be used here")
+        parser.error(f"none of the backends {args.backends!r} is usable")
     rows: list[Row] = []
     facts: list[Row] = []
     with ExitStack() as stack:
@@ -333,7 +334,7 @@ def main() -> int:
     if args.against:
         print_changes(rows)
     if any(row.get("disturbed") for row in rows):
-        print(f"* times still spread by more than {SPREAD:.0%} after as many repetitions as rounds")
+        print(f"* times still vary by more than {SPREAD:.0%} after repeating as many rounds as requested")
     return 0 if all(map(agrees, rows)) else 1
 
 

@@ -32,7 +32,7 @@ def environment() -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=PARTS, help="one part")
+    parser.add_argument("--only", choices=PARTS, help="run only this part")
     args = parser.parse_args()
     look = "import flambeau as torch; torch.cuda.init(); print(torch.cuda.get_device_name())"
     if subprocess.run([sys.executable, "-c", look], cwd=ROOT, env=environment(), check=False).returncode:

@@ -22,7 +22,7 @@ from math import ceil, log2
 SIZES = (4, 1 << 26)
 
 
-def work() -> None:
+def run_rank() -> None:
     """Measure the minimum time of an `all_reduce` of each size in one process. Rank 0 prints the times as JSON."""
     import flambeau.distributed as dist
 
@@ -45,7 +45,7 @@ def work() -> None:
     dist.destroy_process_group()
 
 
-def measured(engine: str, hosts: bool) -> tuple[float, float]:
+def measure_network(engine: str, hosts: bool) -> tuple[float, float]:
     """Measure an `all_reduce` between two processes. Return latency (seconds) and bandwidth (bytes per second)."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -66,7 +66,7 @@ def measured(engine: str, hosts: bool) -> tuple[float, float]:
     return small / 2, SIZES[1] / (large - small)
 
 
-def exchange(n: int, size: float, latency: float, bandwidth: float) -> float:
+def predict_all_reduce(n: int, size: float, latency: float, bandwidth: float) -> float:
     """Return the predicted time in seconds of an `all_reduce` of `size` bytes between `n` processes."""
     return 2 * min(n - 1, ceil(log2(n))) * latency + 2 * (n - 1) / n * size / bandwidth
 
@@ -74,26 +74,28 @@ def exchange(n: int, size: float, latency: float, bandwidth: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", default="gloo", choices=["gloo", "mpi"])
-    parser.add_argument("--hosts", action="store_true", help="as between hosts, over the loopback network")
-    parser.add_argument("--latency", type=float, help="seconds")
-    parser.add_argument("--bandwidth", type=float, help="bytes per second")
-    parser.add_argument("--parameters", type=float, default=25.6e6, help="how many, of 4 bytes each (ResNet-50)")
-    parser.add_argument("--step", type=float, default=0.25, help="seconds of a step without exchange")
-    parser.add_argument("--hidden", type=float, default=0.5, help="the part of a step in which gradients already travel")
+    parser.add_argument("--hosts", action="store_true", help="use the loopback network, as between hosts")
+    parser.add_argument("--latency", type=float, help="latency in seconds")
+    parser.add_argument("--bandwidth", type=float, help="bandwidth in bytes per second")
+    parser.add_argument(
+        "--parameters", type=float, default=25.6e6, help="number of parameters of 4 bytes (default: those of ResNet-50)"
+    )
+    parser.add_argument("--step", type=float, default=0.25, help="seconds of a training step without communication")
+    parser.add_argument("--hidden", type=float, default=0.5, help="fraction of a step that overlaps with communication")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work()
+        run_rank()
         return
     latency, bandwidth = options.latency, options.bandwidth
     if latency is None or bandwidth is None:
-        latency, bandwidth = measured(options.engine, options.hosts)
+        latency, bandwidth = measure_network(options.engine, options.hosts)
     print(f"latency {latency * 1e6:.1f} us, bandwidth {bandwidth / 1e9:.2f} GB/s")
     for power in range(1, 11):
         n = 1 << power
-        seconds = exchange(n, 4 * options.parameters, latency, bandwidth)
+        seconds = predict_all_reduce(n, 4 * options.parameters, latency, bandwidth)
         visible = max(0.0, seconds - options.hidden * options.step)
-        print(f"{n:5} processes: exchange {seconds * 1e3:8.2f} ms, efficiency {options.step / (options.step + visible):.1%}")
+        print(f"{n:5} processes: all_reduce {seconds * 1e3:8.2f} ms, efficiency {options.step / (options.step + visible):.1%}")
 
 
 if __name__ == "__main__":

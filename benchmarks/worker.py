@@ -24,14 +24,14 @@ SAMPLE = 64  # number of compared values per result
 GROUPS = 50  # steps are timed in this many groups, short enough that some run undisturbed by other programs
 
 
-class Work:
+class RequestHandler:
     """The handlers of requests. Each public method handles the request of its name."""
 
     def __init__(self, library: str, device: str, pack: str, threads: int) -> None:
         self.torch: Any = importlib.import_module(library)
         self.library, self.device = library, device
         if library == "flambeau":
-            keep_only(pack)
+            unregister_other_packs(pack)
         self.torch.set_num_threads(threads)
 
     def versions(self) -> str:
@@ -42,7 +42,7 @@ class Work:
     def build(self, name: str) -> list[list[float]]:
         """Create the step of a workload and run it `CHECKED_STEPS` times. Return sampled values of each result."""
         self.step = self._make(name)
-        return [sample(self.step()) for _ in range(CHECKED_STEPS)]
+        return [sample_values(self.step()) for _ in range(CHECKED_STEPS)]
 
     def measure(self, name: str) -> float:
         """Run the step of a workload once and return its result as a float."""
@@ -74,15 +74,15 @@ class Work:
         for _ in range(MEASURED_STEPS):  # load and compile code first, whose memory must not be counted
             step()
         del step
-        release()
-        before = anonymous()
+        release_free_memory()
+        before = anonymous_memory()
         step = self._make(name)
         for _ in range(2):
             step()
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the current value
         for _ in range(MEASURED_STEPS):
             step()
-        return anonymous(peak=True) - before
+        return anonymous_memory(peak=True) - before
 
     def _memory_cuda(self, name: str) -> int:
         step = self._make(name)
@@ -102,7 +102,7 @@ class Work:
             self.torch.cuda.synchronize()
 
 
-def keep_only(pack: str) -> None:
+def unregister_other_packs(pack: str) -> None:
     """Unregister all kernel packs except `pack`. Must run before flambeau uses a pack."""
     from flambeau.backend import plugins
 
@@ -112,7 +112,7 @@ def keep_only(pack: str) -> None:
             manager.unregister(plugin)
 
 
-def sample(result: Any) -> list[float]:
+def sample_values(result: Any) -> list[float]:
     """Return up to about `SAMPLE` evenly spaced values of a result. For a sequence, use its last element."""
     if isinstance(result, (list, tuple)):
         result = result[-1]
@@ -122,7 +122,7 @@ def sample(result: Any) -> list[float]:
     return flat[:: max(1, flat.numel() // SAMPLE)].tolist()
 
 
-def release() -> None:
+def release_free_memory() -> None:
     """Collect garbage and return free memory to the system, so that the next measurement does not reuse it uncounted."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # a function of glibc
@@ -130,23 +130,23 @@ def release() -> None:
         trim(0)
 
 
-def anonymous(peak: bool = False) -> int:
+def anonymous_memory(peak: bool = False) -> int:
     """Return the current or peak anonymous memory in bytes. It excludes code, which is mapped from files."""
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
-    total, of_files = (int(status[name].split()[0]) * 1024 for name in ("VmHWM" if peak else "VmRSS", "RssFile"))
-    return total - of_files
+    total, file_backed = (int(status[name].split()[0]) * 1024 for name in ("VmHWM" if peak else "VmRSS", "RssFile"))
+    return total - file_backed
 
 
 def main() -> None:
     library, device, pack, threads = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # redirects the library's own output to stderr
-    work: Work | None = None
+    handler: RequestHandler | None = None
     for line in sys.stdin:
-        what, *arguments = json.loads(line)
+        method, *arguments = json.loads(line)
         try:
-            work = work or Work(library, device, pack, int(threads))
-            answer = {"result": getattr(work, what)(*arguments)}
+            handler = handler or RequestHandler(library, device, pack, int(threads))
+            answer = {"result": getattr(handler, method)(*arguments)}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)

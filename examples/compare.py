@@ -57,7 +57,7 @@ def main():
     import flambeau
 
     if torch is flambeau:
-        parser.error("start it with python alone: under `python -m flambeau` both would be flambeau")
+        parser.error("start it with `python`, not `python -m flambeau`, which would compare flambeau with itself")
 
     theirs, ours = losses(torch, args.steps, args.seed), losses(flambeau, args.steps, args.seed)
     print(" step     PyTorch    flambeau  difference")

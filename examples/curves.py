@@ -7,12 +7,12 @@ from importlib.util import find_spec
 def picture(path):
     """Return `path`, as an argparse type. Fail early if matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise argparse.ArgumentTypeError("it needs matplotlib: pip install 'flambeau[plot]'")
+        raise argparse.ArgumentTypeError("requires matplotlib: pip install 'flambeau[plot]'")
     return path
 
 
 def add_plot_option(parser):
-    parser.add_argument("--plot", type=picture, metavar="FILE.png", help="draw what is printed as curves")
+    parser.add_argument("--plot", type=picture, metavar="FILE.png", help="plot the printed values")
 
 
 def draw(path, along, curves, logarithmic=False):

@@ -64,7 +64,7 @@ class Scenes(torch.utils.data.Dataset):
         return self.transform(tv_tensors.Image(picture), target) if self.transform else (picture, target)
 
 
-def as_lists(samples):
+def collate_lists(samples):
     """Collate samples to a list of pictures and a list of targets, since the number of boxes varies."""
     pictures, targets = zip(*samples, strict=True)
     return list(pictures), list(targets)
@@ -93,7 +93,7 @@ def make_detector():
     )
 
 
-def found(model, scenes):
+def evaluate(model, scenes):
     """Return the recall (correct label and IoU >= 0.5) and the number of predicted boxes per shape."""
     model.eval()
     hits = boxes = shapes = 0
@@ -128,10 +128,10 @@ def main():
     parser.add_argument("--scenes", type=int, default=240)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--lr", type=float, default=1e-3)
-    parser.add_argument("--dark", action="store_true", help="pictures with little light")
-    parser.add_argument("--start", help="the detector in this file is fine-tuned")
+    parser.add_argument("--dark", action="store_true", help="use very dark pictures")
+    parser.add_argument("--start", help="fine-tune the detector in this file")
     parser.add_argument("--save", help="write the detector to this file")
-    parser.add_argument("--plot", help="write pictures with the boxes that are found to this file")
+    parser.add_argument("--plot", help="write pictures with the predicted boxes to this file")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
@@ -149,11 +149,11 @@ def main():
     )
     training = Scenes(args.scenes, dark=args.dark, transform=augment)
     held_out = Scenes(50, seed=1, dark=args.dark, transform=as_floats)
-    loader = torch.utils.data.DataLoader(training, args.batch_size, shuffle=True, collate_fn=as_lists)
+    loader = torch.utils.data.DataLoader(training, args.batch_size, shuffle=True, collate_fn=collate_lists)
     model = make_detector()
     if args.start:
         model.load_state_dict(torch.load(args.start))
-        print(f"before fine-tuning: {found(model, held_out)[0]:.1%} of the held-out shapes found")
+        print(f"before fine-tuning: {evaluate(model, held_out)[0]:.1%} of the held-out shapes found")
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.lr, total_steps=args.epochs * len(loader))
     for epoch in range(1, args.epochs + 1):
@@ -167,7 +167,7 @@ def main():
             schedule.step()
             total += loss.item()
         print(f"epoch {epoch:2d}  loss {total / len(loader):.3f}", flush=True)
-    share, boxes = found(model, held_out)
+    share, boxes = evaluate(model, held_out)
     print(f"{share:.1%} of the held-out shapes found, by {boxes:.2f} boxes for each shape")
     if args.save:
         torch.save(model.state_dict(), args.save)

@@ -56,8 +56,8 @@ def measure(model):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--processes", type=int, default=2, help="how many train (default: 2)")
-    parser.add_argument("--epochs", type=int, default=10, help="passes of each over the training digits (default: 10)")
+    parser.add_argument("--processes", type=int, default=2, help="number of processes (default: 2)")
+    parser.add_argument("--epochs", type=int, default=10, help="passes of each process over the training digits (default: 10)")
     parser.add_argument("--lr", type=float, default=0.1, help="learning rate (default: 0.1)")
     parser.add_argument("--batch-size", type=int, default=32, help="digits per step (default: 32)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")

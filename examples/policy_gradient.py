@@ -79,7 +79,7 @@ def main():
         if episode % 50 == 0 or episode == args.episodes:
             print(f"episode {episode:4d}  balanced for {sum(recent) / len(recent):.1f} steps on average")
     if args.plot:
-        draw(args.plot, "episode", {"Steps until the pole falls": lengths})
+        draw(args.plot, "episode", {"Steps until the ball falls": lengths})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from .workload import Make, Step, Workload
 __all__ = ["WORKLOADS"]
 
 
-def small_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
+def tiny_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
     """Layers 4-32-32-2 with batch 16, a typical size in reinforcement learning."""
     nn = torch.nn
     model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 2))
@@ -37,17 +37,17 @@ def compiled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def step_of(network: Network) -> Make:
+def training_step(network: Network) -> Make:
     """Return a workload: a compiled training step with SGD."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
-        model, x, loss_of = network(torch)
+        model, x, loss_function = network(torch)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
 
         def step() -> Any:
             optimizer.zero_grad()
-            loss = loss_of(model(x))
+            loss = loss_function(model(x))
             loss.backward()
             optimizer.step()
             return loss.detach()
@@ -72,12 +72,12 @@ def gelu_chain(torch: Any) -> Step:
 
 
 WORKLOADS = [
-    Workload("compiled 4-32-32-2", step_of(small_net), 0.15, 0.15, training=True),
-    Workload("compiled RNN of Linears", step_of(linear_rnn), 0.2, 0.2, training=True),
-    Workload("compiled 784-128-10", step_of(digits_net), 0.5, 0.45, training=True),
-    Workload("compiled 1000-100-10", step_of(two_layer_net), training=True),
-    Workload("compiled LeNet", step_of(lenet), fast=0.5, training=True),
-    Workload("compiled LSTM", step_of(lstm), training=True),
-    Workload("compiled transformer", step_of(transformer), fast=0.5, training=True),
+    Workload("compiled 4-32-32-2", training_step(tiny_net), 0.15, 0.15, training=True),
+    Workload("compiled RNN of Linears", training_step(linear_rnn), 0.2, 0.2, training=True),
+    Workload("compiled 784-128-10", training_step(digits_net), 0.5, 0.45, training=True),
+    Workload("compiled 1000-100-10", training_step(two_layer_net), training=True),
+    Workload("compiled LeNet", training_step(lenet), fast=0.5, training=True),
+    Workload("compiled LSTM", training_step(lstm), training=True),
+    Workload("compiled transformer", training_step(transformer), fast=0.5, training=True),
     Workload("compiled gelu chain of 4 million", gelu_chain, fast=0.2),
 ]

@@ -79,8 +79,8 @@ def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride:
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
         x, w = torch.randn(16, inputs, size, size), torch.randn(outputs, inputs, kernel, kernel)
-        asked_for = {"forward": [x, w], "data gradient": [x], "weight gradient": [w]}[what]
-        for tensor in asked_for:
+        differentiated = {"forward": [x, w], "data gradient": [x], "weight gradient": [w]}[what]
+        for tensor in differentiated:
             tensor.requires_grad_()
 
         def forward() -> Any:
@@ -90,7 +90,7 @@ def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride:
             return forward
         y = forward()
         grad = torch.randn(y.shape)
-        return lambda: torch.autograd.grad(y, asked_for, grad, retain_graph=True)
+        return lambda: torch.autograd.grad(y, differentiated, grad, retain_graph=True)
 
     return make
 

@@ -130,12 +130,12 @@ def training(network: Network, optimizer: str, **options: Any) -> Make:
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
-        model, x, loss_of = network(torch)
+        model, x, loss_function = network(torch)
         stepper = getattr(torch.optim, optimizer)(model.parameters(), **options)
 
         def step() -> Any:
             stepper.zero_grad()
-            loss = loss_of(model(x))
+            loss = loss_function(model(x))
             loss.backward()
             stepper.step()
             return loss

@@ -52,20 +52,20 @@ def files(distributions: list[str]) -> set[Path]:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
-            required, paths = ours() if name == "flambeau" else installed(name)
-            todo += [normal(requirement) for requirement in required if "extra ==" not in requirement]
+            required, paths = source_contents() if name == "flambeau" else distribution_contents(name)
+            todo += [normalize_name(requirement) for requirement in required if "extra ==" not in requirement]
             result.update(path for path in paths if "__pycache__" not in path.parts and path.is_file())
     return result
 
 
-def ours() -> tuple[list[str], Iterator[Path]]:
+def source_contents() -> tuple[list[str], Iterator[Path]]:
     """Return flambeau's requirements and files, read from the source tree, so that it need not be installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     return project["project"]["dependencies"], (path for package in packages for path in (ROOT / package).rglob("*"))
 
 
-def installed(name: str) -> tuple[list[str], Iterator[Path]]:
+def distribution_contents(name: str) -> tuple[list[str], Iterator[Path]]:
     """Return a distribution's requirements and files. Both are empty if it is not installed, such as for another platform."""
     try:
         package = distribution(name)
@@ -74,7 +74,7 @@ def installed(name: str) -> tuple[list[str], Iterator[Path]]:
     return package.requires or [], (Path(str(package.locate_file(path))) for path in package.files or [])
 
 
-def normal(requirement: str) -> str:
+def normalize_name(requirement: str) -> str:
     """Return the normalized distribution name of a requirement such as `Some_Name>=1; marker`."""
     match = re.match(r"[\w.-]+", requirement)
     return re.sub(r"[-_.]+", "-", match.group()).lower() if match else requirement

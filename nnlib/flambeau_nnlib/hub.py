@@ -89,7 +89,7 @@ def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str
         RuntimeError: the digest does not start with `hash_prefix`.
     """
     target = Path(dst).expanduser()
-    with _ask(url) as response:
+    with _open_url(url) as response:
         version = response.headers.get("ETag") or response.headers.get("Last-Modified")
         if version is not None and version.startswith("W/"):  # a weak ETag does not guarantee equal bytes
             version = None
@@ -98,7 +98,7 @@ def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str
             start = partial.seek(0, os.SEEK_END)
             if start:
                 response.close()
-                was_resumed = _go_on(url, version, partial, start, progress)
+                was_resumed = _resume(url, version, partial, start, progress)
             else:
                 was_resumed = False
                 _receive(url, response, partial, 0, progress)
@@ -115,7 +115,7 @@ def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str
     download_url_to_file(url, dst, hash_prefix, progress)  # the resumed part belonged to a different file
 
 
-def _ask(url: str, **headers: str) -> Any:
+def _open_url(url: str, **headers: str) -> Any:
     return urlopen(Request(url, headers={"User-Agent": "torch.hub", **headers}))
 
 
@@ -126,7 +126,7 @@ def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[
     if can_resume:
         path = target.with_name(f"{target.name}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}.partial")
         file = path.open("a+b")
-        if not _is_ours(file):  # another process is writing to it
+        if not _lock_file(file):  # another process is writing to it
             file.close()
             file, can_resume = None, False
     if file is None:
@@ -141,7 +141,7 @@ def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[
         raise
 
 
-def _is_ours(file: IO[bytes]) -> bool:
+def _lock_file(file: IO[bytes]) -> bool:
     """Lock a file until it is closed or the process ends. Return False if another process has locked or completed it."""
     if fcntl is not None:
         try:
@@ -154,11 +154,11 @@ def _is_ours(file: IO[bytes]) -> bool:
         return False
 
 
-def _go_on(url: str, version: str | None, partial: IO[bytes], start: int, progress: bool) -> bool:
+def _resume(url: str, version: str | None, partial: IO[bytes], start: int, progress: bool) -> bool:
     """Resume a download after `start` bytes. Return False if the server sends the whole file again."""
     headers = {"Range": f"bytes={start}-", **({"If-Range": version} if version else {})}
     try:
-        response = _ask(url, **headers)
+        response = _open_url(url, **headers)
     except HTTPError as error:
         if error.code != 416:  # 416: the range is empty, since the file is complete
             raise
@@ -284,7 +284,7 @@ def list(
     verbose: bool = True,
 ) -> builtins.list[str]:
     """Return the names of a repository's entry points. See `load` for the arguments."""
-    module = _import_hubconf(_fetch(github, force_reload, trust_repo, verbose, skip_validation))
+    module = _import_hubconf(_get_repository(github, force_reload, trust_repo, verbose, skip_validation))
     return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
 
@@ -296,7 +296,7 @@ def help(
     trust_repo: bool | str = "check",
 ) -> str | None:
     """Return the docstring of the entry point `model` of a repository. See `load` for the arguments."""
-    module = _import_hubconf(_fetch(github, force_reload, trust_repo, True, skip_validation))
+    module = _import_hubconf(_get_repository(github, force_reload, trust_repo, True, skip_validation))
     return _entry_point(module, model).__doc__
 
 
@@ -332,7 +332,7 @@ def load(
     if source not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source == "github":
-        repo_or_dir = _fetch(repo_or_dir, force_reload, trust_repo, verbose, skip_validation)
+        repo_or_dir = _get_repository(repo_or_dir, force_reload, trust_repo, verbose, skip_validation)
     with _importable(repo_or_dir):
         return _entry_point(_import_hubconf(repo_or_dir), model)(*args, **kwargs)
 
@@ -369,11 +369,11 @@ def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
     return result
 
 
-def _fetch(github: str, force_reload: bool, trust_repo: bool | str, verbose: bool, skip_validation: bool) -> str:
+def _get_repository(github: str, force_reload: bool, trust_repo: bool | str, verbose: bool, skip_validation: bool) -> str:
     """Return the directory of the repository's files, after downloading them if necessary."""
     hub = Path(get_dir())
     hub.mkdir(parents=True, exist_ok=True)
-    owner, name, ref = _parse(github)
+    owner, name, ref = _parse_repository(github)
     repository = hub / "_".join([owner, name, ref.replace("/", "_")])
     _check_trust(owner, name, repository, trust_repo)
     if repository.exists() and not force_reload:
@@ -386,7 +386,7 @@ def _fetch(github: str, force_reload: bool, trust_repo: bool | str, verbose: boo
     return str(repository)
 
 
-def _parse(github: str) -> tuple[str, str, str]:
+def _parse_repository(github: str) -> tuple[str, str, str]:
     """Parse `owner/name:ref`. Without a ref, use the branch `main` if it exists, else `master`."""
     repository, _, ref = github.partition(":")
     owner, name = repository.split("/")
@@ -435,7 +435,7 @@ def _check_ref(owner: str, name: str, ref: str) -> None:
     """Raise ValueError unless `ref` is a branch or tag of the repository itself. Commits of forks are rejected."""
     for kind in ("branches", "tags"):
         page = 1
-        while entries := _ask_github(f"{GITHUB_API}/repos/{owner}/{name}/{kind}?per_page=100&page={page}"):
+        while entries := _query_github(f"{GITHUB_API}/repos/{owner}/{name}/{kind}?per_page=100&page={page}"):
             if any(entry["name"] == ref or entry["commit"]["sha"].startswith(ref) for entry in entries):
                 return
             page += 1
@@ -445,7 +445,7 @@ def _check_ref(owner: str, name: str, ref: str) -> None:
     )
 
 
-def _ask_github(url: str) -> Any:
+def _query_github(url: str) -> Any:
     headers = {"Accept": "application/vnd.github.v3+json"}
     token = os.environ.get("GITHUB_TOKEN")
     try:

@@ -19,7 +19,7 @@ import flambeau as torch
 __all__ = ["register", "show_dataset", "show_module", "show_optimizer", "show_state_dict"]
 
 _STYLE = "font-family:monospace;font-size:90%;line-height:1.5"
-_FAINT = "opacity:.65"
+_FAINT_STYLE = "opacity:.65"
 
 
 def register(display_formatter: Any) -> None:
@@ -40,13 +40,13 @@ def register(display_formatter: Any) -> None:
         ("optim.optimizer", "Optimizer", show_optimizer),
         ("data.dataset", "Dataset", show_dataset),
     ):
-        shown = _only_of(f"flambeau_nnlib.{module}", name, show)
+        shown = _for_instances(f"flambeau_nnlib.{module}", name, show)
         html.for_type_by_name(f"flambeau_nnlib.{module}", name, shown)
         html.for_type_by_name(f"torch.{'utils.' if module.startswith('data') else ''}{module}", name, shown)
     html.for_type(OrderedDict, show_state_dict)
 
 
-def _only_of(module: str, name: str, show: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
+def _for_instances(module: str, name: str, show: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
     def shown(value: Any) -> str | None:
         return show(value) if isinstance(value, getattr(sys.modules[module], name)) else None
 
@@ -78,7 +78,7 @@ def _tree(name: str, module: Any, depth: int) -> str:
     ]
     count = sum(parameter.numel() for parameter in module.parameters())
     words = [f"{count:,} parameters"] if count else []
-    faint = f' <span style="{_FAINT}">{", ".join([*own, *words])}</span>' if own or words else ""
+    faint = f' <span style="{_FAINT_STYLE}">{", ".join([*own, *words])}</span>' if own or words else ""
     line = f"{title}<b>{escape(type(module).__name__)}</b>({about}){faint}"
     children = list(module.named_children())
     if not children:
@@ -178,7 +178,7 @@ def show_dataset(dataset: Any) -> str:
         sample = ()
     about = repr(dataset)
     if not about.startswith("<"):
-        lines.append(f'<pre style="{_FAINT};margin:0">{escape(about)}</pre>')
+        lines.append(f'<pre style="{_FAINT_STYLE};margin:0">{escape(about)}</pre>')
     for part in sample if isinstance(sample, (tuple, list)) else [sample]:
         lines.append(f"<div>{_sample(part)}</div>")
     return f'<div style="{_STYLE}">{"".join(lines)}</div>'

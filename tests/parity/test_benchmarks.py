@@ -50,7 +50,7 @@ def test_names_are_told_apart(module):
     groups = module("workloads").GROUPS
     names = [each.name for group in groups.values() for each in group]
     assert len(names) == len(set(names))
-    assert [each.name for each in module("compare").chosen("calls")] == names[: len(groups["calls"])]
+    assert [each.name for each in module("compare").select_workloads("calls")] == names[: len(groups["calls"])]
 
 
 def test_a_disturbed_round_is_repeated(module):
@@ -76,13 +76,13 @@ def test_differences_are_seen(module):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the system does not tell a process's peak memory")
 def test_peak_memory_is_seen(module):
-    anonymous = module("worker").anonymous
+    anonymous_memory = module("worker").anonymous_memory
     Path("/proc/self/clear_refs").write_text("5")
-    before = anonymous()
+    before = anonymous_memory()
     held = bytearray(b"x") * (64 << 20)
-    assert anonymous() - before > 60 << 20
+    assert anonymous_memory() - before > 60 << 20
     del held
-    assert anonymous() - before < 30 << 20 < 60 << 20 < anonymous(peak=True) - before
+    assert anonymous_memory() - before < 30 << 20 < 60 << 20 < anonymous_memory(peak=True) - before
 
 
 def test_a_worker_says_what_went_wrong(module):
@@ -106,24 +106,24 @@ def rows_of(*measured):
 
 
 def test_curves_have_their_points(module):
-    pictures, curves = module("pictures"), module("workloads").CURVES
+    plots, curves = module("plots"), module("workloads").CURVES
     names = {curve: {size: workload.name for size, workload in points.items()} for curve, points in curves.items()}
     width, batch = [*names][:2]
     rows = rows_of(
         (names[width][64], "numpy", 1, 0.5), (names[width][16], "numpy", 1, 0.4), (names[batch][1], "numpy", 1, 0.9),
         (names[width][16], "numpy, old", 1, 0.6), ("a + b, 10 elements", "numpy", 1, 0.7),
     )  # fmt: skip
-    assert pictures.points_of(rows) == {
+    assert plots.curve_points(rows) == {
         width: {"numpy": [(64, 0.5), (16, 0.4)], "numpy, old": [(16, 0.6)]},
         batch: {"numpy": [(1, 0.9)]},
     }
-    assert pictures.labels_of(rows[:1] + rows_of(("x", "numpy", 4, 1.0))) == ["numpy, 1 threads", "numpy, 4 threads"]
+    assert plots.row_labels(rows[:1] + rows_of(("x", "numpy", 4, 1.0))) == ["numpy, 1 threads", "numpy, 4 threads"]
 
 
 def test_pictures_are_drawn(module, tmp_path):
     names = [workload.name for points in module("workloads").CURVES.values() for workload in points.values()]
     rows = rows_of(*((name, "numpy", 2, 0.5) for name in [*names, "a + b, 10 elements"]))
-    module("pictures").draw(rows, str(tmp_path / "rows.svg"))
+    module("plots").draw(rows, str(tmp_path / "rows.svg"))
     drawn = (tmp_path / "rows.svg").read_text()
     assert drawn.startswith("<?xml") and "</svg>" in drawn
 

@@ -149,8 +149,8 @@ def test_what_is_refused(call, tmp_path):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 9])
 def test_videos_side_by_side(count):
-    from flambeau.utils.tensorboard.images import _side_by_side
+    from flambeau.utils.tensorboard.images import _make_video_grid
     from torch.utils.tensorboard._utils import _prepare_video
 
     video = np.random.default_rng(count).integers(0, 256, (count, 2, 3, 4, 5)).astype(np.uint8)
-    assert np.array_equal(_side_by_side(video), _prepare_video(video))
+    assert np.array_equal(_make_video_grid(video), _prepare_video(video))

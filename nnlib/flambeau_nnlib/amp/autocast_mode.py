@@ -241,13 +241,13 @@ def _casting() -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=1)
-def _functions(found: frozenset[str]) -> frozenset[str]:
+def _select_functions(found: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in found if not is_inplace(name) and not name.startswith("__"))
 
 
 class _CastingMode(torch.overrides.TorchFunctionMode):
     def __init__(self) -> None:  # intercept methods, so that operations inside composite functions are cast
-        self.sees_methods = _functions(names(has="autocast"))
+        self.sees_methods = _select_functions(names(has="autocast"))
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

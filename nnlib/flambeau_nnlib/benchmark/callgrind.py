@@ -22,7 +22,7 @@ from .common import TaskSpec
 
 __all__ = ["CallgrindStats", "CopyIfCallgrind", "FunctionCount", "FunctionCounts", "collect"]
 
-_SHOWN = 18  # printed rows of a longer list, half of them from its end
+_MAX_ROWS = 18  # printed rows of a longer list, half of them from its end
 
 
 class FunctionCount(NamedTuple):
@@ -75,37 +75,37 @@ class FunctionCounts:
     def __repr__(self) -> str:
         width = max((len(str(count)) + (count < 0) for count, _ in self), default=0)
         linewidth = self._linewidth or torch._tensor_str.get_printoptions()["linewidth"]
-        lines = [f"  {count:>{width}}  {_shortened(name, max(linewidth - width - 4, 40))}" for count, name in self]
-        if self.truncate_rows and len(lines) > _SHOWN:
-            lines[_SHOWN // 2 : -_SHOWN // 2] = ["...".rjust(width + 2)]
+        lines = [f"  {count:>{width}}  {_shorten(name, max(linewidth - width - 4, 40))}" for count, name in self]
+        if self.truncate_rows and len(lines) > _MAX_ROWS:
+            lines[_MAX_ROWS // 2 : -_MAX_ROWS // 2] = ["...".rjust(width + 2)]
         if not self.inclusive:
             lines += ["", f"Total: {self.sum()}"]
         name = "torch.utils.benchmark.utils.valgrind_wrapper.timer_interface.FunctionCounts"
         return "\n".join([f"<{name} object at {id(self):#x}>", *lines])
 
     def __add__(self, other: FunctionCounts) -> FunctionCounts:
-        return self._merged(other, 1)
+        return self._merge(other, 1)
 
     def __sub__(self, other: FunctionCounts) -> FunctionCounts:
-        return self._merged(other, -1)
+        return self._merge(other, -1)
 
     def __mul__(self, other: float) -> FunctionCounts:
-        return _sorted({name: int(count * other) for count, name in self}, self.inclusive)
+        return _sort_counts({name: int(count * other) for count, name in self}, self.inclusive)
 
-    def _merged(self, other: FunctionCounts, sign: int) -> FunctionCounts:
+    def _merge(self, other: FunctionCounts, sign: int) -> FunctionCounts:
         if self.inclusive != other.inclusive:
             raise AssertionError("Cannot merge inclusive and exclusive counts.")
         counts: dict[str, int] = {}
         for count, name in [*self, *((sign * count, name) for count, name in other)]:
             counts[name] = counts.get(name, 0) + count
-        return _sorted(counts, self.inclusive)
+        return _sort_counts(counts, self.inclusive)
 
     def transform(self, map_fn: Callable[[str], str]) -> FunctionCounts:
         """Rename functions by `map_fn`. Counts that get the same name are added."""
         counts: dict[str, int] = {}
         for count, name in self:
             counts[map_fn(name)] = counts.get(map_fn(name), 0) + count
-        return _sorted(counts, self.inclusive)
+        return _sort_counts(counts, self.inclusive)
 
     def filter(self, filter_fn: Callable[[str], bool]) -> FunctionCounts:
         """Return the counts of functions for whose name `filter_fn` returns True."""
@@ -119,12 +119,12 @@ class FunctionCounts:
         return self.filter(lambda name: "dictobject.c:lookdict_unicode" not in name)
 
 
-def _sorted(counts: dict[str, int], inclusive: bool) -> FunctionCounts:
+def _sort_counts(counts: dict[str, int], inclusive: bool) -> FunctionCounts:
     rows = sorted((FunctionCount(count, name) for name, count in counts.items() if count), reverse=True)
     return FunctionCounts(tuple(rows), inclusive)
 
 
-def _shortened(name: str, width: int) -> str:
+def _shorten(name: str, width: int) -> str:
     if len(name) <= width:
         return name
     left = (width - 5) // 2
@@ -291,7 +291,7 @@ def collect(
                 f"{name!r} is not."
             )
     empty = FunctionCounts((), True), FunctionCounts((), False)
-    baseline = _baseline(number, task.num_threads) if collect_baseline else empty
+    baseline = _count_baseline(number, task.num_threads) if collect_baseline else empty
     results = []
     for _ in range(repeats):
         inclusive, exclusive, written = _run(task, globals, number)
@@ -300,14 +300,14 @@ def collect(
 
 
 @cache
-def _baseline(number: int, threads: int) -> tuple[FunctionCounts, FunctionCounts]:
+def _count_baseline(number: int, threads: int) -> tuple[FunctionCounts, FunctionCounts]:
     inclusive, exclusive, _ = _run(TaskSpec("pass", "pass", num_threads=threads), {}, number)
     return inclusive, exclusive
 
 
 def _run(task: TaskSpec, globals: dict[str, Any], number: int) -> tuple[FunctionCounts, FunctionCounts, str]:
     with tempfile.TemporaryDirectory() as directory:
-        loading = _loading(globals, Path(directory))
+        loading = _loading_code(globals, Path(directory))
         values = {"stmt": task.stmt, "setup": task.setup, "number": number, "warmup": min(number, 5)}
         program, written = Path(directory, "program.py"), Path(directory, "callgrind.out")
         program.write_text(_PROGRAM.format(threads=task.num_threads, loading=loading, **values), encoding="utf-8")
@@ -316,10 +316,10 @@ def _run(task: TaskSpec, globals: dict[str, Any], number: int) -> tuple[Function
         done = subprocess.run([*command, str(program)], capture_output=True, text=True, env=environment, check=False)
         if done.returncode:
             raise OSError(f"Failed to collect callgrind profile:\n{done.stdout}\n{done.stderr}")
-        return _annotated(written, True), _annotated(written, False), written.read_text(encoding="utf-8", errors="replace")
+        return _parse_counts(written, True), _parse_counts(written, False), written.read_text(encoding="utf-8", errors="replace")
 
 
-def _loading(globals: dict[str, Any], directory: Path) -> str:
+def _loading_code(globals: dict[str, Any], directory: Path) -> str:
     """Return code that loads copies of the globals."""
     lines = []
     for name, wrapped in globals.items():
@@ -337,7 +337,7 @@ def _loading(globals: dict[str, Any], directory: Path) -> str:
     return "\n".join(lines)
 
 
-def _annotated(written: Path, inclusive: bool) -> FunctionCounts:
+def _parse_counts(written: Path, inclusive: bool) -> FunctionCounts:
     """Parse the counts of all functions from Callgrind's output file, with `callgrind_annotate`."""
     command = ["callgrind_annotate", f"--inclusive={'yes' if inclusive else 'no'}", "--threshold=100", "--show-percs=no"]
     done = subprocess.run([*command, "--auto=no", str(written)], capture_output=True, text=True, check=True)
@@ -346,4 +346,4 @@ def _annotated(written: Path, inclusive: bool) -> FunctionCounts:
         match = re.match(r"\s*([\d,]+)(?: \([\d. ]+%\))?\s+(\S.*)$", line)
         if match and match[2] not in ("PROGRAM TOTALS", "events annotated"):
             counts[match[2]] = counts.get(match[2], 0) + int(match[1].replace(",", ""))
-    return _sorted(counts, inclusive)
+    return _sort_counts(counts, inclusive)

@@ -13,8 +13,8 @@ import flambeau as torch
 
 __all__ = ["Measurement", "TaskSpec", "ordered_unique", "select_unit", "set_torch_threads", "trim_sigfig", "unit_to_english"]
 
-_MOST_FIGURES = 4
-_LEAST_INTERVAL = 25e-9  # seconds; smaller confidence intervals are not credible
+_MAX_FIGURES = 4
+_MIN_INTERVAL = 25e-9  # seconds; smaller confidence intervals are not credible
 _WIDE, _VERY_WIDE = 0.1, 0.25  # interquartile ranges, relative to the median, that cause a warning
 _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3), "s": ("second", 1)}
 
@@ -125,9 +125,9 @@ class Measurement:
         start, end = len(times) // 4, -(-3 * len(times) // 4)
         middle = torch.tensor(times[start:end])
         deviation = middle.std(unbiased=False).item()
-        interval = max(1.645 * deviation / torch.tensor(middle.numel()).sqrt().item(), _LEAST_INTERVAL)
+        interval = max(1.645 * deviation / torch.tensor(middle.numel()).sqrt().item(), _MIN_INTERVAL)
         figures = math.floor(log10(self.median / interval))
-        return min(max(figures, 1), _MOST_FIGURES)
+        return min(max(figures, 1), _MAX_FIGURES)
 
     @property
     def _warnings(self) -> list[str]:

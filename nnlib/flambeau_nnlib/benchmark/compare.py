@@ -102,10 +102,10 @@ class _Table:
         self.results, self.colorize, self.trim, self.highlight = results, colorize, trim, highlight
         self.unit, self.scale = select_unit(min(result.median for result in results))
         # Sort rows by number of threads and environment; otherwise keep the order in which results were added.
-        keys = sorted(ordered_unique(map(_row_of, results)), key=lambda key: (key[0], key[1] or ""))
+        keys = sorted(ordered_unique(map(_row_key, results)), key=lambda key: (key[0], key[1] or ""))
         self.column_names = ordered_unique(result.description for result in results)
-        by_place = {(_row_of(result), result.description): result for result in results}
-        self.rows = {key: [by_place.get((key, name)) for name in self.column_names] for key in keys}
+        by_cell = {(_row_key(result), result.description): result for result in results}
+        self.rows = {key: [by_cell.get((key, name)) for name in self.column_names] for key in keys}
         cells = zip(*self.rows.values(), strict=True)
         columns = [[cell for cell in column if cell is not None] for column in cells]
         self.columns = [_Column(column, self.scale, trim, highlight) for column in columns]
@@ -125,7 +125,7 @@ class _Table:
                 threads = key[0]
                 lines.append(f"{threads} threads: ".ljust(overall, "-"))
             cells = [text.center(width) for text, width in zip(row_texts[1:], widths[1:], strict=True)]
-            best = self._best_of(key, row)
+            best = self._fastest_times(key, row)
             cells = [_coloured(text, cell, best_time) for text, cell, best_time in zip(cells, row, best, strict=True)]
             lines.append("  |  ".join([row_texts[0].ljust(widths[0]), *cells]))
         label = self.results[0].label or ""
@@ -146,7 +146,7 @@ class _Table:
             names.append("  " + (f"({environment})" if is_new else "").ljust(width + 4) + name)
         return names
 
-    def _best_of(self, key: tuple[int, str | None, str], row: Cells) -> list[float | None]:
+    def _fastest_times(self, key: tuple[int, str | None, str], row: Cells) -> list[float | None]:
         """Return the fastest time to which each cell of a row is compared, or None."""
         if self.colorize is Colorize.NONE:
             return [None] * len(row)
@@ -179,7 +179,7 @@ class _Column:
         return self.template.format(value, f" (! {result.iqr / result.median * 100:.0f}%)" if warns else "")
 
 
-def _row_of(result: Measurement) -> tuple[int, str | None, str]:
+def _row_key(result: Measurement) -> tuple[int, str | None, str]:
     return result.num_threads, result.env, result.as_row_name
 
 

@@ -147,17 +147,17 @@ class FuzzedTensor:
 
     def _make_tensor(self, params: dict[str, Any], state: Any) -> tuple[torch.Tensor, dict[str, Any]]:
         size, steps, allocation = self._get_size_and_steps(params)
-        whole = self._tensor_constructor(size=allocation, dtype=self._dtype, **params)
+        tensor = self._tensor_constructor(size=allocation, dtype=self._dtype, **params)
         if self._cuda:
-            whole = whole.cuda()
+            tensor = tensor.cuda()
         plain = list(range(len(size)))
         order = plain
         if state.rand() > self._probability_contiguous:
             while len(size) > 1 and list(order) == plain:
-                order = state.permutation(whole.dim())
-            permuted = whole.permute(tuple(int(dim) for dim in order)).contiguous()
-            whole = permuted.permute(tuple(sorted(plain, key=lambda position: order[position])))
-        tensor = whole[tuple(slice(0, n * step, step) for n, step in zip(size, steps, strict=True))]
+                order = state.permutation(tensor.dim())
+            permuted = tensor.permute(tuple(int(dim) for dim in order)).contiguous()
+            tensor = permuted.permute(tuple(sorted(plain, key=lambda position: order[position])))
+        tensor = tensor[tuple(slice(0, n * step, step) for n, step in zip(size, steps, strict=True))]
         return tensor, {
             "numel": int(tensor.numel()),
             "order": order,
@@ -219,8 +219,8 @@ class Fuzzer:
         import numpy as np
 
         self._seed = int(np.random.RandomState().randint(0, 2**32 - 1, dtype=np.int64)) if seed is None else seed
-        self._parameters: list[FuzzedParameter] = _flattened(parameters, FuzzedParameter)
-        self._tensors: list[FuzzedTensor] = _flattened(tensors, FuzzedTensor)
+        self._parameters: list[FuzzedParameter] = _flatten(parameters, FuzzedParameter)
+        self._tensors: list[FuzzedTensor] = _flatten(tensors, FuzzedTensor)
         self._constraints = constraints or ()
         names = {parameter.name for parameter in self._parameters} & {tensor.name for tensor in self._tensors}
         if names:
@@ -254,7 +254,7 @@ class Fuzzer:
                 if parameter.name not in strict:
                     strict[parameter.name] = parameter.sample(state)
                 params[parameter.name] = strict[parameter.name]
-            params = _resolved(params)
+            params = _resolve_aliases(params)
             self._total_generated += 1
             fits = all(constraint(params) for constraint in self._constraints)
             if fits and all(tensor.satisfies_constraints(params) for tensor in self._tensors):
@@ -263,11 +263,11 @@ class Fuzzer:
         raise ValueError("Failed to generate a set of valid parameters.")
 
 
-def _flattened(values: Sequence[Any], cls: type) -> list[Any]:
+def _flatten(values: Sequence[Any], cls: type) -> list[Any]:
     return [item for value in values for item in ([value] if isinstance(value, cls) else value)]
 
 
-def _resolved(params: dict[str, Any]) -> dict[str, Any]:
+def _resolve_aliases(params: dict[str, Any]) -> dict[str, Any]:
     """Replace aliases by the values of their parameters."""
     resolved = {}
     for name, value in params.items():

@@ -15,7 +15,7 @@ from .common import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]
 
-_LEAST = 1e-9  # seconds; times of 0 would lead to divisions by zero
+_MIN_TIME = 1e-9  # seconds; times of 0 would lead to divisions by zero
 
 
 def timer() -> float:
@@ -99,12 +99,12 @@ class Timer:
                 f"global_setup is C++ only, got `{global_setup}`. Most likely this code can simply be moved to `setup`."
             )
         self._globals = {"torch": torch, **(globals or {})}
-        stmt, setup = _dedented(stmt), _dedented(setup)
+        stmt, setup = _dedent(stmt), _dedent(setup)
         self._timer = self._timer_cls(stmt, setup, timer, globals=callgrind.CopyIfCallgrind.unwrap_all(self._globals))
         self._task_spec = TaskSpec(stmt, setup, global_setup, label, sub_label, description, env, num_threads)
 
     def _timeit(self, number: int) -> float:
-        return max(self._timer.timeit(number), _LEAST)
+        return max(self._timer.timeit(number), _MIN_TIME)
 
     def _measurement(self, number: int, times: list[float]) -> Measurement:
         return Measurement(number, times, self._task_spec)
@@ -219,5 +219,5 @@ class Timer:
         return results[0] if repeats is None else results
 
 
-def _dedented(code: str) -> str:
+def _dedent(code: str) -> str:
     return textwrap.dedent(code).removeprefix("\n").rstrip()

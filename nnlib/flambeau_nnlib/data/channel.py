@@ -66,7 +66,7 @@ def _rebuild_tensor(buffer: Any, dtype: torch.dtype, shape: tuple[int, ...], dev
 def send(connection: Connection, obj: Any) -> None:
     """Send `obj` over one end of a duplex pipe. If it cannot be pickled, send nothing and raise."""
     parts = _pickle(obj)
-    files = {i: _write(part) for i, part in enumerate(parts) if resource and len(part) > INLINE_LIMIT}
+    files = {i: _write_to_memory_file(part) for i, part in enumerate(parts) if resource and len(part) > INLINE_LIMIT}
     try:
         connection.send([None if i in files else bytearray(part) for i, part in enumerate(parts)])
         for file in files.values():
@@ -78,11 +78,11 @@ def send(connection: Connection, obj: Any) -> None:
 
 def receive(connection: Connection) -> Any:
     """Return the object sent by the other end of `connection`. Raise EOFError if that end is closed."""
-    head, *parts = [_map(connection) if part is None else part for part in connection.recv()]
-    return pickle.loads(head, buffers=_shared(parts))
+    head, *parts = [_map_received_file(connection) if part is None else part for part in connection.recv()]
+    return pickle.loads(head, buffers=_move_to_shared_memory(parts))
 
 
-def _shared(parts: list[Any]) -> list[Any]:
+def _move_to_shared_memory(parts: list[Any]) -> list[Any]:
     """Move the buffers that came through the pipe to one block of shared memory, and return all buffers."""
     small = {i: len(part) for i, part in enumerate(parts) if isinstance(part, bytearray) and part}
     if not small:
@@ -102,14 +102,14 @@ def _pickle(obj: Any) -> list[memoryview]:
     return [head.getbuffer(), *(buffer.raw() for buffer in buffers)]
 
 
-def _write(part: memoryview) -> int:
+def _write_to_memory_file(part: memoryview) -> int:
     descriptor = create_memory_file()
     with open(descriptor, "wb", closefd=False) as file:
         file.write(part)
     return descriptor
 
 
-def _map(connection: Connection) -> memoryview:
+def _map_received_file(connection: Connection) -> memoryview:
     descriptor = reduction.recv_handle(connection)
     try:
         memory = _SharedMemory(descriptor, 0)

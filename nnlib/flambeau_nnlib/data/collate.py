@@ -55,26 +55,26 @@ def is_nested(data: Any) -> bool:
 np_str_obj_array_pattern = re.compile("[SaUO]")  # type codes of text and object dtypes in `numpy.dtype.str`
 
 
-class _KnownByName(type):
+class _NumPyTypeByName(type):
     name: str
 
     def __instancecheck__(cls, value: Any) -> bool:
         return any(base.__module__ == "numpy" and base.__name__ == cls.name for base in type(value).__mro__)
 
 
-class NumPyArray(metaclass=_KnownByName):
+class NumPyArray(metaclass=_NumPyTypeByName):
     """Equivalent of `numpy.ndarray` in `isinstance` checks, without importing NumPy."""
 
     name = "ndarray"
 
 
-class NumPyScalar(metaclass=_KnownByName):
+class NumPyScalar(metaclass=_NumPyTypeByName):
     """Equivalent of `numpy.generic` in `isinstance` checks, without importing NumPy."""
 
     name = "generic"
 
 
-def _holds_numbers(array: Any) -> bool:
+def _is_numeric(array: Any) -> bool:
     return np_str_obj_array_pattern.search(array.dtype.str) is None
 
 
@@ -93,7 +93,7 @@ def default_convert(data: Any) -> Any:
         {'a': [tensor([1, 2]), 'x']}
     """
     if type(data).__module__ == "numpy" and isinstance(data, NumPyArray | NumPyScalar):
-        return torch.as_tensor(data) if _holds_numbers(data) else data
+        return torch.as_tensor(data) if _is_numeric(data) else data
     if is_nested(data):
         return map_structure(default_convert, data, data)
     return data
@@ -121,7 +121,7 @@ def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
     if merge is not None:
         return merge(batch, collate_fn_map=collate_fn_map)
     if not is_nested(sample):
-        raise TypeError(_unknown(type(sample)))
+        raise TypeError(_unsupported_message(type(sample)))
 
     def merge_part(part: Any) -> Any:
         return collate(part, collate_fn_map=collate_fn_map)
@@ -140,7 +140,7 @@ def _find(functions: CollateMap, sample: Any) -> Callable[..., Any] | None:
     return next((function for kind, function in functions.items() if isinstance(sample, kind)), None)
 
 
-def _unknown(kind: Any) -> str:
+def _unsupported_message(kind: Any) -> str:
     return f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
 
 
@@ -149,8 +149,8 @@ def _collate_tensors(batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMa
 
 
 def _collate_arrays(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
-    if not _holds_numbers(batch[0]):
-        raise TypeError(_unknown(batch[0].dtype))
+    if not _is_numeric(batch[0]):
+        raise TypeError(_unsupported_message(batch[0].dtype))
     merged: torch.Tensor = collate([torch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
     return merged
 
@@ -167,15 +167,15 @@ def _collate_ints(batch: Sequence[int], *, collate_fn_map: CollateMap | None = N
     return torch.tensor(batch)
 
 
-def _keep(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def _keep_list(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     return batch
 
 
 # The order matters: numpy.float64 is also a float, and numpy.str_ also a str.
 default_collate_fn_map: CollateMap = {
     torch.Tensor: _collate_tensors,
-    str: _keep,
-    bytes: _keep,
+    str: _keep_list,
+    bytes: _keep_list,
     NumPyArray: _collate_arrays,
     NumPyScalar: _collate_scalars,
     float: _collate_floats,

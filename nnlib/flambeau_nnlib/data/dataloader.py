@@ -25,7 +25,7 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 __getattr__ = private_names(__name__)
 
-_FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
+_READ_ONLY_ATTRIBUTES = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 
 
 class _DatasetKind:
@@ -140,7 +140,7 @@ class DataLoader(Generic[T_co]):
         self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self.__initialized and name in _FIXED:
+        if self.__initialized and name in _READ_ONLY_ATTRIBUTES:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 

@@ -111,14 +111,16 @@ class RandomSampler(Sampler[int]):
     def _draw_with_replacement(self, n: int, generator: torch.Generator) -> Iterator[int]:
         for start in range(0, self.num_samples, 32):
             size = min(32, self.num_samples - start)
-            yield from torch.randint(n, (size,), dtype=torch.int64, generator=generator, device=place_of(generator)).tolist()
+            yield from torch.randint(
+                n, (size,), dtype=torch.int64, generator=generator, device=generator_device(generator)
+            ).tolist()
 
     def _draw_shuffles(self, n: int, generator: torch.Generator) -> Iterator[int]:
         shuffles, remainder = divmod(self.num_samples, n)
         for _ in range(shuffles):
-            yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()
+            yield from torch.randperm(n, generator=generator, device=generator_device(generator)).tolist()
         # The permutation is drawn even if it is not used, so that the generator advances as PyTorch's does.
-        yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()[:remainder]
+        yield from torch.randperm(n, generator=generator, device=generator_device(generator)).tolist()[:remainder]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -141,7 +143,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for i in torch.randperm(len(self.indices), generator=self.generator, device=place_of(self.generator)).tolist():
+        for i in torch.randperm(len(self.indices), generator=self.generator, device=generator_device(self.generator)).tolist():
             yield self.indices[i]
 
     def __len__(self) -> int:
@@ -230,14 +232,14 @@ class EndlessSampler(Sampler[None]):
         return itertools.repeat(None)
 
 
-def place_of(generator: torch.Generator | None) -> Any:
+def generator_device(generator: torch.Generator | None) -> Any:
     """Return the device on which to draw indices: the device of the generator, or the CPU for the default generator."""
     return "cpu" if generator is None else generator.device
 
 
 def random_seed(generator: torch.Generator | None = None) -> int:
     """Draw a 63-bit seed from `generator`, or from the default generator if None."""
-    return int(torch.empty((), dtype=torch.int64, device=place_of(generator)).random_(generator=generator).item())
+    return int(torch.empty((), dtype=torch.int64, device=generator_device(generator)).random_(generator=generator).item())
 
 
 def _check_positive_int(name: str, value: Any) -> None:

@@ -86,7 +86,7 @@ class Categorical(ProbsLogits):
         return self._enumerate(self._num_events, expand, torch.long)
 
 
-class OverCategorical(Distribution):
+class CategoricalBased(Distribution):
     """A distribution over vectors of length K, parametrized like `Categorical` by `probs` or `logits` of shape `(..., K)`."""
 
     def __init__(self, categorical: Categorical, validate_args: bool | None) -> None:

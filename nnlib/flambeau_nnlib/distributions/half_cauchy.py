@@ -8,12 +8,12 @@ import flambeau as torch
 from flambeau import Tensor
 
 from .cauchy import Cauchy
-from .half_normal import Folded
+from .half_normal import FoldedDistribution
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(Folded):
+class HalfCauchy(FoldedDistribution):
     """The half-Cauchy distribution: the distribution of |x| for x from `Cauchy(0, scale)`. Its mean is infinite.
 
     Args:

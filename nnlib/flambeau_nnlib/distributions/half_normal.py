@@ -16,7 +16,7 @@ from .transforms import AbsTransform
 __all__ = ["HalfNormal"]
 
 
-class Folded(TransformedDistribution):
+class FoldedDistribution(TransformedDistribution):
     """The distribution of |x| for x from a distribution with parameter `scale` that is symmetric about 0."""
 
     arg_constraints = {"scale": constraints.positive}
@@ -52,7 +52,7 @@ class Folded(TransformedDistribution):
         return self.base_dist.entropy() - math.log(2)
 
 
-class HalfNormal(Folded):
+class HalfNormal(FoldedDistribution):
     """The half-normal distribution: the distribution of |x| for x from `Normal(0, scale)`.
 
     Args:

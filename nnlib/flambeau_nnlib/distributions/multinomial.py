@@ -10,13 +10,13 @@ from flambeau import Tensor
 
 from . import constraints
 from .binomial import Binomial
-from .categorical import Categorical, OverCategorical
+from .categorical import Categorical, CategoricalBased
 from .utils import broadcast_all
 
 __all__ = ["Multinomial"]
 
 
-class Multinomial(OverCategorical):
+class Multinomial(CategoricalBased):
     """The multinomial distribution: the count of each of K categories in `total_count` draws.
 
     Args:

@@ -110,7 +110,7 @@ class MultivariateNormal(MatrixParameter):
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-        self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
+        self._unbroadcasted_scale_tril = to_scale_tril(name, matrix)
 
     @property
     def mean(self) -> Tensor:
@@ -138,7 +138,7 @@ class MultivariateNormal(MatrixParameter):
         return entropy.expand(self._batch_shape)
 
 
-def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
+def to_scale_tril(name: str, matrix: Tensor) -> Tensor:
     """Convert the parameter called `name` to the Cholesky factor of the covariance."""
     if name == "scale_tril":
         return matrix

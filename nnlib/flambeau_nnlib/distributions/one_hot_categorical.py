@@ -9,12 +9,12 @@ from flambeau import Tensor
 
 from ..nn import functional as F
 from . import constraints
-from .categorical import Categorical, OverCategorical
+from .categorical import Categorical, CategoricalBased
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(OverCategorical):
+class OneHotCategorical(CategoricalBased):
     """The categorical distribution over one-hot vectors of length K.
 
     The last dimension of `probs` holds the probabilities of the categories.

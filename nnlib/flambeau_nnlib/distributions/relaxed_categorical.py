@@ -9,7 +9,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from . import constraints
-from .categorical import Categorical, OverCategorical
+from .categorical import Categorical, CategoricalBased
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
 from .utils import broadcast_all, clamp_probs
@@ -17,7 +17,7 @@ from .utils import broadcast_all, clamp_probs
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(OverCategorical):
+class ExpRelaxedCategorical(CategoricalBased):
     """The distribution of the logarithm of a `RelaxedOneHotCategorical` variable. Its density is numerically more stable.
 
     Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016.

@@ -114,17 +114,17 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._mirrored(self.base_dist.cdf(value))
+        return self._flip_if_decreasing(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        return self._transform(self.base_dist.icdf(self._mirrored(value)))
+        return self._transform(self.base_dist.icdf(self._flip_if_decreasing(value)))
 
     def _transform(self, x: Tensor) -> Tensor:
         for transform in self.transforms:
             x = transform(x)
         return x
 
-    def _mirrored(self, prob: Tensor) -> Tensor:
+    def _flip_if_decreasing(self, prob: Tensor) -> Tensor:
         """Return `prob`, or `1 - prob` where the composed transform is decreasing."""
         sign = math.prod(transform.sign for transform in self.transforms)
         return prob if isinstance(sign, int) and sign == 1 else sign * (prob - 0.5) + 0.5

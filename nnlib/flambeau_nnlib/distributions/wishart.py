@@ -12,7 +12,7 @@ from flambeau import Tensor
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
-from .multivariate_normal import MatrixParameter, scale_tril_of
+from .multivariate_normal import MatrixParameter, to_scale_tril
 from .utils import _Number
 
 __all__ = ["Wishart"]
@@ -74,7 +74,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         self.df = df.expand(batch_shape)
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
-        self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
+        self._unbroadcasted_scale_tril = to_scale_tril(name, matrix)
         self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(p, dtype=matrix.dtype, device=matrix.device))
 
     @property

@@ -27,7 +27,7 @@ def write_embedding(folder: Path, mat: torch.Tensor, metadata: Any, label_img: A
     if mat.ndim != 2:
         raise AssertionError("mat should be 2D, where mat.size(0) is the number of data points")
     if metadata is not None:
-        _write_lines(folder / "metadata.tsv", _labels(metadata, metadata_header))
+        _write_lines(folder / "metadata.tsv", _format_labels(metadata, metadata_header))
     if label_img is not None:
         _write_sprite(folder / "sprite.png", label_img)
     _write_lines(folder / "tensors.tsv", ["\t".join(map(str, point)) for point in mat.tolist()])
@@ -46,7 +46,7 @@ def embedding_info(folder: str, tag: str, metadata: Any, label_img: Any, global_
     return info
 
 
-def _labels(metadata: Sequence[Any], header: Sequence[str] | None) -> list[str]:
+def _format_labels(metadata: Sequence[Any], header: Sequence[str] | None) -> list[str]:
     if not header:
         return [str(label) for label in metadata]
     if len(header) != len(metadata[0]):

@@ -36,7 +36,7 @@ def graph(model: Any, args: Any, verbose: bool = False, use_strict_trace: bool =
 
     args = args if isinstance(args, tuple) else (args,)
     recorder = _Recorder(model)
-    with _evaluated(model), torch.no_grad():
+    with _evaluation_mode(model), torch.no_grad():
         recorder.record(args)
     if verbose:
         print("\n".join(f"{node.name} = {node.op}({', '.join(node.input)})" for node in recorder.nodes))
@@ -45,7 +45,7 @@ def graph(model: Any, args: Any, verbose: bool = False, use_strict_trace: bool =
 
 
 @contextmanager
-def _evaluated(model: Any) -> Iterator[None]:
+def _evaluation_mode(model: Any) -> Iterator[None]:
     """Context manager that sets a module to evaluation mode and then restores the modes of all submodules."""
     if not isinstance(model, torch.nn.Module):
         yield
@@ -66,10 +66,10 @@ class _Recorder(TorchFunctionMode):
         self.model = model
         self.nodes: list[Any] = []
         self._names: set[str] = set()
-        self._node_of: dict[int, str] = {}  # id of a tensor: name of the node that produced it
-        self._kept: list[Any] = []  # keeps the tensors alive, so that their ids are not reused
+        self._node_names: dict[int, str] = {}  # id of a tensor: name of the node that produced it
+        self._tensors: list[Any] = []  # keeps the tensors alive, so that their ids are not reused
         self._scopes = [type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "function")]
-        self._own: dict[int, tuple[str, str]] = {}  # id of a parameter or buffer: scope of its module, its name
+        self._parameters: dict[int, tuple[str, str]] = {}  # id of a parameter or buffer: scope of its module, its name
 
     def record(self, args: tuple[Any, ...]) -> None:
         """Call the model with `args` and record its inputs, operations and outputs."""
@@ -83,23 +83,23 @@ class _Recorder(TorchFunctionMode):
                 self._add(f"input/{names[i] if i < len(names) else i}", "IO Node", [], tensor)
         with ExitStack() as stack:
             if isinstance(self.model, torch.nn.Module):
-                self._follow(self.model, stack)
+                self._add_hooks(self.model, stack)
             with self:
                 result = self.model(*args)
         for i, tensor in enumerate(filter(torch.is_tensor, tree_leaves(result)), 1):
-            self._add(f"output/output.{i}", "IO Node", [self._source(tensor)], tensor)
+            self._add(f"output/output.{i}", "IO Node", [self._get_node(tensor)], tensor)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         outputs = [leaf for leaf in tree_leaves(result) if torch.is_tensor(leaf)]
         name = getattr(func, "__name__", "")
         if outputs and name not in ("", "__get__"):
-            inputs = [self._source(leaf) for leaf in tree_leaves((args, kwargs or {})) if torch.is_tensor(leaf)]
+            inputs = [self._get_node(leaf) for leaf in tree_leaves((args, kwargs or {})) if torch.is_tensor(leaf)]
             constants = [repr(leaf) for leaf in tree_leaves((args, kwargs or {})) if isinstance(leaf, bool | int | float | str)]
             self._add("/".join([*self._scopes, name]), f"aten::{name}", inputs, *outputs, about=", ".join(constants))
         return result
 
-    def _follow(self, model: torch.nn.Module, stack: ExitStack) -> None:
+    def _add_hooks(self, model: torch.nn.Module, stack: ExitStack) -> None:
         """Map parameters and buffers to their names, and register hooks that track the module being called."""
         scopes = {"": self._scopes[0]}
         for path, part in model.named_modules(remove_duplicate=False):
@@ -114,7 +114,7 @@ class _Recorder(TorchFunctionMode):
                     stack.callback(handle.remove)
             own = [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]
             for name, tensor in own:
-                self._own.setdefault(id(tensor), (scopes[path], name))
+                self._parameters.setdefault(id(tensor), (scopes[path], name))
 
     def _enter(self, name: str, part: torch.nn.Module, args: Any) -> None:
         self._scopes.append(name)
@@ -122,12 +122,12 @@ class _Recorder(TorchFunctionMode):
     def _leave(self, part: torch.nn.Module, args: Any, output: Any) -> None:
         self._scopes.pop()
 
-    def _source(self, tensor: torch.Tensor) -> str:
+    def _get_node(self, tensor: torch.Tensor) -> str:
         """Return the name of the node that produced a tensor. Create a node for parameters and for other external tensors."""
-        if id(tensor) not in self._node_of:
-            scope, name = self._own.get(id(tensor), ("/".join(self._scopes), "constant"))
-            self._add(f"{scope}/{name}", "prim::GetAttr" if id(tensor) in self._own else "prim::Constant", [], tensor)
-        return self._node_of[id(tensor)]
+        if id(tensor) not in self._node_names:
+            scope, name = self._parameters.get(id(tensor), ("/".join(self._scopes), "constant"))
+            self._add(f"{scope}/{name}", "prim::GetAttr" if id(tensor) in self._parameters else "prim::Constant", [], tensor)
+        return self._node_names[id(tensor)]
 
     def _add(self, name: str, op: str, inputs: list[str], *outputs: torch.Tensor, about: str = "") -> None:
         from tensorboard.compat.proto.attr_value_pb2 import AttrValue
@@ -141,5 +141,5 @@ class _Recorder(TorchFunctionMode):
         shapes = [TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in tensor.shape]) for tensor in outputs]
         attributes = {"_output_shapes": AttrValue(list=AttrValue.ListValue(shape=shapes)), "attr": AttrValue(s=about.encode())}
         self.nodes.append(NodeDef(name=unique, op=op, input=inputs, attr=attributes))
-        self._node_of.update((id(tensor), unique) for tensor in outputs)
-        self._kept.extend(outputs)
+        self._node_names.update((id(tensor), unique) for tensor in outputs)
+        self._tensors.extend(outputs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 
-__all__ = ["as_array", "encoded_image", "encoded_video", "figure_to_image", "in_bytes", "make_grid", "to_hwc"]
+__all__ = ["as_array", "encode_image", "encode_video", "figure_to_image", "make_grid", "to_hwc", "to_uint8"]
 
 
 def as_array(x: Any) -> Any:
@@ -74,7 +74,7 @@ def make_grid(images: Any, ncols: int = 8) -> Any:
     return grid
 
 
-def in_bytes(array: Any) -> Any:
+def to_uint8(array: Any) -> Any:
     """Convert values in [0, 1] to uint8 values from 0 to 255. uint8 arrays are unchanged."""
     import numpy as np
 
@@ -82,7 +82,7 @@ def in_bytes(array: Any) -> Any:
     return (array.astype(np.float32) * scale).clip(0, 255).astype(np.uint8)
 
 
-def encoded_image(array: Any, rescale: float = 1, boxes: Any = None, labels: Any = None) -> Any:
+def encode_image(array: Any, rescale: float = 1, boxes: Any = None, labels: Any = None) -> Any:
     """Encode an image of uint8 values (H, W, C), with optional boxes drawn on it, as a protocol buffer containing a PNG."""
     from PIL import Image
     from tensorboard.compat.proto.summary_pb2 import Summary
@@ -128,7 +128,7 @@ def figure_to_image(figures: Any, close: bool = True) -> Any:
     return np.moveaxis(pixels[:, :, :3], 2, 0)
 
 
-def encoded_video(video: Any, fps: float) -> Any:
+def encode_video(video: Any, fps: float) -> Any:
     """Encode videos of shape (N, T, C, H, W) side by side, as a protocol buffer containing a GIF.
 
     Raises:
@@ -143,7 +143,7 @@ def encoded_video(video: Any, fps: float) -> Any:
             from moviepy.editor import ImageSequenceClip
     except ImportError as error:
         raise ImportError("add_video needs package moviepy") from error
-    frames = in_bytes(_side_by_side(video))
+    frames = to_uint8(_make_video_grid(video))
     _, height, width, channels = frames.shape
     with tempfile.NamedTemporaryFile(suffix=".gif") as file:
         ImageSequenceClip(list(frames), fps=fps).write_gif(file.name, logger=None)
@@ -151,7 +151,7 @@ def encoded_video(video: Any, fps: float) -> Any:
     return Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=encoded)
 
 
-def _side_by_side(video: Any) -> Any:
+def _make_video_grid(video: Any) -> Any:
     """Arrange videos of shape (N, T, C, H, W) in a grid, of shape (T, H', W', C). The number of cells is a power of two."""
     import numpy as np
 

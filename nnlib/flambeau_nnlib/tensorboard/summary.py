@@ -11,7 +11,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .images import as_array, encoded_image, encoded_video, in_bytes, to_hwc
+from .images import as_array, encode_image, encode_video, to_hwc, to_uint8
 
 __all__ = [
     "audio",
@@ -32,7 +32,7 @@ __all__ = [
     "video",
 ]
 
-_MOST_THRESHOLDS = 127  # maximum of the plugin's field
+_MAX_THRESHOLDS = 127  # maximum of the plugin's field
 
 # For each dtype, its protocol buffer type and the field that contains its values.
 _FIELDS = {
@@ -164,8 +164,8 @@ def make_histogram(values: Any, bins: Any, max_bins: int | None = None) -> Any:
 
 def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> Any:
     """Compute a precision-recall curve at thresholds from 0 to 1 and return its summary."""
-    data = compute_curve(labels, predictions, min(num_thresholds, _MOST_THRESHOLDS), weights)
-    return _curve(tag, data, min(num_thresholds, _MOST_THRESHOLDS))
+    data = compute_curve(labels, predictions, min(num_thresholds, _MAX_THRESHOLDS), weights)
+    return _curve(tag, data, min(num_thresholds, _MAX_THRESHOLDS))
 
 
 def pr_curve_raw(
@@ -175,7 +175,7 @@ def pr_curve_raw(
     import numpy as np
 
     data = np.stack([as_array(part) for part in (tp, fp, tn, fn, precision, recall)])
-    return _curve(tag, data, min(num_thresholds, _MOST_THRESHOLDS))
+    return _curve(tag, data, min(num_thresholds, _MAX_THRESHOLDS))
 
 
 def _curve(tag: str, data: Any, num_thresholds: int) -> Any:
@@ -208,20 +208,20 @@ def compute_curve(labels: Any, predictions: Any, num_thresholds: int, weights: A
 
 def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Any:
     """Return the summary of an image of uint8 values or of values in [0, 1]."""
-    return _summary(tag, image=encoded_image(in_bytes(to_hwc(as_array(tensor), dataformats)), rescale))
+    return _summary(tag, image=encode_image(to_uint8(to_hwc(as_array(tensor), dataformats)), rescale))
 
 
 def image_boxes(
     tag: str, tensor_image: Any, tensor_boxes: Any, rescale: float = 1, dataformats: str = "CHW", labels: Any = None
 ) -> Any:
     """Return the summary of an image with boxes (left, top, right, bottom) drawn on it."""
-    pixels = in_bytes(to_hwc(as_array(tensor_image), dataformats))
-    return _summary(tag, image=encoded_image(pixels, rescale, as_array(tensor_boxes), labels))
+    pixels = to_uint8(to_hwc(as_array(tensor_image), dataformats))
+    return _summary(tag, image=encode_image(pixels, rescale, as_array(tensor_boxes), labels))
 
 
 def video(tag: str, tensor: Any, fps: float = 4) -> Any:
     """Return the summary of videos of shape (N, T, C, H, W)."""
-    return _summary(tag, image=encoded_video(as_array(tensor), fps))
+    return _summary(tag, image=encode_video(as_array(tensor), fps))
 
 
 def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:

@@ -4,12 +4,12 @@ Quantized tensors and their kernels are not part of flambeau.
 """
 
 from .fake_quantize import *
-from .fake_quantize import __all__ as _of_fake_quantize
+from .fake_quantize import __all__ as _fake_quantize_names
 from .observer import *
-from .observer import __all__ as _of_observer
+from .observer import __all__ as _observer_names
 from .qconfig import *
-from .qconfig import __all__ as _of_qconfig
+from .qconfig import __all__ as _qconfig_names
 from .stubs import *
-from .stubs import __all__ as _of_stubs
+from .stubs import __all__ as _stubs_names
 
-__all__ = [*_of_observer, *_of_fake_quantize, *_of_qconfig, *_of_stubs]
+__all__ = [*_observer_names, *_fake_quantize_names, *_qconfig_names, *_stubs_names]

@@ -118,14 +118,14 @@ class FakeQuantize(FakeQuantizeBase):
         found: tuple[Tensor, Tensor] = self.activation_post_process.calculate_qparams()
         return found
 
-    def _found(self) -> tuple[Tensor, Tensor]:
+    def _compute_qparams(self) -> tuple[Tensor, Tensor]:
         """Compute the scale and the zero point for rounding."""
         return self.calculate_qparams()
 
     def forward(self, x: Tensor) -> Tensor:
         if self.observer_enabled[0] == 1:
             self.activation_post_process(x.detach())
-            for buffer, found in zip((self.scale, self.zero_point), self._found(), strict=True):
+            for buffer, found in zip((self.scale, self.zero_point), self._compute_qparams(), strict=True):
                 buffer.resize_(found.shape).copy_(found)
         if self.fake_quant_enabled[0] != 1:
             return x
@@ -200,9 +200,9 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         self.register_buffer("observer_enabled", torch.tensor([1]))
         self.is_symmetric_quant = self.qscheme in SYMMETRIC
 
-    def _found(self) -> tuple[Tensor, Tensor]:
+    def _compute_qparams(self) -> tuple[Tensor, Tensor]:
         observed = self.activation_post_process
-        return _scale_of_range(observed.min_val, observed.max_val, self.quant_min, self.quant_max, self.is_symmetric_quant)
+        return _range_to_qparams(observed.min_val, observed.max_val, self.quant_min, self.quant_max, self.is_symmetric_quant)
 
     def extra_repr(self) -> str:
         return (
@@ -213,10 +213,10 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         )
 
 
-_LEAST_SCALE = 6.1e-5  # about the smallest normal float16: kernels that multiply by 1 / scale in float16 stay finite
+_MIN_SCALE = 6.1e-5  # about the smallest normal float16: kernels that multiply by 1 / scale in float16 stay finite
 
 
-def _scale_of_range(min_val: Tensor, max_val: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:
+def _range_to_qparams(min_val: Tensor, max_val: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:
     """Compute a scale and zero point that cover the range and represent 0 exactly.
 
     If `symmetric`, only ranges that contain both negative and positive values are treated symmetrically.
@@ -229,7 +229,7 @@ def _scale_of_range(min_val: Tensor, max_val: Tensor, quant_min: int, quant_max:
     greatest = torch.where(both, largest * middle, greatest).float().double().clamp(min=0)
     scale = (greatest - least) / steps
     scale = torch.where(scale.float() == 0, torch.full_like(scale, 0.1), scale)
-    wider = scale.clamp(min=_LEAST_SCALE) / scale
+    wider = scale.clamp(min=_MIN_SCALE) / scale
     scale, least, greatest = scale * wider, least * wider, greatest * wider
     from_least, from_greatest = quant_min - least / scale, quant_max - greatest / scale
     nearer = abs(quant_min) - (least / scale).abs() < abs(quant_max) - (greatest / scale).abs()
@@ -240,32 +240,36 @@ def _scale_of_range(min_val: Tensor, max_val: Tensor, quant_min: int, quant_max:
 
 # --- default fake quantizations -----------------------------------------------------------------------------------
 
-_OF_BYTES = {"quant_min": 0, "quant_max": 255, "dtype": torch.quint8}
-_OF_WEIGHTS = {"quant_min": -128, "quant_max": 127, "dtype": torch.qint8}
-_OF_SYMMETRIC_WEIGHTS = {"quant_min": -127, "quant_max": 127, "dtype": torch.qint8, "eps": 2**-12}
-_MOVING, _MOVING_BY_CHANNEL = MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver
-_FOR_ALL, _BY_CHANNEL = torch.per_tensor_symmetric, torch.per_channel_symmetric
+_UINT8_ARGS = {"quant_min": 0, "quant_max": 255, "dtype": torch.quint8}
+_INT8_ARGS = {"quant_min": -128, "quant_max": 127, "dtype": torch.qint8}
+_SYMMETRIC_INT8_ARGS = {"quant_min": -127, "quant_max": 127, "dtype": torch.qint8, "eps": 2**-12}
+_OBSERVER, _PER_CHANNEL_OBSERVER = MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver
+_PER_TENSOR_SYMMETRIC, _PER_CHANNEL_SYMMETRIC = torch.per_tensor_symmetric, torch.per_channel_symmetric
 
-default_fake_quant = FakeQuantize.with_args(observer=_MOVING, **_OF_BYTES, qscheme=torch.per_tensor_affine, reduce_range=True)
-default_weight_fake_quant = FakeQuantize.with_args(observer=_MOVING, **_OF_WEIGHTS, qscheme=_FOR_ALL, reduce_range=False)
-default_dynamic_fake_quant = FakeQuantize.with_args(observer=_MOVING, **_OF_BYTES, is_dynamic=True, averaging_constant=1)
+default_fake_quant = FakeQuantize.with_args(observer=_OBSERVER, **_UINT8_ARGS, qscheme=torch.per_tensor_affine, reduce_range=True)
+default_weight_fake_quant = FakeQuantize.with_args(
+    observer=_OBSERVER, **_INT8_ARGS, qscheme=_PER_TENSOR_SYMMETRIC, reduce_range=False
+)
+default_dynamic_fake_quant = FakeQuantize.with_args(observer=_OBSERVER, **_UINT8_ARGS, is_dynamic=True, averaging_constant=1)
 default_per_channel_weight_fake_quant = FakeQuantize.with_args(
-    observer=_MOVING_BY_CHANNEL, **_OF_WEIGHTS, qscheme=_BY_CHANNEL, reduce_range=False, ch_axis=0
+    observer=_PER_CHANNEL_OBSERVER, **_INT8_ARGS, qscheme=_PER_CHANNEL_SYMMETRIC, reduce_range=False, ch_axis=0
 )
 default_symmetric_fixed_qparams_fake_quant = FixedQParamsFakeQuantize.with_args(observer=default_symmetric_fixed_qparams_observer)
 default_affine_fixed_qparams_fake_quant = FixedQParamsFakeQuantize.with_args(observer=default_affine_fixed_qparams_observer)
 default_fixed_qparams_range_neg1to1_fake_quant = default_symmetric_fixed_qparams_fake_quant
 default_fixed_qparams_range_0to1_fake_quant = default_affine_fixed_qparams_fake_quant
-default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_MOVING, **_OF_BYTES)
-default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_MOVING, **_OF_WEIGHTS, qscheme=_FOR_ALL)
+default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_OBSERVER, **_UINT8_ARGS)
+default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
+    observer=_OBSERVER, **_INT8_ARGS, qscheme=_PER_TENSOR_SYMMETRIC
+)
 default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
-    observer=_MOVING_BY_CHANNEL, **_OF_WEIGHTS, qscheme=_BY_CHANNEL
+    observer=_PER_CHANNEL_OBSERVER, **_INT8_ARGS, qscheme=_PER_CHANNEL_SYMMETRIC
 )
 fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
-    observer=_MOVING, **_OF_SYMMETRIC_WEIGHTS, qscheme=_FOR_ALL
+    observer=_OBSERVER, **_SYMMETRIC_INT8_ARGS, qscheme=_PER_TENSOR_SYMMETRIC
 )
 fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
-    observer=_MOVING_BY_CHANNEL, **_OF_SYMMETRIC_WEIGHTS, qscheme=_BY_CHANNEL
+    observer=_PER_CHANNEL_OBSERVER, **_SYMMETRIC_INT8_ARGS, qscheme=_PER_CHANNEL_SYMMETRIC
 )
 
 

@@ -25,12 +25,12 @@ PER_TENSOR = (torch.per_tensor_affine, torch.per_tensor_symmetric)
 PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric, torch.per_channel_affine_float_qparams)
 SYMMETRIC = (torch.per_tensor_symmetric, torch.per_channel_symmetric)
 _EPS = torch.finfo(torch.float32).eps
-_NOTHING_SEEN = "must run observer before calling calculate_qparams. Returning default values."
+_NOT_OBSERVED = "must run observer before calling calculate_qparams. Returning default values."
 
-_BYTES, _UNSIGNED_BYTES = (torch.qint8, torch.int8), (torch.quint8, torch.uint8)
+_INT8, _UINT8 = (torch.qint8, torch.int8), (torch.quint8, torch.uint8)
 _RANGES = {
-    **dict.fromkeys(_BYTES, (-128, 127)),
-    **dict.fromkeys(_UNSIGNED_BYTES, (0, 255)),
+    **dict.fromkeys(_INT8, (-128, 127)),
+    **dict.fromkeys(_UINT8, (0, 255)),
     **dict.fromkeys((torch.qint32, torch.int32), (-(2**31), 2**31 - 1)),
     torch.int16: (-(2**15), 2**15 - 1),
     torch.uint16: (0, 2**16 - 1),
@@ -54,17 +54,17 @@ class ObserverBase(Constructible, ABC, Module):
         """Compute the scale and the zero point from the recorded tensors."""
 
 
-def _integers(dtype: Any, reduce_range: bool, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
+def _integer_range(dtype: Any, reduce_range: bool, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
     """Return the minimum and maximum integer. `reduce_range` halves the range."""
     if quant_min is None or quant_max is None:
         least, greatest = _RANGES[dtype]
-        reducible = dtype in _BYTES or dtype in _UNSIGNED_BYTES
+        reducible = dtype in _INT8 or dtype in _UINT8
         return (least // 2, greatest // 2) if reduce_range and reducible else (least, greatest)
     if not quant_min <= 0 <= quant_max:
         raise AssertionError("Used-specified quantization range must include 0.")
     if quant_min >= quant_max:
         raise AssertionError("qmin must be strictly less than qmax for user-specified quantization range.")
-    if dtype in _BYTES and quant_max - quant_min > 255:
+    if dtype in _INT8 and quant_max - quant_min > 255:
         raise AssertionError("quantization range should be positive and not exceed the maximum bit range (=256).")
     return (quant_min // 2, quant_max // 2) if reduce_range else (quant_min, quant_max)
 
@@ -119,7 +119,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         self.qscheme, self.reduce_range = qscheme, reduce_range
         self.register_buffer("eps", torch.tensor([eps], **(factory_kwargs or {})))
         self.has_customized_qrange = quant_min is not None and quant_max is not None
-        self.quant_min, self.quant_max = _integers(dtype, reduce_range, quant_min, quant_max)
+        self.quant_min, self.quant_max = _integer_range(dtype, reduce_range, quant_min, quant_max)
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """Compute scale and zero point from the recorded range. Their size is the number of channels, or 1 if per tensor."""
@@ -127,7 +127,7 @@ class UniformQuantizationObserverBase(ObserverBase):
 
     def _calculate_qparams(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
         if not min_val.numel() or (min_val.ndim == 0 and min_val > max_val):
-            warnings.warn(_NOTHING_SEEN, stacklevel=3)
+            warnings.warn(_NOT_OBSERVED, stacklevel=3)
             return torch.tensor([1.0], device=min_val.device), torch.tensor([0], device=min_val.device)
         if (min_val > max_val).any():
             raise AssertionError(f"min {min_val} should be less than max {max_val}")
@@ -136,7 +136,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         zero_point = torch.zeros(least.shape, dtype=torch.int64, device=least.device)
         if self.qscheme in SYMMETRIC:
             scale = torch.max(torch.max(-least, greatest) / (steps / 2), self.eps)
-            zero_point += self._middle()
+            zero_point += self._symmetric_zero_point()
         elif self.qscheme is torch.per_channel_affine_float_qparams:
             scale = (max_val - min_val) / steps
             scale = torch.where(scale > self.eps, scale, torch.ones_like(scale))
@@ -147,13 +147,13 @@ class UniformQuantizationObserverBase(ObserverBase):
             zero_point = torch.clamp(zero_point, self.quant_min, self.quant_max)
         return scale.reshape(-1), zero_point.reshape(-1)
 
-    def _middle(self) -> int:
+    def _symmetric_zero_point(self) -> int:
         """Return the zero point of a symmetric scheme."""
-        if self.dtype in _UNSIGNED_BYTES:
+        if self.dtype in _UINT8:
             return (self.quant_min + self.quant_max) // 2 if self.has_customized_qrange else 128
         return 2**15 if self.dtype is torch.uint16 else 0
 
-    def _remember(self, min_val: Tensor, max_val: Tensor) -> None:
+    def _store_range(self, min_val: Tensor, max_val: Tensor) -> None:
         self.min_val.resize_(min_val.shape).copy_(min_val)
         self.max_val.resize_(max_val.shape).copy_(max_val)
 
@@ -190,10 +190,10 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 
     def forward(self, x: Tensor) -> Tensor:
         if x.numel():
-            self._remember(*self._combined(*torch.aminmax(x.detach().to(self.min_val.dtype))))
+            self._store_range(*self._combine(*torch.aminmax(x.detach().to(self.min_val.dtype))))
         return x
 
-    def _combined(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
+    def _combine(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
         return torch.min(min_val, self.min_val), torch.max(max_val, self.max_val)
 
     def reset_min_max_vals(self) -> None:
@@ -201,7 +201,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         self.max_val.fill_(float("-inf"))
 
 
-def _moved(average: Tensor, value: Tensor, constant: float) -> Tensor:
+def _moving_average(average: Tensor, value: Tensor, constant: float) -> Tensor:
     return average + constant * (value - average)
 
 
@@ -221,11 +221,11 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
         super().__init__(*args, **kwargs)
         self.averaging_constant = averaging_constant
 
-    def _combined(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
+    def _combine(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
         if self.min_val > self.max_val:
             return min_val, max_val
         constant = self.averaging_constant
-        return _moved(self.min_val, min_val, constant), _moved(self.max_val, max_val, constant)
+        return _moving_average(self.min_val, min_val, constant), _moving_average(self.max_val, max_val, constant)
 
 
 # --- observers with one scale per channel -------------------------------------------------------------------------
@@ -259,10 +259,10 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         if x.numel():
             channels = x.detach().to(self.min_val.dtype).transpose(0, self.ch_axis).flatten(1)
             extremes = torch.aminmax(channels, dim=1)
-            self._remember(*(self._combined(*extremes) if self.min_val.numel() else extremes))
+            self._store_range(*(self._combine(*extremes) if self.min_val.numel() else extremes))
         return x
 
-    def _combined(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
+    def _combine(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
         return torch.min(min_val, self.min_val), torch.max(max_val, self.max_val)
 
     def reset_min_max_vals(self) -> None:
@@ -285,9 +285,9 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         super().__init__(*args, **kwargs)
         self.averaging_constant = averaging_constant
 
-    def _combined(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
+    def _combine(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
         constant = self.averaging_constant
-        return _moved(self.min_val, min_val, constant), _moved(self.max_val, max_val, constant)
+        return _moving_average(self.min_val, min_val, constant), _moving_average(self.max_val, max_val, constant)
 
 
 def resize_to_saved(module: Module, names: tuple[str, ...], state_dict: dict[str, Any], prefix: str) -> None:

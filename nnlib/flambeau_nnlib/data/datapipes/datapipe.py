@@ -13,7 +13,7 @@ __all__ = ["DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
 T_co = TypeVar("T_co", covariant=True)
 
 
-class _Functions:
+class _DataPipe:
     """Base of data pipes: methods registered by name, and hooks for pickling."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]]
@@ -53,7 +53,7 @@ class _Functions:
     @classmethod
     def set_getstate_hook(cls, hook_fn: Callable[[Any], Any] | None) -> None:
         """Set a function that returns the state of a pipe when pickling. Raise RuntimeError if one is already set."""
-        if _Functions._given(cls, "getstate_hook") is not None and hook_fn is not None:
+        if _DataPipe._find_class_attribute(cls, "getstate_hook") is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing getstate_hook")
         cls.getstate_hook = hook_fn
 
@@ -64,23 +64,23 @@ class _Functions:
         Raises:
             RuntimeError: such a function is already set.
         """
-        if _Functions._given(cls, "reduce_ex_hook") is not None and hook_fn is not None:
+        if _DataPipe._find_class_attribute(cls, "reduce_ex_hook") is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing reduce_ex_hook")
         cls.reduce_ex_hook = hook_fn
 
     @staticmethod
-    def _given(cls: Any, name: str) -> Any:
+    def _find_class_attribute(cls: Any, name: str) -> Any:
         return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
     def __getstate__(self) -> Any:
-        hook = _Functions._given(type(self), "getstate_hook")
+        hook = _DataPipe._find_class_attribute(type(self), "getstate_hook")
         return self.__dict__ if hook is None else hook(self.__dict__)
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        hook = _Functions._given(type(self), "reduce_ex_hook")
+        hook = _DataPipe._find_class_attribute(type(self), "reduce_ex_hook")
         if hook is not None:
             try:
                 return hook(self)
@@ -98,7 +98,7 @@ class _Functions:
         return [*super().__dir__(), *type(self).functions]
 
 
-class IterDataPipe(_Functions, IterableDataset[T_co]):
+class IterDataPipe(_DataPipe, IterableDataset[T_co]):
     """An iterable data pipe. A subclass defines `__iter__` and usually reads from another pipe.
 
     >>> from flambeau.utils.data import IterDataPipe, functional_datapipe
@@ -122,7 +122,7 @@ class IterDataPipe(_Functions, IterableDataset[T_co]):
         """Return to the beginning. Overridden by subclasses that store their position."""
 
 
-class MapDataPipe(_Functions, Dataset[T_co]):
+class MapDataPipe(_DataPipe, Dataset[T_co]):
     """A map-style data pipe. A subclass defines `__getitem__` and `__len__`.
 
     >>> from flambeau.utils.data import MapDataPipe

@@ -12,7 +12,7 @@ from flambeau import Tensor
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import _sum_rightmost, lazy_property
-from .transform import Transform, check_ndim, widened
+from .transform import Transform, check_ndim, with_event_dim
 
 
 class ComposeTransform(Transform):
@@ -37,11 +37,11 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Constraint:
-        return _chained([(part.codomain, part.domain) for part in reversed(self.parts)])
+        return _output_constraint([(part.codomain, part.domain) for part in reversed(self.parts)])
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Constraint:
-        return _chained([(part.domain, part.codomain) for part in self.parts])
+        return _output_constraint([(part.domain, part.codomain) for part in self.parts])
 
     @lazy_property
     def bijective(self) -> bool:
@@ -94,7 +94,7 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    {parts}\n)"
 
 
-def _chained(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
+def _output_constraint(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
     """Return the constraint on the output of a chain of maps, each given as a pair (input constraint, output constraint).
 
     The result has at least as many event dimensions as the earlier maps require.
@@ -104,7 +104,7 @@ def _chained(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
     event_dim = maps[0][0].event_dim
     for source, target in maps:
         event_dim = max(event_dim + target.event_dim - source.event_dim, target.event_dim)
-    return widened(maps[-1][1], event_dim)
+    return with_event_dim(maps[-1][1], event_dim)
 
 
 identity_transform = ComposeTransform([])

@@ -12,7 +12,7 @@ from ...nn import functional as F
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import _Number, _sum_rightmost, broadcast_all, lazy_property
-from .transform import Parameterless, Transform, _clipped_sigmoid, clamp_inside_unit_interval, widened
+from .transform import Parameterless, Transform, _clipped_sigmoid, clamp_inside_unit_interval, with_event_dim
 
 if TYPE_CHECKING:
     from ..distribution import Distribution
@@ -212,11 +212,11 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Constraint:
-        return widened(constraints.real, self._event_dim)
+        return with_event_dim(constraints.real, self._event_dim)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Constraint:
-        return widened(constraints.real, self._event_dim)
+        return with_event_dim(constraints.real, self._event_dim)
 
     @property
     def sign(self) -> Tensor | int:

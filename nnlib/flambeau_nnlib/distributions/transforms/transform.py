@@ -188,7 +188,7 @@ def check_ndim(shape: torch.Size, event_dim: int) -> None:
         raise ValueError("Too few dimensions on input")
 
 
-def widened(constraint: Constraint, event_dim: int) -> Constraint:
+def with_event_dim(constraint: Constraint, event_dim: int) -> Constraint:
     """Return `constraint` with at least `event_dim` event dimensions."""
     extra = event_dim - constraint.event_dim
     return constraints.independent(constraint, extra) if extra > 0 else constraint

@@ -62,7 +62,7 @@ class MapperIterDataPipe(IterDataPipe[Any]):
             output_col = output_col[0]
         self.datapipe, self.fn, self.input_col, self.output_col = datapipe, fn, input_col, output_col
 
-    def _applied(self, data: Any) -> Any:
+    def _apply(self, data: Any) -> Any:
         if self.input_col is None:
             return self.fn(data)
         several = isinstance(self.input_col, (list, tuple))
@@ -85,7 +85,7 @@ class MapperIterDataPipe(IterDataPipe[Any]):
         return tuple(changed) if isinstance(data, tuple) else changed
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._applied, self.datapipe)
+        return map(self._apply, self.datapipe)
 
     def __len__(self) -> int:
         return _length(self, self.datapipe)
@@ -107,7 +107,7 @@ class FilterIterDataPipe(IterDataPipe[Any]):
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
 
-    def _is_wanted(self, data: Any) -> bool:
+    def _keeps(self, data: Any) -> bool:
         if self.input_col is None:
             wanted = self.filter_fn(data)
         elif isinstance(self.input_col, (list, tuple)):
@@ -119,7 +119,7 @@ class FilterIterDataPipe(IterDataPipe[Any]):
         return wanted
 
     def __iter__(self) -> Iterator[Any]:
-        return filter(self._is_wanted, self.datapipe)
+        return filter(self._keeps, self.datapipe)
 
 
 @functional_datapipe("batch")
@@ -153,14 +153,14 @@ class UnBatcherIterDataPipe(IterDataPipe[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         for element in self.datapipe:
-            yield from self._flat(element, self.unbatch_level)
+            yield from self._flatten(element, self.unbatch_level)
 
-    def _flat(self, element: Any, level: int) -> Iterator[Any]:
+    def _flatten(self, element: Any, level: int) -> Iterator[Any]:
         if level == 0 or (level == -1 and not isinstance(element, (list, DataChunk))):
             yield element
         elif isinstance(element, (list, DataChunk)):
             for item in element:
-                yield from self._flat(item, level if level == -1 else level - 1)
+                yield from self._flatten(item, level if level == -1 else level - 1)
         else:
             raise IndexError(f"unbatch_level {self.unbatch_level} exceeds the depth of the DataPipe")
 
@@ -268,22 +268,22 @@ class ShardingFilterIterDataPipe(IterDataPipe[Any]):
         """Return True."""
         return True
 
-    def _own(self) -> tuple[int, int]:
+    def _get_shard(self) -> tuple[int, int]:
         info = get_worker_info()
         return self._shard or ((1, 0) if info is None else (info.num_workers, info.id))
 
     def __iter__(self) -> Iterator[Any]:
-        count, own = self._own()
+        count, own = self._get_shard()
         return itertools.islice(iter(self.source_datapipe), own, None, count)
 
     def __len__(self) -> int:
-        count, own = self._own()
+        count, own = self._get_shard()
         return -(-(_length(self, self.source_datapipe) - own) // count)
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:
     """Enable or disable the shufflers of a pipe. If `shuffle` is True and the pipe has no shuffler, append one."""
-    shufflers = [pipe for pipe in _sources(datapipe) if hasattr(pipe, "set_shuffle")]
+    shufflers = [pipe for pipe in _walk_pipes(datapipe) if hasattr(pipe, "set_shuffle")]
     if shuffle and not shufflers:
         warnings.warn(
             "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. "
@@ -296,13 +296,13 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:
     return datapipe
 
 
-def _sources(datapipe: Any) -> Iterator[Any]:
+def _walk_pipes(datapipe: Any) -> Iterator[Any]:
     """Yield the pipe and all pipes from which it reads, recursively."""
     yield datapipe
     for value in vars(datapipe).values():
         for inner in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(inner, (IterDataPipe, MapDataPipe)):
-                yield from _sources(inner)
+                yield from _walk_pipes(inner)
 
 
 IterableWrapper = IterableWrapperIterDataPipe

@@ -7,21 +7,21 @@ from typing import Any
 
 from workloads import CURVES
 
-__all__ = ["draw", "labels_of", "points_of"]
+__all__ = ["curve_points", "draw", "row_labels"]
 
 Row = dict[str, Any]
 COLUMNS = 3  # panels per row of the figure
 
 
-def labels_of(rows: Sequence[Row]) -> list[str]:
+def row_labels(rows: Sequence[Row]) -> list[str]:
     """Return a legend label for each row: backend and kernel pack, and the number of threads if rows differ in it."""
     several = len({row["threads"] for row in rows}) > 1
     return [f"{row['side']}, {row['threads']} threads" if several else str(row["side"]) for row in rows]
 
 
-def points_of(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]]]]:
+def curve_points(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]]]]:
     """Return the points `(size, ratio)` by curve and legend label, for curves with at least one row."""
-    labels = labels_of(rows)
+    labels = row_labels(rows)
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for curve, workloads in CURVES.items():
         sizes = {workload.name: size for size, workload in workloads.items()}
@@ -40,11 +40,11 @@ def draw(rows: Sequence[Row], path: str) -> None:
 
     matplotlib.rcParams["svg.hashsalt"] = "flambeau"  # reproducible files
     measured = [row for row in rows if "ratio" in row]
-    curves = points_of(measured)
+    curves = curve_points(measured)
     on_curves = {workload.name for curve in curves for workload in CURVES[curve].values()}
     others = [row for row in measured if row["workload"] not in on_curves]
     lines = -(-len(curves) // COLUMNS)
-    bars = 1 + 0.25 * len({row["workload"] for row in others}) * len(set(labels_of(others))) ** 0.5 if others else 0
+    bars = 1 + 0.25 * len({row["workload"] for row in others}) * len(set(row_labels(others))) ** 0.5 if others else 0
     heights = [height for height in (3.2 * lines, bars) if height]
     figure = pyplot.figure(figsize=(11, sum(heights)), layout="constrained")
     parts = list(figure.subfigures(len(heights), height_ratios=heights, squeeze=False)[:, 0])
@@ -75,7 +75,7 @@ def _draw_curves(figure: Any, curves: dict[str, dict[str, list[tuple[int, float]
 
 def _draw_bars(axes: Any, rows: Sequence[Row]) -> None:
     """Draw a bar for each row, with a mark at the target ratio."""
-    labels, names = labels_of(rows), list(dict.fromkeys(row["workload"] for row in rows))
+    labels, names = row_labels(rows), list(dict.fromkeys(row["workload"] for row in rows))
     kinds = list(dict.fromkeys(labels))
     height = 0.8 / len(kinds)
     for number, kind in enumerate(kinds):

@@ -180,7 +180,7 @@ def _receive(url: str, response: Any, partial: IO[bytes], start: int, progress: 
             advance(len(chunk))
     received = partial.tell()
     if total is not None and received != total:
-        raise RuntimeError(f"download of {url} ended after {received} of {total} bytes")
+        raise RuntimeError(f"the download of {url} was incomplete: received {received} of {total} bytes; call again to retry")
 
 
 def _digest(file: IO[bytes]) -> str:

@@ -213,7 +213,7 @@ def test_a_dead_worker_is_noticed_at_once(fault, cause):
 def test_timeout(monkeypatch):
     monkeypatch.setattr(sys.modules["flambeau_nnlib.data.pool"], "SHUTDOWN_PERIOD", 0.1)
     loader = DataLoader(Faulty(lambda: time.sleep(60)), batch_size=None, num_workers=2, timeout=0.5, **FORK)
-    late = r"DataLoader timed out after 0.5 seconds, in which no batch came from worker 1 \(pid \d+\)"  # it has the third
+    late = r"DataLoader timed out after 0.5 seconds while waiting for a batch from worker 1 \(pid \d+\)"  # it has the third
     with pytest.raises(RuntimeError, match=late):
         list(loader)
     gc.collect()

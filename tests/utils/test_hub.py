@@ -146,7 +146,7 @@ CONTENT = os.urandom(300_000)
 def assert_download_breaks(server, target, **options):
     """Have a download end after 100,000 bytes."""
     server.pages["/file"], server.breaks_after = CONTENT, 100_000
-    with pytest.raises(RuntimeError, match="ended after 100000 of 300000 bytes"):
+    with pytest.raises(RuntimeError, match="received 100000 of 300000 bytes"):
         hub.download_url_to_file(f"{server.url}/file", target, progress=False, **options)
     server.breaks_after = None
     assert not target.exists()
@@ -208,7 +208,7 @@ def test_two_downloads_of_one_file_do_not_mix(server, tmp_path):
 FAILURES = {
     "wrong hash": ("/file", {"hash_prefix": "12345678"}, RuntimeError, 'invalid hash value \\(expected "12345678", got'),
     "missing": ("/nothing", {}, OSError, "404"),
-    "truncated": ("/truncated", {}, RuntimeError, "ended after 7 of 17 bytes"),
+    "truncated": ("/truncated", {}, RuntimeError, "received 7 of 17 bytes"),
     "no directory": ("/file", {"to": "no/such/directory/file"}, FileNotFoundError, "directory"),
 }
 

@@ -283,7 +283,7 @@ def collect(
     """Count the instructions of a task; see `Timer.collect_callgrind`."""
     missing = [tool for tool in ("valgrind", "callgrind_control", "callgrind_annotate") if shutil.which(tool) is None]
     if missing:
-        raise OSError(f"Missing: {', '.join(missing)}")
+        raise OSError(f"collect_callgrind requires Valgrind, but these programs were not found: {', '.join(missing)}")
     for name, value in globals.items():
         if name not in ("torch", "__builtins__") and not isinstance(value, CopyIfCallgrind):
             raise ValueError(

@@ -91,7 +91,7 @@ class Timer:
         if not isinstance(stmt, str):
             raise ValueError("Currently only a `str` stmt is supported.")
         if language in (Language.CPP, "cpp", "c++"):
-            raise RuntimeError(f"flambeau has no C++ interface that a statement in C++ could use, but got language={language!r}")
+            raise RuntimeError(f"flambeau has no C++ interface: expected language='python', got {language!r}")
         if language not in (Language.PYTHON, "py", "python"):
             raise ValueError(f"Invalid language `{language}`.")
         if global_setup:

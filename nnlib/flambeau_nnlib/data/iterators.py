@@ -82,7 +82,7 @@ class LocalIterator(LoaderIterator):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.timeout != 0:
-            raise AssertionError("a timeout needs worker processes (num_workers > 0)")
+            raise AssertionError(f"timeout requires worker processes: got timeout={loader.timeout} with num_workers=0")
         super().__init__(loader)
         self._fetch = make_fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
 
@@ -95,7 +95,7 @@ class WorkerIterator(LoaderIterator):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if not loader.prefetch_factor:
-            raise AssertionError("prefetch_factor must be greater than 0 with worker processes")
+            raise AssertionError(f"prefetch_factor must be positive with worker processes, got {loader.prefetch_factor}")
         super().__init__(loader)
         self._prefetch = loader.prefetch_factor * loader.num_workers
         self._timeout = loader.timeout

@@ -79,7 +79,7 @@ class WorkerPool:
         ready = multiprocessing.connection.wait(sources, timeout or None)
         if not ready:
             late = " and ".join(f"worker {worker} (pid {self.processes[worker].pid})" for worker in workers)
-            raise RuntimeError(f"DataLoader timed out after {timeout} seconds, in which no batch came from {late}")
+            raise RuntimeError(f"DataLoader timed out after {timeout} seconds while waiting for a batch from {late}")
         worker = sources[ready[0]]
         try:
             if self.results[worker].poll():

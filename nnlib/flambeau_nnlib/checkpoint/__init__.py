@@ -49,7 +49,7 @@ _early_stop_override: bool | None = None
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Two contexts that do nothing."""
+    """Return two contexts that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -63,19 +63,20 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function(*args, **kwargs)` without saving the tensors that its backward needs: backward recomputes them.
+    """Call `function(*args, **kwargs)` without saving the tensors that its backward pass needs: they are recomputed in
+    backward.
 
     Args:
         function: the function to call, usually a module.
         *args: its arguments.
-        use_reentrant: False (recommended) records the graph as usual and leaves out only the saved tensors. True runs
-            the function without a graph and differentiates it by a backward pass inside the backward pass: some tensor
-            among `args` must require a gradient, `autograd.grad` does not work, and `kwargs` are not supported.
+        use_reentrant: False (recommended) records the graph as usual, without the saved tensors. True runs the function
+            without a graph and differentiates it by a backward pass inside the backward pass: some tensor among `args`
+            must require a gradient, `autograd.grad` does not work, and `kwargs` are not supported.
         context_fn: returns two contexts, for the forward pass and for the recomputation.
         determinism_check: `"default"` compares shapes, dtypes and devices of the recomputed tensors; `"none"` does not.
-        debug: list the operations of both passes in the error that this check raises.
+        debug: include the operations of both passes in the error of the determinism check.
         early_stop: end the recomputation as soon as all saved tensors that are needed have been recomputed.
-        **kwargs: keyword arguments of `function`; and `preserve_rng_state`, by default True, which lets the
+        **kwargs: keyword arguments of `function`. In addition, `preserve_rng_state` (default: True) makes the
             recomputation draw the same random numbers again.
 
     Raises:
@@ -139,7 +140,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
     Args:
         functions: a Sequential or a list of functions.
-        segments: the number of parts.
+        segments: number of parts.
         input: the input of the first function.
         use_reentrant: as for `checkpoint`.
         **kwargs: `preserve_rng_state`, as for `checkpoint`.
@@ -175,7 +176,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """A context that overrides the `debug` argument of every `checkpoint` in it; None leaves it as it is."""
+    """Return a context that overrides the `debug` argument of every `checkpoint`; None does not override it."""
     global _debug_override
     previous, _debug_override = _debug_override, enabled
     try:
@@ -186,7 +187,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """A context that overrides the `early_stop` argument of every `checkpoint` in it."""
+    """Return a context that overrides the `early_stop` argument of every `checkpoint`."""
     global _early_stop_override
     previous, _early_stop_override = _early_stop_override, enable
     try:

@@ -16,7 +16,7 @@ __all__ = ["Log"]
 
 
 class Log:
-    """The operations of the forward pass and of the last recomputation."""
+    """Operations of the forward pass and of the last recomputation."""
 
     def __init__(self) -> None:
         self.forward = _LogMode()
@@ -50,7 +50,7 @@ class _LogMode(torch.overrides.TorchFunctionMode):
 
 
 def _caller() -> str:
-    """The file and line outside of flambeau's core that called the running operation."""
+    """Return the file and line outside of flambeau's core that called the running operation."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _is_core(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

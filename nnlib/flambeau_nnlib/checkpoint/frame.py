@@ -1,4 +1,4 @@
-"""Checkpointing without reentering autograd: saved-tensor hooks that save nothing and recompute on demand."""
+"""Non-reentrant checkpointing: saved-tensor hooks that save nothing, and recompute on demand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CheckpointError(RuntimeError):
 
 
 class _SaveInputs(torch.autograd.Function):
-    """Saves tensors as an operation would, so that the hooks of an outer checkpoint apply to them."""
+    """Save tensors as an operation would, so that the hooks of an outer checkpoint apply to them."""
 
     generate_vmap_rule = True
 
@@ -77,13 +77,13 @@ DESCRIBE: dict[str, Callable[[torch.Tensor], Any]] = {
 
 
 class _Holder:
-    """Takes the place of a saved tensor in the graph; holds the tensor only from its recomputation to its use in backward."""
+    """Replaces a saved tensor in the graph; stores the tensor only from its recomputation to its use in backward."""
 
     tensor: torch.Tensor | None = None
 
 
 class _Stop(Exception):
-    """Ends a recomputation that has all it needs."""
+    """Raised to end a recomputation when all needed tensors have been recomputed."""
 
 
 class Frame:
@@ -131,7 +131,7 @@ class Frame:
                 if self.log is None:
                     raise
                 raise CheckpointError(self.log.report()) from error
-        # The holder gives the tensor away: its memory is free after use, and a second backward recomputes it.
+        # The holder drops its reference, so the memory is freed after use. A second backward recomputes it.
         tensor, holder.tensor = holder.tensor, None
         return tensor  # type: ignore[return-value]
 
@@ -174,7 +174,7 @@ _TIP = (
 
 
 class _Refill:
-    """Puts the tensors saved by one recomputation into the holders of `frame`."""
+    """Stores the tensors saved by one recomputation in the holders of `frame`."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -190,7 +190,7 @@ class _Refill:
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
                     f"the original forward pass.\n{_TIP}"
                 )
-            frame.comparable = False  # a backward inside the forward pass, which has saved only some of its tensors so far
+            frame.comparable = False  # a backward call inside an unfinished forward pass
             return tensor
         holder = frame.holders[position]()
         if holder is not None:
@@ -201,7 +201,7 @@ class _Refill:
 
 
 class GraphExecGroup:
-    """A context in which several backward calls recompute each checkpointed call only once.
+    """Context in which several backward calls recompute each checkpointed call only once.
 
     They must not need the same saved tensor: that raises CheckpointError. Groups cannot be nested.
     """

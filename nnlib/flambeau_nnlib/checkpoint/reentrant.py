@@ -1,4 +1,4 @@
-"""Checkpointing by reentering autograd: a backward pass inside the backward pass."""
+"""Reentrant checkpointing: a backward pass inside the backward pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`inputs`, a tuple, with its tensors detached. They still require a gradient if they did."""
+    """Return the tuple `inputs` with its tensors detached. They still require a gradient if they did before."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
@@ -29,7 +29,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class CheckpointFunction(torch.autograd.Function):
-    """`checkpoint` with `use_reentrant=True`, as an autograd function."""
+    """Autograd function of `checkpoint` with `use_reentrant=True`."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Selective checkpointing: keep the results of some operations, and recompute the rest."""
+"""Selective checkpointing: save the results of some operations, and recompute the rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class CheckpointPolicy(enum.Enum):
-    """What to do with the result of an operation: keep it from the forward pass, or recompute it."""
+    """Whether to save the result of an operation in the forward pass, or recompute it."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -32,12 +32,12 @@ class CheckpointPolicy(enum.Enum):
     PREFER_CPU_OFFLOAD = 5
 
 
-# They compute nothing, so no policy is asked about them.
+# Operations without computation: policies are not called for them.
 SAC_IGNORED_OPS = {torch.Tensor.detach}
 
 
 class SelectiveCheckpointContext:
-    """The first argument of a policy function: `op_output` is the result of the operation that it is asked about."""
+    """First argument of a policy function. `op_output` is the result of the operation."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
@@ -47,19 +47,19 @@ class SelectiveCheckpointContext:
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable[..., Any] | list[Callable[..., Any]], allow_cache_entry_mutation: bool = False
 ) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """The contexts for `context_fn` of `checkpoint` that save the results of some operations.
+    """Return contexts for `checkpoint`'s `context_fn` that save the results of some operations.
 
-    Operations are seen as the checkpointed function calls them: `linear`, not the product in it.
+    Operations are those that the checkpointed function calls: `linear`, not the matrix product in it.
 
     Args:
-        policy_fn_or_list: a list of functions whose results to save; or a function that is called as
-            `policy(context, op, *args, **kwargs)` after each operation and returns a `CheckpointPolicy`, or whether to
-            save its result.
-        allow_cache_entry_mutation: accept that a saved result is modified in place; otherwise backward raises
-            RuntimeError.
+        policy_fn_or_list: a list of functions whose results are saved; or a policy, called as `policy(context, op,
+            *args, **kwargs)` after each operation. A policy returns a `CheckpointPolicy`, or a bool for whether to save
+            the result.
+        allow_cache_entry_mutation: accept in-place changes of saved results; otherwise backward raises RuntimeError for
+            them.
 
     Raises:
-        ValueError: an item of the list is no function.
+        ValueError: an item of the list is not a function.
         TypeError: `policy_fn_or_list` is neither a list nor a function.
 
     Example:
@@ -91,7 +91,7 @@ _USED = object()
 
 
 class _SelectiveMode(torch.overrides.TorchFunctionMode):
-    """Identifies each call of an operation by a `key`: its name and a running number. Subclasses define `run`."""
+    """Identify each call of an operation by a `key`: its name and a counter. Subclasses define `run`."""
 
     sees_methods = False
 
@@ -114,7 +114,7 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
 
 
 class _KeepMode(_SelectiveMode):
-    """The mode of the forward pass: puts the results that the policy wants to save into `storage`."""
+    """Mode of the forward pass: stores the results that the policy selects in `storage`."""
 
     def __init__(self, policy_fn: Callable[..., Any], storage: dict[tuple[str, int], Any]) -> None:
         self.policy_fn = policy_fn
@@ -141,7 +141,7 @@ class _KeepMode(_SelectiveMode):
 
 
 class _ReplayMode(_SelectiveMode):
-    """The mode of the recomputation: takes results from `storage`, and runs the operations that have none there."""
+    """Mode of the recomputation: returns results from `storage`, and runs the operations without a stored result."""
 
     def __init__(self, storage: dict[tuple[str, int], Any], allow_mutation: bool) -> None:
         self.storage = storage
@@ -173,9 +173,9 @@ class _Undecided:
         self.tensor: torch.Tensor | None = tensor
 
     def hand_over(self, frame: Frame) -> None:
-        """Have `frame` recompute the tensor in backward."""
+        """Let `frame` recompute the tensor in backward."""
         self.frame = frame
-        assert self.tensor is not None  # it is handed over once
+        assert self.tensor is not None  # called once
         self.holder = frame.pack(self.tensor)
         self.tensor = None
 

@@ -1,4 +1,4 @@
-"""The settings of the forward pass, under which the recomputation runs."""
+"""Random states, autocast and default device of the forward pass, restored for the recomputation."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["DefaultDeviceType", "Settings", "get_device_states", "set_device_sta
 
 
 class DefaultDeviceType:
-    """The type of device whose random state is kept when no argument is on a device other than the CPU."""
+    """Device type whose random state is saved when all tensor arguments are on the CPU."""
 
     _device_type: str | None = None
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
-        """Set the type of device."""
+        """Set the device type."""
         DefaultDeviceType._device_type = device
 
     @staticmethod
     def get_device_type() -> str:
-        """The type of device: the one that was set, else the accelerator's if there is one, else `"cpu"`."""
+        """Return the device type: the one that was set, else `"cuda"` if available, else `"cpu"`."""
         return DefaultDeviceType._device_type or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -62,7 +62,7 @@ def _infer_device_type(args: Any) -> str:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[torch.Tensor]]:
-    """The devices that the tensors in `args` are on, without the CPU, and their random states."""
+    """Return the non-CPU devices of the tensors in `args`, and their random states."""
     device_type = _infer_device_type(args)
     devices = [tensor.get_device() for tensor in _accelerated(args)]
     states = []
@@ -85,7 +85,7 @@ def set_device_states(devices: Iterable[int], states: Iterable[torch.Tensor], *,
 
 
 class Settings:
-    """Random states, autocast and default device at the time of creation, which `restored` sets again."""
+    """Random states, autocast and default device at creation; `restored` sets them again."""
 
     def __init__(self, preserve_rng_state: bool, args: Any) -> None:
         self.preserve = preserve_rng_state

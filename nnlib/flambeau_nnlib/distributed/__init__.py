@@ -1,13 +1,13 @@
-"""Several processes that compute together, on one machine or several: they find each other, and exchange tensors.
+"""Communication between the processes of a distributed job, on one or several machines.
 
-Entry points: `world` (`init_process_group`), `collectives`, `engine` (what carries the bytes), `store` (how processes find
-each other), `tensor` (`DTensor`), `fsdp` and `checkpoint`.  Must stay true: engines see flat, contiguous tensors without
-history; whatever waits raises within seconds if another process has died.
+Entry points: `world` (`init_process_group`), `collectives`, `engine` (the transport backends), `store` (key-value
+    stores for rendezvous), `tensor` (`DTensor`), `fsdp` and `checkpoint`.  Invariants: engines receive flat, contiguous
+    tensors that need no gradient; a waiting call raises an error within seconds after another process has died.
 
 >>> torch.distributed.is_initialized()
 False
 
-What carries the bytes is an `engine`; everything else is made of it.
+An `engine` transports the bytes; everything else is built on it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _private = private_names(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_DATA_PARALLEL:  # which needs layers
+    if name in _OF_DATA_PARALLEL:  # imported late: it imports torch.nn
         from ..nn.parallel import reducer
 
         return getattr(reducer, _OF_DATA_PARALLEL[name])
-    if name in ("algorithms", "autograd", "constants", "distributed_c10d", "rpc"):  # which need no import in PyTorch
+    if name in ("algorithms", "autograd", "constants", "distributed_c10d", "rpc"):  # imported on first access
         return import_module(f"flambeau.distributed.{name}")
     if name == "reduce_op":
         import warnings

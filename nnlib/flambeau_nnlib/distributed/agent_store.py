@@ -1,7 +1,7 @@
-"""The store of PyTorch's own torchrun, as its processes join it: a client of the protocol that PyTorch's TCPStore speaks.
+"""Client of the store that PyTorch's torchrun serves; it implements the wire protocol of PyTorch's TCPStore.
 
-Fields are lengths and bytes in the order of this machine's bytes. Nothing in it is pickled, and nothing proves who speaks:
-processes that `python -m flambeau.distributed.run` starts use a store that does ask for the job's secret.
+Fields are lengths and bytes in native byte order. Nothing is pickled, and clients are not authenticated. Processes
+started by `python -m flambeau.distributed.run` use a different store, which requires the job's secret.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class TorchrunStore(Store):
     """A client of the store that torchrun serves.
 
     Args:
-        host, port: where.
-        timeout: how long to wait for it and for keys.
+        host, port: address of the store.
+        timeout: how long to wait for the connection and for missing keys.
 
     Raises:
-        DistNetworkError: it is not reached, or something else answers.
+        DistNetworkError: the store cannot be reached, or another kind of server answers.
     """
 
     def __init__(self, host: str, port: int, timeout: timedelta = default_timeout) -> None:
@@ -120,7 +120,7 @@ class TorchrunStore(Store):
             return self._read("=q") > 0
 
     def close(self) -> None:
-        """Disconnect."""
+        """Close the connection."""
         self._line.close()
 
 

@@ -1,5 +1,5 @@
-"""`torch.distributed.autograd`: derivatives through calls in other processes. There are no such calls here (see `rpc`), which
-`is_available` says.
+"""`torch.distributed.autograd`, derivatives through remote procedure calls, which flambeau does not support (see
+`rpc`).
 
 >>> from flambeau.distributed import autograd
 >>> autograd.is_available()
@@ -14,7 +14,7 @@ __all__ = ["context", "is_available"]
 
 
 def is_available() -> bool:
-    """False, as in a PyTorch that was built without it."""
+    """Return False, as PyTorch does when built without RPC."""
     return False
 
 
@@ -22,7 +22,7 @@ class context:
     """The context of a forward and a backward pass over several processes.
 
     Raises:
-        RuntimeError: it is entered.
+        RuntimeError: always, on entry.
     """
 
     def __enter__(self) -> NoReturn:

@@ -1,7 +1,7 @@
 """Messages between hosts, by ZeroMQ: encrypted, and only between processes that hold the job's secret.
 
-All processes of a job make the same pair of CURVE keys from its secret. A server takes only clients that show this key, so that
-who does not hold the secret can neither send nor read.
+All processes of a job make the same pair of CURVE keys from its secret. A server accepts only clients with this key, so
+processes without the secret can neither send nor read messages.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def _zmq() -> Any:
 
 
 class FarMail:
-    """A port for messages from other hosts, and a line to each process there.
+    """Send and receive messages between this process and processes on other hosts.
 
     Args:
-        put: takes the key, the call and the bytes of each message, in a thread.
+        put: called in a thread with the key, the call description and the bytes of each received message.
     """
 
     def __init__(self, put: Callable[[bytes, bytes, Any], None]) -> None:
@@ -54,18 +54,18 @@ class FarMail:
         self._door.curve_server = True
         self.port = self._door.bind_to_random_port("tcp://*")
         self._closing = False
-        atexit.register(self.close)  # what has been given is still to be sent
+        atexit.register(self.close)  # sends the messages that are still queued
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def callback(self, domain: str, key: bytes) -> bool:
-        """Whether a client with this key may connect: asked by the authenticator."""
+        """Whether a client with this key may connect. Called by the ZeroMQ authenticator."""
         return key == self._public
 
     def _socket(self, kind: int) -> Any:
         socket = self._context.socket(kind)
         socket.curve_publickey, socket.curve_secretkey = self._public, self._secret
-        socket.sndhwm = socket.rcvhwm = 0  # any number of messages may be under way: senders never block
+        socket.sndhwm = socket.rcvhwm = 0  # no limit on queued messages: senders never block
         socket.heartbeat_ivl, socket.heartbeat_timeout = 1000, 4000
         return socket
 
@@ -76,7 +76,7 @@ class FarMail:
                 self._put(key.bytes, call.bytes, data.buffer)
 
     def reach(self, rank: int, address: str) -> None:
-        """Open a line to a process."""
+        """Connect to a process."""
         line = self._socket(self._zmq.PUSH)
         line.curve_serverkey = self._public
         line.linger = 2000
@@ -92,7 +92,7 @@ class FarMail:
                 raise DistBackendError(f"cannot send to rank {rank}: {error}") from error
 
     def close(self) -> None:
-        """Send what has been given, and close."""
+        """Send the queued messages and close all connections."""
         if self._closing:
             return
         self._closing = True

@@ -1,4 +1,4 @@
-"""Stopping in the debugger in one of several processes."""
+"""A debugger breakpoint in one of several processes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _skipped = 0
 
 
 def breakpoint(rank: int = 0, skip: int = 0, timeout_s: float | None = 3600) -> None:
-    """Stop in the debugger in one process; the others wait until it goes on.
+    """Open the debugger in one process while the others wait at a barrier until it continues.
 
     Args:
-        rank: the process.
-        skip: how many calls to let pass first.
-        timeout_s: how many seconds the others wait; None leaves it to the group.
+        rank: the process that opens the debugger.
+        skip: number of calls to ignore first.
+        timeout_s: how many seconds the other processes wait; None uses the group's timeout.
     """
     global _skipped
     if _skipped < skip:

@@ -1,4 +1,4 @@
-"""Collectives, which all processes of a group call together."""
+"""Collective operations, which all processes of a group must call together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def supports_complex(reduceOp: ReduceOp) -> bool:
-    """Whether this operation can reduce complex tensors."""
+    """Whether this reduce operation can reduce complex tensors."""
     return reduceOp.name in ("SUM", "AVG", "PREMUL_SUM")
 
 
@@ -46,7 +46,7 @@ Many = Sequence[Tensor]
 def run_in(
     group: Any, async_op: bool, collective: Callable[[ProcessGroup, Communicator], Any], name: str = "", *tensors: Tensor
 ) -> Work | None:
-    """Run a collective in a group, and wait for it unless `async_op`.  Does nothing if this process is not in the group."""
+    """Run a collective in a group, and wait for it unless `async_op`. Do nothing if this process is not in the group."""
     process_group = group_of(group)
     if process_group is None:
         return None
@@ -56,7 +56,7 @@ def run_in(
 
 
 def root_in(group: Any, rank: int | None, group_rank: int | None, default: int = 0) -> int:
-    """The rank in the group of a process given by its global rank or its rank in the group."""
+    """Return the group rank of the process given by its global rank or by its rank in the group."""
     process_group = group_of(group)
     if rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_src/group_dst and src/dst")
@@ -70,7 +70,7 @@ def root_in(group: Any, rank: int | None, group_rank: int | None, default: int =
 def broadcast(
     tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Overwrite the tensor of every process with that of `src`."""
+    """Overwrite the tensor of every process with the tensor of rank `src`."""
     root = root_in(group, src, group_src)
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> list[Tensor]:
@@ -82,13 +82,13 @@ def broadcast(
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Reduce the tensors of all processes, and write the result to every process's tensor: bit for bit the same everywhere.
+    """Reduce the tensors of all processes in place. The result is bitwise identical in every process.
 
     Args:
-        tensor: of the same shape and dtype in every process.
-        op: how to reduce.
-        group: the processes; all by default.
-        async_op: return a `Work` to wait for, at once.
+        tensor: input and output, of the same shape and dtype in every process.
+        op: the reduce operation.
+        group: the process group; default: all processes.
+        async_op: return immediately with a `Work` to wait for.
     """
     return all_reduce_coalesced([tensor], op, group, async_op)
 
@@ -113,7 +113,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Reduce the tensors of all processes, and write the result to the tensor of `dst`."""
+    """Reduce the tensors of all processes, and write the result to the tensor of rank `dst`."""
     root = root_in(group, dst, group_dst)
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> list[Tensor]:
@@ -125,7 +125,7 @@ def reduce(
 
 
 def all_gather(tensor_list: Many, tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Fill the list with the tensors of all processes, in every process."""
+    """Fill `tensor_list`, in every process, with the tensors of all processes in rank order."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> Many:
         with process_group.written(*tensor_list) as outputs:
@@ -142,7 +142,7 @@ def _listed(flats: Tensor | list[Tensor]) -> list[Tensor]:
 def all_gather_coalesced(
     output_tensor_lists: Sequence[Many], input_tensor_list: Many, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`all_gather` of several tensors; `output_tensor_lists[rank]` takes those of a rank."""
+    """Apply `all_gather` to several tensors; `output_tensor_lists[rank]` receives the tensors of that rank."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> None:
         for position, tensor in enumerate(input_tensor_list):
@@ -153,7 +153,7 @@ def all_gather_coalesced(
 
 
 def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Fill a tensor with those of all processes, one after the other or stacked."""
+    """Gather the tensors of all processes into one tensor, concatenated or stacked along dimension 0."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> list[Tensor]:
         _check_whole("output", output_tensor, "input", input_tensor, process_group.size())
@@ -187,7 +187,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Fill the list of `dst` with the tensors of all processes."""
+    """Fill the list of rank `dst` with the tensors of all processes."""
     root = root_in(group, dst, group_dst)
     check_list("gather_list", gather_list, group, root)
 
@@ -207,7 +207,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Overwrite each process's tensor with its own from the list of `src`."""
+    """Send `scatter_list[i]` of rank `src` to the tensor of rank i."""
     root = root_in(group, src, group_src)
     check_list("scatter_list", scatter_list, group, root)
 
@@ -220,7 +220,7 @@ def scatter(
 
 
 def check_list(name: str, tensors: Any, group: Any, root: int) -> None:
-    """Raise ValueError unless the root, and only the root, gives a list."""
+    """Raise ValueError unless the root rank passes a list and the other ranks pass none."""
     process_group = group_of(group)
     if process_group is None:
         return
@@ -233,7 +233,7 @@ def check_list(name: str, tensors: Any, group: Any, root: int) -> None:
 def reduce_scatter(
     output: Tensor, input_list: Many, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the lists of all processes tensor by tensor, and write to each process's output the result of its rank."""
+    """Reduce the lists of all processes elementwise, and write entry i of the result to `output` of rank i."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> list[Tensor]:
         with process_group.written(output) as flat:
@@ -249,7 +249,7 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`reduce_scatter` of one tensor in equal parts."""
+    """Split `input` into equal parts, and apply `reduce_scatter` to them."""
     process_group = group_of(group)
     if process_group is None:
         return None
@@ -261,7 +261,7 @@ reduce_scatter_single = reduce_scatter_tensor
 
 
 def all_to_all(output_tensor_list: Many, input_tensor_list: Many, group: Any = None, async_op: bool = False) -> Work | None:
-    """Send each process its tensor of the input list, and fill the output list with the tensors received from each."""
+    """Send `input_tensor_list[i]` to rank i, and fill `output_tensor_list[i]` with the tensor received from rank i."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> Many:
         with process_group.written(*output_tensor_list) as outputs:
@@ -279,7 +279,7 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """`all_to_all` of one tensor split along its first dimension, into equal parts or by the given sizes."""
+    """Split a tensor along dimension 0, into equal parts or by the given sizes, and apply `all_to_all` to the parts."""
     process_group = group_of(group)
     if process_group is None:
         return None
@@ -291,7 +291,7 @@ def all_to_all_single(
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:
-    """Wait until all processes have called this."""
+    """Wait until all processes of the group have called `barrier`."""
     return run_in(group, async_op, lambda _, communicator: communicator.barrier(timeout), "barrier")
 
 

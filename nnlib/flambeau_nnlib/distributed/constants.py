@@ -1,4 +1,4 @@
-"""How long a group waits."""
+"""Default timeouts of process groups."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from .store import default_timeout as default_pg_timeout
 
 __all__ = ["default_pg_nccl_timeout", "default_pg_timeout"]
 
-default_pg_nccl_timeout: timedelta | None = None  # without NCCL, as in PyTorch
+default_pg_nccl_timeout: timedelta | None = None  # None, as in a PyTorch built without NCCL

@@ -1,4 +1,4 @@
-"""How much is checked about collectives: `TORCH_DISTRIBUTED_DEBUG`."""
+"""The level of consistency checks on collectives, from the environment variable `TORCH_DISTRIBUTED_DEBUG`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_
 
 
 class DebugLevel(Enum):
-    """How much is checked about collectives: with DETAIL, ranks compare what they are about to do."""
+    """Level of checks on collectives. With DETAIL, ranks compare their calls before each collective."""
 
     OFF = 0
     INFO = 1
@@ -20,18 +20,18 @@ _level = DebugLevel.OFF
 
 
 def get_debug_level() -> DebugLevel:
-    """How much is checked."""
+    """Return the level of checks on collectives."""
     return _level
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Choose how much is checked."""
+    """Set the level of checks on collectives."""
     global _level
     _level = level
 
 
 def set_debug_level_from_env() -> None:
-    """Read how much is checked from `TORCH_DISTRIBUTED_DEBUG`.  RuntimeError for a name that there is not."""
+    """Set the level of checks from `TORCH_DISTRIBUTED_DEBUG`. RuntimeError for an unknown level."""
     name = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF")
     if name.upper() not in DebugLevel.__members__:
         raise RuntimeError(f"The value of TORCH_DISTRIBUTED_DEBUG must be one of OFF, INFO, DETAIL, not {name!r}")

@@ -1,4 +1,4 @@
-"""Processes in a grid, with a group for every line of it."""
+"""`DeviceMesh`: an n-dimensional grid of ranks with one process group per dimension."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ __all__ = ["DeviceMesh", "init_device_mesh"]
 
 
 class DeviceMesh:
-    """A grid of processes, by rank.
+    """An n-dimensional grid of ranks, with a process group along each dimension.
 
     Args:
-        device_type: the type of the devices they work on.
-        mesh: their ranks, in any number of dimensions.
+        device_type: device type of the processes, for example "cpu".
+        mesh: array of ranks, of any number of dimensions.
         mesh_dim_names: names of the dimensions.
 
     Within `with mesh:`, functions that take a mesh take this one by default.
     """
 
-    _root: DeviceMesh | None = None  # the mesh that this one is a part of
+    _root: DeviceMesh | None = None  # the mesh that this one is a slice of
 
     def __init__(self, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None) -> None:
-        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64, device="cpu")  # whatever the default device
+        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64, device="cpu")  # not the default device
         self._named(device_type, mesh_dim_names)
         self._groups = [self._lines(dim) for dim in range(self.mesh.ndim)]
 
@@ -49,7 +49,7 @@ class DeviceMesh:
 
     @classmethod
     def _of(cls, device_type: str, mesh: Tensor, groups: list[Any], names: Sequence[str] | None) -> DeviceMesh:
-        """A mesh of groups that there are."""
+        """Return a mesh of existing process groups."""
         made: DeviceMesh = object.__new__(cls)
         made.mesh, made._groups = mesh, groups
         made._named(device_type, names)
@@ -59,7 +59,7 @@ class DeviceMesh:
     def from_group(
         cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None
     ) -> DeviceMesh:
-        """The mesh of a group, or of a list of groups, one for each dimension of `mesh`."""
+        """Return the mesh of a group, or of a list of groups with one group for each dimension of `mesh`."""
         if isinstance(group, (list, tuple)) and len(group) > 1:
             if mesh is None:
                 raise ValueError("Must pass mesh if passing multiple ProcessGroups")
@@ -71,7 +71,7 @@ class DeviceMesh:
         return cls._of(device_type, ranks, [group_of(single)], mesh_dim_names)
 
     def _lines(self, dim: int) -> Any:
-        """Create a group of every line along a dimension; returns the one that this process is in."""
+        """Create a group for every line along a dimension; return the group that contains this process."""
         lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.size(dim)).tolist()
         if lines == [default_group().ranks]:
             return default_group()
@@ -91,7 +91,7 @@ class DeviceMesh:
         return hash(self._identity)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the groups, which are found again when they are asked for."""
+        """Return the state without the process groups, which `__setstate__` looks up again."""
         kept = ("mesh", "device_type", "mesh_dim_names")
         return {name: self.__dict__[name] for name in kept}
 
@@ -108,7 +108,7 @@ class DeviceMesh:
     def __exit__(self, *exception: object) -> None:
         _current().pop()
 
-    # --- sizes and places ---
+    # --- sizes and coordinates ---
 
     @property
     def ndim(self) -> int:
@@ -119,7 +119,7 @@ class DeviceMesh:
         return tuple(self.mesh.shape)
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """How many processes there are, in all or along a dimension."""
+        """Return the number of processes, in total or along one dimension."""
         return self.mesh.numel() if mesh_dim is None else self.mesh.size(mesh_dim)
 
     def _dim(self, mesh_dim: int | str | None) -> int:
@@ -135,19 +135,19 @@ class DeviceMesh:
         return mesh_dim or 0
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
-        """The group of the processes on this one's line along a dimension."""
+        """Return the process group along a dimension that contains this process."""
         return self._groups[self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[Any]:
-        """The groups along all dimensions."""
+        """Return this process's groups along all dimensions."""
         return list(self._groups)
 
     def get_rank(self) -> int:
-        """This process's rank in the job."""
+        """Return this process's global rank."""
         return get_rank()
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """This process's place along a dimension."""
+        """Return this process's index along a dimension."""
         return get_rank(self.get_group(mesh_dim))
 
     @cached_property
@@ -156,20 +156,20 @@ class DeviceMesh:
         return tuple(positions[0].tolist()) if len(positions) else None
 
     def get_coordinate(self) -> list[int] | None:
-        """This process's place in the grid; None if it is not in it."""
+        """Return this process's coordinates in the mesh; None if it is not in it."""
         return None if self._place is None else list(self._place)
 
     def _is_current_rank_part_of_mesh(self) -> bool:
         return self._place is not None
 
-    # --- parts ---
+    # --- submeshes ---
 
     def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
-        """The part of the grid that this process shares with those that differ in the named dimensions only.
+        """Return the submesh of the named dimensions that contains this process.
 
         Raises:
-            RuntimeError: the mesh has no names.
-            KeyError: it has none of these.
+            RuntimeError: the mesh has no dimension names.
+            KeyError: a name is not a dimension of the mesh.
         """
         if not self.mesh_dim_names:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
@@ -187,7 +187,7 @@ class DeviceMesh:
         return part
 
     def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
-        """The mesh of one dimension that holds the same processes; `root[name]` finds it again."""
+        """Return a one-dimensional mesh of the same processes; `root[name]` returns it again."""
         name = mesh_dim_name or "_".join(self.mesh_dim_names or ("flat",))
         root = self._root or self
         if name not in root._flat:
@@ -203,7 +203,7 @@ class DeviceMesh:
         return root._flat[name]
 
     def _siblings(self, root: DeviceMesh) -> list[list[int]]:
-        """The ranks of this part of the root, and of all others like it, in one order for all processes."""
+        """Return the ranks of this submesh and of all parallel submeshes of `root`, in the same order in all processes."""
         names = root.mesh_dim_names or ()
         dims = [names.index(name) for name in self.mesh_dim_names or ()] or list(range(root.ndim))
         moved: list[list[int]] = (
@@ -220,18 +220,18 @@ class DeviceMesh:
         return f"DeviceMesh({named or self.shape}, {self.device_type!r}, stride={tuple(self.mesh.stride())})"
 
 
-_meshes: weakref.WeakValueDictionary[int, DeviceMesh] = weakref.WeakValueDictionary()  # those of `init_device_mesh`
+_meshes: weakref.WeakValueDictionary[int, DeviceMesh] = weakref.WeakValueDictionary()  # meshes that `init_device_mesh` made
 _local = threading.local()
 
 
 def _current() -> list[DeviceMesh]:
     if not hasattr(_local, "meshes"):
         _local.meshes = []
-    return _local.meshes  # type: ignore[no-any-return]  # an attribute of a namespace
+    return _local.meshes  # type: ignore[no-any-return]
 
 
 def current_mesh() -> DeviceMesh:
-    """The mesh of the innermost `with mesh:`.  RuntimeError outside of any."""
+    """Return the mesh of the innermost `with mesh:` block. RuntimeError outside of such a block."""
     if not _current():
         raise RuntimeError("No device mesh is currently active!")
     return _current()[-1]
@@ -240,15 +240,16 @@ def current_mesh() -> DeviceMesh:
 def init_device_mesh(
     device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None
 ) -> DeviceMesh:
-    """A grid of all processes, which first find each other by the environment unless they have.
+    """Return a mesh of all processes; initialize the default process group from the environment if necessary.
 
     Args:
-        device_type: the type of the devices they work on.
-        mesh_shape: how many there are in each dimension.
+        device_type: device type of the processes, for example "cpu".
+        mesh_shape: number of processes in each dimension.
         mesh_dim_names: names of the dimensions.
 
     Raises:
-        RuntimeError: the names repeat, or are not as many as the dimensions, or the shape does not hold all processes.
+        RuntimeError: names repeat, their number differs from the number of dimensions, or the product of the shape is
+            not the number of processes.
     """
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):

@@ -1,7 +1,8 @@
-"""Collectives of large tensors of processes on one host that may read each other's memory: each byte is copied once.
+"""Collectives of large tensors between processes of one host that read each other's memory, so each byte is copied
+once.
 
-The processes meet when their tensors are ready, and tell where they lie; each reads what it needs; they meet again, so that none
-goes on and changes what another still reads.
+The processes first exchange the addresses of their tensors. Then each reads what it needs. A second synchronization at
+the end keeps a process from changing a tensor that another one is still reading.
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ from .reduction import ReduceOp, arrays
 
 __all__ = ["Direct"]
 
-PIECE = 1 << 18  # bytes of another process's tensor that are read at a time to be reduced: they stay in a processor's cache
+PIECE = 1 << 18  # bytes read at a time from another process's tensor for a reduction; they fit into a processor's cache
 
 
 class Direct:
-    """The collectives of `SharedMemory` that processes can do by reading each other's memory.
+    """The collectives of `SharedMemory` that work by reading the memory of other processes.
 
     Args:
-        processes: of the ranks, by number.
-        rank: this process's.
-        meet: waits for all ranks, checks that they call the same, and returns a number that each gives.
+        processes: process ids, in rank order.
+        rank: rank of this process.
+        meet: waits for all ranks, checks that they call the same collective, and returns one integer from each rank.
     """
 
     def __init__(self, processes: Sequence[int], rank: int, meet: Callable[..., list[int]]) -> None:
         self._processes, self._rank, self._meet = processes, rank, meet
         size = len(processes)
-        self._others = [(rank + step) % size for step in range(1, size)]  # each begins with another one
+        self._others = [(rank + step) % size for step in range(1, size)]  # in cyclic order, to spread the reads
         self._room = torch.empty(0, dtype=torch.uint8)
 
     def broadcast(self, tensor: Tensor, root: int, call: bytes) -> None:
-        """Overwrite the tensor of every rank with the root's."""
+        """Overwrite the tensor of every rank with the root's tensor."""
         places = self._meet(call, tensor.data_ptr())
         if self._rank != root:
             read(self._processes[root], places[root], tensor.data_ptr(), tensor.numel() * tensor.element_size())
@@ -53,7 +54,7 @@ class Direct:
         self._meet(call)
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp, call: bytes) -> None:
-        """Reduce the tensors of all ranks in place: each rank a part of its own, which the others then read."""
+        """Reduce the tensors of all ranks in place: each rank reduces one part, which the other ranks then read."""
         bounds = [tensor.numel() * rank // len(self._processes) for rank in range(len(self._processes) + 1)]
         here, width = tensor.data_ptr(), tensor.element_size()
         places = self._meet(call, here)
@@ -66,7 +67,7 @@ class Direct:
         self._meet(call)
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp, call: bytes) -> None:
-        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        """Fill each rank's output with the sum (or other reduction) of `inputs[rank]` over all ranks."""
         table = array("Q", [part.data_ptr() for part in inputs])
         tables = self._meet(call, table.buffer_info()[0])
         output.copy_(inputs[self._rank])
@@ -78,7 +79,7 @@ class Direct:
         self._meet(call)
 
     def _reduce(self, target: Tensor, places: dict[int, int], op: ReduceOp) -> None:
-        """Reduce what lies at these places in the other processes into a tensor, piece by piece."""
+        """Reduce data at the given addresses in other processes into `target`, in chunks of `PIECE` bytes."""
         if not len(self._room):
             self._room = torch.empty(PIECE, dtype=torch.uint8)
         width, mine, room = target.element_size(), arrays(target), self._room.data_ptr()

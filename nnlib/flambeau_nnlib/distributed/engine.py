@@ -1,14 +1,13 @@
-"""What carries the bytes of collectives: engines, which plugins may add by the hook `flambeau_distributed_engine`.
+"""Engines, the transport backends of collectives. Plugins may add some by the hook `flambeau_distributed_engine`.
 
-An engine connects the processes of a job; its job makes a `Communicator` for each group. Communicators see flat, contiguous
-tensors without history, on the engine's type of device: shapes, lists of tensors, other devices and objects are the business
-of the collectives above.  Built in are
+An engine connects the processes of a job, and the job creates a `Communicator` for each group. Communicators receive
+flat, contiguous tensors without autograd history, on the engine's device type. The module `collectives` handles shapes,
+lists of tensors, other devices and objects.  Built in are
 
 - `gloo`, the default: shared memory between processes of one host, which needs nothing but Python, and ZeroMQ between hosts
-  (`flambeau[distributed]`). Copies into and out of shared memory go in chunks that stay in the processor's caches; large tensors
-  are read from each other's memory, each byte once; reductions work in place, and all is what NumPy and the system do at memory
-  speed: neither a compiled extension nor a message library would be faster on one host. Between hosts, where the network is the
-  limit, a well-kept library does what sockets of our own would do worse.
+  (`flambeau[distributed]`). Copies into and out of shared memory go in chunks that stay in the processor's caches;
+  large tensors are read directly from the memory of the other processes, so each byte is copied once. Reductions work
+  in place. NumPy and the system calls run at memory speed, so a compiled extension would not be faster.
 - `mpi`, through mpi4py (`flambeau[mpi]`), for any number of machines.
 - `nccl`, through CuPy (`flambeau[cuda12]`), between CUDA devices.
 """
@@ -33,78 +32,78 @@ BUILT_IN = {name: f"flambeau_nnlib.distributed.{name}" for name in ("gloo", "mpi
 
 
 class Communicator(Protocol):
-    """What the processes of one group do together.  Ranks are the group's; tensors are flat and contiguous."""
+    """Collectives of the processes of one group. Ranks are ranks in the group; tensors are flat and contiguous."""
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
-        """Overwrite the tensor of every rank with the root's."""
+        """Overwrite the tensor of every rank with the root's tensor."""
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
-        """Reduce the tensors of all ranks in place, bit for bit alike."""
+        """Reduce the tensors of all ranks in place; the result is bitwise identical on all ranks."""
 
     def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
-        """Reduce the tensors of all ranks into the root's; those of others stay as they are."""
+        """Reduce the tensors of all ranks into the root's tensor; the other tensors do not change."""
 
     def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor) -> None:
-        """Fill the outputs with the tensors of all ranks."""
+        """Fill `outputs` with the tensors of all ranks."""
 
     def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> None:
-        """Fill the root's outputs with the tensors of all ranks; those of others are empty lists."""
+        """Fill the root's `outputs` with the tensors of all ranks; `outputs` is empty on other ranks."""
 
     def scatter(self, tensor: Tensor, inputs: Sequence[Tensor], root: int) -> None:
-        """Fill each rank's tensor from the root's inputs; those of others are empty lists."""
+        """Fill each rank's tensor from the root's `inputs`; `inputs` is empty on other ranks."""
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
-        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        """Reduce `inputs[i]` over all ranks into the output of rank i."""
 
     def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-        """Send each rank its input, and fill the outputs with what came from each; sizes may differ, and be zero."""
+        """Send `inputs[i]` to rank i and fill `outputs[i]` from rank i; sizes may differ and may be 0."""
 
     def barrier(self, timeout: timedelta | None = None) -> None:
-        """Wait for all ranks."""
+        """Wait until all ranks have called `barrier`."""
 
     def send(self, tensor: Tensor, rank: int, tag: int) -> None:
         """Send a tensor to a rank."""
 
     def receive(self, tensor: Tensor, rank: int | None, tag: int) -> int:
-        """Fill a tensor with the next one from a rank, or from any; returns which."""
+        """Fill a tensor with the next message from a rank, or from any rank if None; return the sender's rank."""
 
     def close(self) -> None:
-        """Give back what the group holds."""
+        """Release the resources of the group."""
 
 
 class Job(Protocol):
-    """This process's part in a job."""
+    """The connection of this process to the other processes of a job."""
 
     rank: int
     world_size: int
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
-        """A communicator of these processes, all of which ask for it in the same order."""
+        """Create a communicator of these processes, which must all call this in the same order."""
 
     def leave(self) -> None:
-        """Leave the job."""
+        """Disconnect from the other processes."""
 
 
 class Engine(Protocol):
-    """A way to carry bytes between processes."""
+    """A transport backend between processes."""
 
     device_type: str
-    """The type of device on which communicators take tensors."""
+    """Device type of the tensors that communicators accept."""
     needs_store: bool
-    """Whether processes find each other through a store (MPI knows by itself who they are)."""
+    """Whether processes find each other through a store (MPI does not need one)."""
 
     def available(self) -> bool:
-        """Whether its libraries are installed and work here."""
+        """Whether the libraries of this engine are installed and work here."""
 
     def join(self, store: Store | None, rank: int, world_size: int, timeout: timedelta) -> Job:
-        """Join the other processes of a job."""
+        """Connect to the other processes of a job."""
 
 
 def find_engine(name: str) -> Engine:
-    """The engine of a name.
+    """Return the engine with this name.
 
     Raises:
-        RuntimeError: there is none, neither built in nor of a plugin.
+        RuntimeError: no built-in engine and no plugin has this name.
     """
     if name in BUILT_IN:
         engine: Engine = import_module(BUILT_IN[name]).ENGINE

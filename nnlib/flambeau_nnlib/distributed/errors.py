@@ -1,4 +1,4 @@
-"""What goes wrong between processes."""
+"""Exceptions of `torch.distributed`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ __all__ = ["DistBackendError", "DistError", "DistNetworkError", "DistStoreError"
 
 
 class DistError(RuntimeError):
-    """Something between processes has failed."""
+    """Base class of errors in communication between processes."""
 
 
 class DistBackendError(DistError):
-    """A collective has failed."""
+    """A collective failed."""
 
 
 class DistNetworkError(DistError):
-    """A connection has failed."""
+    """A connection failed."""
 
 
 class DistStoreError(DistError):
-    """A store did not answer in time."""
+    """A store did not answer within the timeout."""
 
 
 class QueueEmptyError(DistStoreError):
-    """A queue of a store has nothing in it."""
+    """A queue of a store is empty."""

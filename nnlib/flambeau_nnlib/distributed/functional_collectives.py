@@ -1,6 +1,7 @@
-"""Collectives that return new tensors, instead of writing to those they are given.
+"""Collectives that return new tensors instead of writing to their arguments.
 
-A group is a process group, a mesh of one dimension, a mesh and one of its dimensions, or a list of ranks.
+A `group` argument is a process group, a one-dimensional mesh, a tuple of a mesh and one of its dimensions, or a list of
+ranks.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ __all__ = [
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
-    """The tensor: results here are complete when they are returned."""
+    """Return the tensor unchanged: these collectives are complete when they return."""
     return tensor
 
 
 def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
-    """The tensors of all processes, reduced.
+    """Return the reduction of the tensors of all processes.
 
     Args:
-        self: of the same shape and dtype in every process.
+        self: tensor of the same shape and dtype in every process.
         reduceOp: "sum", "avg", "product", "min", "max", "band", "bor" or "bxor".
-        group: the processes.
-        tag: accepted; groups are known by themselves.
+        group: the processes, see the module's description.
+        tag: ignored.
     """
     result = self.detach().clone(memory_format=torch.contiguous_format)
     collectives.all_reduce(result, _operation(reduceOp), _group(group))
@@ -43,14 +44,14 @@ def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor
 
 
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
-    """The tensor of the process `src`."""
+    """Return the tensor of rank `src`."""
     result = self.detach().clone(memory_format=torch.contiguous_format)
     collectives.broadcast(result, src, _group(group))
     return result
 
 
 def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
-    """The tensors of all processes, joined along a dimension."""
+    """Concatenate the tensors of all processes along a dimension."""
     processes = _group(group)
     parts = self.detach().movedim(gather_dim, 0).contiguous()
     whole = parts.new_empty((parts.shape[0] * processes.size(), *parts.shape[1:]))
@@ -59,10 +60,10 @@ def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") 
 
 
 def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
-    """This process's part of what the tensors of all reduce to.
+    """Reduce the tensors of all processes, split the result along a dimension, and return this rank's part.
 
     Raises:
-        AssertionError: the dimension cannot be divided by the number of processes.
+        AssertionError: the size of the dimension is not a multiple of the number of processes.
     """
     processes = _group(group)
     size = processes.size()
@@ -77,11 +78,11 @@ def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: 
 def all_to_all_single(
     self: Tensor, output_split_sizes: Sequence[int] | None, input_split_sizes: Sequence[int] | None, group: Any, tag: str = ""
 ) -> Tensor:
-    """The rows that other processes send to this one, which sends them its own.
+    """Send rows to each process, and return the rows received from each process.
 
     Args:
-        output_split_sizes: how many rows come from each process; equally many by default.
-        input_split_sizes: how many rows go to each process; equally many by default.
+        output_split_sizes: number of rows received from each process; equal by default.
+        input_split_sizes: number of rows sent to each process; equal by default.
     """
     rows = self.shape[0] if output_split_sizes is None else sum(output_split_sizes)
     result = self.new_empty((rows, *self.shape[1:]))
@@ -127,19 +128,21 @@ class _ReduceScatter(Function):
 def all_to_all_single_autograd(
     self: Tensor, output_split_sizes: Sequence[int] | None, input_split_sizes: Sequence[int] | None, group: Any, tag: str = ""
 ) -> Tensor:
-    """`all_to_all_single`, through which gradients go back to where the rows came from."""
+    """`all_to_all_single` with a backward pass, which sends each row's gradient back to the process of that row."""
     result: Tensor = _AllToAll.apply(self, output_split_sizes, input_split_sizes, group)
     return result
 
 
 def all_gather_tensor_autograd(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
-    """`all_gather_tensor`, whose gradients are summed over the processes."""
+    """`all_gather_tensor` with a backward pass, which sums the gradients over the processes."""
     result: Tensor = _AllGather.apply(self, gather_dim, group)
     return result
 
 
 def reduce_scatter_tensor_autograd(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
-    """`reduce_scatter_tensor` by "sum" or "avg", whose gradients are gathered.  ValueError for another operation."""
+    """`reduce_scatter_tensor` with a backward pass, which gathers the gradients. ValueError unless `reduceOp` is "sum"
+    or "avg".
+    """
     if reduceOp.lower() not in ("sum", "avg"):
         raise ValueError(f"there is no gradient of a reduction by {reduceOp!r}")
     result: Tensor = _ReduceScatter.apply(self, reduceOp.lower(), scatter_dim, group)
@@ -154,7 +157,7 @@ def _operation(name: str) -> ReduceOp:
 
 
 def _group(given: Any) -> Any:
-    """The process group that is meant."""
+    """Convert a group argument (group, mesh, tuple or list of ranks) to a process group."""
     if isinstance(given, DeviceMesh):
         if given.ndim != 1:
             raise AssertionError("Only 1D mesh is supported, pass in (DeviceMesh, int) together if mesh > 1D")

@@ -1,4 +1,4 @@
-"""The default engine: shared memory between processes of one host, messages between hosts."""
+"""The default engine: shared memory between processes of one host, ZeroMQ messages between hosts."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["ENGINE", "Gloo"]
 
 
 class Gloo:
-    """The engine `gloo`."""
+    """The engine `gloo`: shared memory on one host, ZeroMQ messages between hosts."""
 
     device_type, needs_store = "cpu", True
 
     def available(self) -> bool:
-        """It always is on one host."""
+        """Return True: on one host nothing needs to be installed."""
         return True
 
     def join(self, store: Store | None, rank: int, world_size: int, timeout: timedelta) -> GlooJob:
-        """Join the other processes of a job."""
+        """Connect to the other processes of a job."""
         assert store is not None
         return GlooJob(store, rank, world_size, timeout)
 
 
 class GlooJob:
-    """This process's part in a job."""
+    """The connection of this process to the other processes of a job."""
 
     def __init__(self, store: Store, rank: int, world_size: int, timeout: timedelta) -> None:
         self.rank, self.world_size, self._store = rank, world_size, store
@@ -47,20 +47,20 @@ class GlooJob:
         atexit.register(self._leave_at_exit)
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
-        """A communicator of these processes."""
+        """Create a communicator of these ranks."""
         rank = ranks.index(self.rank)
         if not self._watch.one_host(ranks):
             return Messages(self._mailbox, ranks, rank, name, timeout)
         return OneHost(self._watch, self._store, self._mailbox, ranks, rank, name, timeout)
 
     def leave(self) -> None:
-        """Leave the job."""
+        """Disconnect from the other processes."""
         atexit.unregister(self._leave_at_exit)
         self._watch.leave()
         self._mailbox.close()
 
     def _leave_at_exit(self) -> None:
-        """A program that ends without `destroy_process_group` leaves too, unless an exception has ended it."""
+        """Leave at the end of a program that did not call `destroy_process_group`, unless an exception ended it."""
         if not hasattr(sys, "last_value"):
             self._watch.leave()
 
@@ -80,7 +80,7 @@ class OneHost(SharedMemory):
                 lambda: watch.check(ranks, since),
                 timeout,
             )
-        except OSError:  # the process whose memory it is has ended
+        except OSError:  # the process that owns the shared memory has ended
             watch.explain(ranks, since)
             raise
         self._letters = Letters(mailbox, ranks, rank, name, timeout)
@@ -88,14 +88,14 @@ class OneHost(SharedMemory):
 
 
 def _master_of(store: Store) -> str | None:
-    """The host that serves the store, which all processes reach."""
+    """Return the host that serves the store, which all processes can reach; None if unknown."""
     while isinstance(store, PrefixStore):
         store = store.underlying_store
     return store.host if isinstance(store, (TCPStore, TorchrunStore)) else None
 
 
 def _meet(store: Store, rank: int, world_size: int) -> None:
-    """Wait until all know of each other; the first one, whose process may hold the store, sees to it that they do."""
+    """Wait in rank 0, whose process may serve the store, until all processes have read what they need from it."""
     if store.add("met", 1) == world_size:
         store.set("all met", "")
     if rank == 0:

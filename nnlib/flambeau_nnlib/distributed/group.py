@@ -1,4 +1,4 @@
-"""Process groups: collectives of some of the processes of a job, one after the other."""
+"""Process groups, which run the collectives of some processes of a job in order."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ from .store import Store
 
 __all__ = ["ProcessGroup", "ProcessGroupGloo", "Work"]
 
-IDLE = 10.0  # seconds after which a thread without calls ends
-DESCRIPTION = 512  # bytes in which a collective is described to other ranks
+IDLE = 10.0  # seconds after which an idle thread ends
+DESCRIPTION = 512  # length in bytes of a collective's description, as sent to other ranks
 
 
 class Work:
-    """An asynchronous operation of a group: wait for it before using its tensors."""
+    """An asynchronous operation of a group. Call `wait` before using its tensors."""
 
     def __init__(self, future: Future[Any], source: Callable[[], int] = lambda: -1) -> None:
         self._future, self._source = future, source
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait until it is done; raises its exception if it failed."""
+        """Wait until the operation is done; raise its exception if it failed."""
         self._future.result(None if timeout is None else timeout.total_seconds())
         return True
 
     synchronize = wait
 
     def is_completed(self) -> bool:
-        """Whether it is done."""
+        """Whether the operation is done."""
         return self._future.done()
 
     def is_success(self) -> bool:
-        """Whether it is done and has not failed."""
+        """Whether the operation is done and did not fail."""
         return self._future.done() and self._future.exception() is None
 
     def exception(self) -> BaseException | None:
-        """The exception with which it failed, if it did."""
+        """Return the exception of the operation; None if it is running or succeeded."""
         return self._future.exception() if self._future.done() else None
 
     def result(self) -> Any:
-        """The tensors of the operation."""
+        """Wait for the operation and return its tensors."""
         return self._future.result()
 
     def get_future(self) -> torch.futures.Future[Any]:
-        """The operation as a future."""
+        """Return the operation as a `torch.futures.Future`."""
         future: torch.futures.Future[Any] = torch.futures.Future()
 
         def finish(done: Any) -> None:
@@ -70,14 +70,15 @@ class Work:
         return future
 
     def source_rank(self) -> int:
-        """Which rank a tensor was received from."""
+        """Return the rank that sent the received tensor."""
         return self._source()
 
 
 class Lane:
-    """Runs calls one after the other in a thread of its own, while there are some.
+    """Run submitted calls in order on a daemon thread that exits when idle.
 
-    The thread does not keep a program from ending as those of executors do: what it waits for may never come.
+    A daemon thread does not keep the program from ending, unlike the threads of executors. This matters because a call
+    may wait for a message that never comes.
     """
 
     def __init__(self, name: str) -> None:
@@ -87,7 +88,7 @@ class Lane:
         self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Run `call` after those before; returns its result to come."""
+        """Run `call` after those submitted before; return a future of its result."""
         future: Future[Any] = Future()
         with self._lock:
             self._calls.put((future, call))
@@ -110,19 +111,19 @@ class Lane:
                 future.set_result(call())
             except BaseException as error:
                 future.set_exception(error)
-            del future, call  # which hold tensors
+            del future, call  # they hold tensors
 
     def finish(self) -> None:
-        """Wait for the calls that there are."""
+        """Wait for all submitted calls."""
         if self._thread is not None:
             self.submit(lambda: None).result()
 
 
 class ProcessGroup:
-    """Some of the processes of a job.  Ranks inside a group count from 0; `ranks` gives the global ones.
+    """A group of processes of a job. Ranks in the group count from 0; `ranks` lists the global ranks.
 
-    Collectives run one after the other, in the order they were called in: those that are waited for at once in the caller's
-    thread, the others in a thread of the group.
+    Collectives run one after the other in call order. Synchronous ones run in the caller's thread, asynchronous ones in
+    a thread of the group.
     """
 
     def __init__(
@@ -138,30 +139,30 @@ class ProcessGroup:
         atexit.register(self._finish_at_exit)
 
     def rank(self) -> int:
-        """This process's rank in the group."""
+        """Return this process's rank in the group."""
         return self._rank
 
     def size(self) -> int:
-        """How many processes there are."""
+        """Return the number of processes."""
         return len(self.ranks)
 
     def name(self) -> str:
-        """The backend's name."""
+        """Return the name of the backend."""
         return self._backend
 
     def close(self) -> None:
-        """Finish the operations that have been started."""
+        """Finish all started operations and release the communicator."""
         atexit.unregister(self._finish_at_exit)
         self._lane.finish()
         self._communicator.close()
 
     def _finish_at_exit(self) -> None:
-        """Do this process's part in what has been started, at the end of a program that no exception has ended."""
+        """Finish all started operations at the end of a program, unless an exception ended it."""
         if not hasattr(sys, "last_value"):
             self._lane.finish()
 
     def run(self, collective: Callable[[Communicator], Any], async_op: bool, description: str = "") -> Work:
-        """Run `collective` after all earlier ones; returns once it is done unless `async_op`."""
+        """Run `collective` after all earlier ones. Return when it is done, or immediately if `async_op`."""
 
         def run() -> Any:
             with torch.no_grad():
@@ -180,7 +181,7 @@ class ProcessGroup:
         return work
 
     def _compare(self, description: str) -> None:
-        """Raise if another rank calls something else.  DistBackendError with what each of them calls."""
+        """Raise DistBackendError, listing the calls of all ranks, if another rank calls a different collective."""
         text = description.encode()[:DESCRIPTION].ljust(DESCRIPTION)
         found = [torch.empty(DESCRIPTION, dtype=torch.uint8) for _ in self.ranks]
         self._communicator.all_gather(found, torch.frombuffer(bytearray(text), dtype=torch.uint8))
@@ -199,7 +200,7 @@ class ProcessGroup:
         return Work(_done(tensor))
 
     def recv(self, tensor: Tensor, rank: int | None = None, tag: int = 0) -> Work:
-        """Receive a tensor from a rank of the group, or from any."""
+        """Receive a tensor from a rank of the group, or from any rank if None."""
         senders: list[int] = []
 
         def receive() -> Tensor:
@@ -207,24 +208,26 @@ class ProcessGroup:
                 senders.append(self._communicator.receive(flat, rank, tag))
             return tensor
 
-        with self._receiving:  # in order
+        with self._receiving:  # submits receives in call order
             return Work(self._receivers[rank, tag].submit(receive), lambda: senders[0])
 
-    # --- tensors as communicators take them ---
+    # --- flat tensors for communicators ---
 
     def flat(self, tensor: Tensor) -> Tensor:
-        """The elements of a tensor in one row where the engine can reach them: its own memory, if it is contiguous and there."""
+        """Return the elements as a one-dimensional tensor on the engine's device type; a view if possible."""
         if tensor.device.type != self.device_type:
             tensor = tensor.to(self.device_type)
         return tensor.detach().contiguous().reshape(-1)
 
     def written(self, *tensors: Tensor) -> Written:
-        """A context for the `flat` tensor, or a list of them, which are written back where they are copies."""
+        """Return a context of the `flat` tensors (one tensor or a list). On exit it copies them back to `tensors`
+        unless they are views.
+        """
         return Written(self, tensors)
 
 
 class Written:
-    """See `ProcessGroup.written`."""
+    """Context that `ProcessGroup.written` returns."""
 
     def __init__(self, group: ProcessGroup, tensors: Sequence[Tensor]) -> None:
         self._tensors, self._flats = tensors, [group.flat(tensor) for tensor in tensors]

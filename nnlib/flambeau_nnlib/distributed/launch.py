@@ -1,4 +1,6 @@
-"""`python -m flambeau.distributed.launch`: `run` under its older name; scripts find their rank in `LOCAL_RANK`."""
+"""`python -m flambeau.distributed.launch`: deprecated name of `flambeau.distributed.run`. Scripts read their rank from
+`LOCAL_RANK`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ __all__ = ["main"]
 
 
 def main(args: list[str] | None = None) -> None:
-    """Start the processes that the command line asks for; with `--use-env` absent, scripts also get `--local-rank`."""
+    """Start the processes that the command line describes. `--use-env` is accepted and has no effect."""
     warnings.warn("flambeau.distributed.launch is deprecated, as in PyTorch: use flambeau.distributed.run", FutureWarning)
     parser = get_args_parser()
     parser.add_argument("--use-env", "--use_env", action="store_true", help="accepted for compatibility: always so")

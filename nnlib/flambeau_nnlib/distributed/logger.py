@@ -1,4 +1,4 @@
-"""What a `DistributedDataParallel` tells of itself."""
+"""The statistics that `DistributedDataParallel` records."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["Logger"]
 
 
 class Logger:
-    """A record of how a network is trained in parallel.
+    """A record of how `DistributedDataParallel` was configured and of its steps.
 
     Args:
-        reducer: what averages its gradients.
+        reducer: the object that averages the gradients.
 
     >>> logger = Logger(None)
     >>> logger.set_construction_data_and_log("Net", [], -1, True, False, False)
@@ -33,7 +33,7 @@ class Logger:
         has_sync_bn: bool,
         static_graph: bool,
     ) -> None:
-        """Note how it was made."""
+        """Record the constructor arguments."""
         self._strings |= {"module_name": module_name, "device_ids": ", ".join(map(str, device_ids))}
         self._numbers |= {
             "output_device": output_device,
@@ -43,11 +43,11 @@ class Logger:
         }
 
     def set_runtime_stats_and_log(self) -> None:
-        """Note a step."""
+        """Count one iteration."""
         self._numbers["iteration"] += 1
 
     def set_error_and_log(self, error: str) -> None:
-        """Note an error."""
+        """Record an error message."""
         self._strings["error"] = error
         self._numbers["has_error"] = 1
 

@@ -1,4 +1,4 @@
-"""Collectives made of messages: between processes on several hosts, and point to point on any."""
+"""Collectives built from messages between hosts, and point-to-point messages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .transport import Mailbox
 
 __all__ = ["Letters", "Messages"]
 
-PIECE = 1 << 20  # bytes of a tensor that are reduced at a time, while the next are on their way
+PIECE = 1 << 20  # bytes of a tensor that are reduced at a time, while the next bytes are sent
 
 
 class Letters:
     """Point-to-point messages of a group.
 
     Args:
-        mailbox: this process's.
-        ranks: the job's ranks of the group's processes.
-        rank: this process in the group.
-        name: the group's.
-        timeout: how long to wait for others.
+        mailbox: mailbox of this process.
+        ranks: global ranks of the group's processes.
+        rank: this process's rank in the group.
+        name: name of the group.
+        timeout: how long to wait for other processes.
     """
 
     def __init__(self, mailbox: Mailbox, ranks: Sequence[int], rank: int, name: str, timeout: timedelta) -> None:
@@ -40,7 +40,7 @@ class Letters:
         self._mailbox.send(self._ranks[rank], self._key(self.rank, tag), _call("message", tensor), as_bytes(tensor))
 
     def receive(self, tensor: Tensor, rank: int | None, tag: int) -> int:
-        """Fill a tensor with the next one from a rank, or from any; returns which."""
+        """Fill a tensor with the next message from a rank, or from any rank if None; return the sender's rank."""
         senders = [sender for sender in range(self.size) if sender != self.rank] if rank is None else [rank]
         keys = [self._key(sender, tag) for sender in senders]
         place, (_, data) = self._mailbox.take([self._ranks[sender] for sender in senders], keys, self._timeout, self._since)
@@ -52,7 +52,7 @@ class Letters:
 
 
 class Messages(Letters):
-    """Collectives of processes on several hosts."""
+    """Collectives of a group of processes on several hosts."""
 
     def __init__(self, mailbox: Mailbox, ranks: Sequence[int], rank: int, name: str, timeout: timedelta) -> None:
         super().__init__(mailbox, ranks, rank, name, timeout)
@@ -60,7 +60,7 @@ class Messages(Letters):
         self._call = b""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the group holds no resources."""
 
     def _begin(self, call: bytes) -> None:
         self._count += 1
@@ -82,17 +82,17 @@ class Messages(Letters):
         return data
 
     def _swap(self, parts: Sequence[Any]) -> list[Any]:
-        """Send each rank its part; returns what each rank sent here."""
+        """Send `parts[i]` to rank i; return the data received from each rank."""
         for rank in self._from_here():
             self._post(rank, parts[rank])
         return [self._await(rank) for rank in range(self.size)]
 
     def _from_here(self) -> list[int]:
-        """All ranks, each starting at another one."""
+        """Return the ranks in cyclic order, starting with this one."""
         return [(self.rank + step) % self.size for step in range(self.size)]
 
     def barrier(self, timeout: timedelta | None = None) -> None:
-        """Wait for all ranks."""
+        """Wait until all ranks have called `barrier`."""
         before, self._timeout = self._timeout, timeout or self._timeout
         try:
             self._begin(b"barrier")
@@ -101,7 +101,7 @@ class Messages(Letters):
             self._timeout = before
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
-        """Overwrite the tensor of every rank with the root's."""
+        """Overwrite the tensor of every rank with the root's tensor."""
         self._begin(_call("broadcast", tensor, f" from rank {root}"))
         for piece in _pieces(tensor):
             if self.rank == root:
@@ -111,7 +111,7 @@ class Messages(Letters):
                 _fill(piece, self._await(root))
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
-        """Reduce the tensors of all ranks in place: each rank reduces one part, and sends it to all."""
+        """Reduce the tensors of all ranks in place: each rank reduces one part and sends the result to all."""
         self._begin(_call("all_reduce", tensor, f" {op.name}"))
         pieces = [piece.tensor_split(self.size) for piece in _pieces(tensor)]
         for step in range(len(pieces) + 1):
@@ -122,7 +122,7 @@ class Messages(Letters):
                 self._collect(pieces[step - 1], op)
 
     def _collect(self, parts: Sequence[Tensor], op: ReduceOp) -> None:
-        """Reduce the parts of a piece at this rank's place, send the result to all, and take theirs."""
+        """Reduce this rank's part, send the result to all ranks, and receive the other parts."""
         self._reduce_into(parts[self.rank], op)
         for rank in self._from_here()[1:]:
             self._post(rank, as_bytes(parts[self.rank]), "result")
@@ -130,13 +130,13 @@ class Messages(Letters):
             _fill(parts[rank], self._await(rank, "result"))
 
     def _reduce_into(self, mine: Tensor, op: ReduceOp) -> None:
-        """Reduce what all ranks sent here, in the order of the ranks."""
+        """Reduce the data received from all ranks into `mine`, in rank order."""
         found = {rank: arrays(from_bytes(self._await(rank), mine)) for rank in self._from_here()[1:]}
         found[self.rank] = arrays(mine.clone())
         op.into(arrays(mine), [found[rank] for rank in range(self.size)])
 
     def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
-        """Reduce the tensors of all ranks into the root's."""
+        """Reduce the tensors of all ranks into the root's tensor."""
         self._begin(_call("reduce", tensor, f" {op.name} to rank {root}"))
         for piece in _pieces(tensor):
             if self.rank == root:
@@ -170,7 +170,7 @@ class Messages(Letters):
         _fill(tensor, self._await(root))
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
-        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        """Reduce `inputs[i]` over all ranks into the output of rank i."""
         self._begin(_call("reduce_scatter", output, f" {op.name}"))
         sources = [_pieces(part) for part in inputs]
         for step, target in enumerate(_pieces(output)):
@@ -181,7 +181,7 @@ class Messages(Letters):
             self._reduce_into(target, op)
 
     def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-        """Send each rank its input, and fill the outputs with what came from each."""
+        """Send `inputs[i]` to rank i, and fill `outputs[i]` with the data from rank i."""
         self._begin(b"all_to_all")
         for output, data in zip(outputs, self._swap([as_bytes(part) for part in inputs]), strict=True):
             _fill(output, data)
@@ -196,7 +196,7 @@ def _call(name: str, tensor: Tensor, more: str = "") -> bytes:
 
 
 def as_bytes(tensor: Tensor) -> Any:
-    """The elements of a flat tensor, in its memory."""
+    """Return the memory of a flat tensor as bytes, without a copy."""
     return memoryview(tensor.view(torch.uint8).numpy()) if tensor.numel() else b""
 
 
@@ -209,7 +209,7 @@ def _check_length(data: Any, tensor: Tensor) -> None:
 
 
 def from_bytes(data: Any, like: Tensor) -> Tensor:
-    """Bytes as a flat tensor of the length and dtype of another.  RuntimeError if they are not as many."""
+    """Convert bytes to a flat tensor like `like`. RuntimeError if the number of bytes differs."""
     _check_length(data, like)
     return torch.frombuffer(bytearray(data), dtype=like.dtype) if len(data) else torch.empty_like(like)
 

@@ -1,8 +1,8 @@
-"""The engine `mpi`, through mpi4py: start processes with `mpiexec -n 4 python train.py`.
+"""The engine `mpi`, through mpi4py. Start processes with `mpiexec -n 4 python train.py`.
 
-MPI itself waits forever for a process that does not come. So the processes watch each other as those of the engine `gloo` do,
-and each collective is one that does not block, which is looked at until it is done or a process has ended. `mpiexec` of MPICH
-ends the others at once where one is killed; where one ends by itself, they raise.
+MPI waits forever for a process that has died. Therefore the processes watch each other, as those of the engine `gloo`
+do, and each collective is non-blocking: it is polled until it is done or a process has ended. MPICH's `mpiexec` ends
+all processes when one is killed. If one exits, the others raise an error.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from .watch import Watch
 
 __all__ = ["ENGINE", "Mpi"]
 
-GRACE = 2.5  # seconds for what a process takes part in while it ends
-LOOK = 0.05  # seconds between looks for processes that have ended
-SPINS = 20_000  # looks at a collective before a process lets others run, where each has a processor of its own
-PATIENCE = 0.5  # seconds after which it sleeps between looks
+GRACE = 2.5  # seconds in which an ending process still takes part in collectives
+LOOK = 0.05  # seconds between checks for processes that have ended
+SPINS = 20_000  # polls of a collective before yielding the processor, if there is a processor for each process
+PATIENCE = 0.5  # seconds after which a process sleeps between polls
 
 _OPERATIONS = {
     "SUM": "SUM",
@@ -54,7 +54,7 @@ _OF_BOOLS = {"SUM": "LOR", "MAX": "LOR", "BOR": "LOR", "PRODUCT": "LAND", "MIN":
 
 
 class Mpi:
-    """The engine `mpi`."""
+    """The engine `mpi`, which uses mpi4py."""
 
     device_type, needs_store = "cpu", False
 
@@ -63,7 +63,7 @@ class Mpi:
         return find_spec("mpi4py") is not None
 
     def join(self, store: Store | None, rank: int, world_size: int, timeout: timedelta) -> MpiJob:
-        """Join the other processes of a job.  RuntimeError if the number of processes is not MPI's."""
+        """Connect to the other processes of a job. RuntimeError if `rank` or `world_size` differ from MPI's."""
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
@@ -78,7 +78,7 @@ class Mpi:
 
 
 class MpiJob:
-    """This process's part in a job."""
+    """The connection of this process to the other processes of a job."""
 
     def __init__(self, library: Any, timeout: timedelta) -> None:
         self._library, self._world = library, library.COMM_WORLD.Dup()
@@ -96,13 +96,13 @@ class MpiJob:
         atexit.register(self._leave_at_exit)
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
-        """A communicator of these processes."""
+        """Create a communicator of these ranks."""
         group = self._world.group.Incl(list(ranks))
         since = time.monotonic()
         return MpiCommunicator(self._library, self._world.Create_group(group), lambda: self._watch.check(ranks, since), timeout)
 
     def leave(self) -> None:
-        """Leave the job: all processes do so together."""
+        """Disconnect from the other processes. All processes must call this together."""
         atexit.unregister(self._leave_at_exit)
         self._watch.leave()
         self._store.close()
@@ -111,7 +111,9 @@ class MpiJob:
                 self._world.Free()
 
     def _leave_at_exit(self) -> None:
-        """A program that ends without `destroy_process_group` leaves too; MPI would not let it end where another has died."""
+        """Leave at the end of a program that did not call `destroy_process_group`. If a process has died, exit without
+        MPI, which would wait for it.
+        """
         failed = hasattr(sys, "last_value")
         if failed:
             self._watch.vanish()
@@ -120,12 +122,12 @@ class MpiJob:
         if failed or not self._watch.quiet:
             sys.stdout.flush()
             sys.stderr.flush()
-            time.sleep(GRACE + 0.5)  # the others say what they have seen, before mpiexec ends them
+            time.sleep(GRACE + 0.5)  # lets the other processes report the failure before mpiexec ends them
             os._exit(1)
 
 
 def _forget_names_of_memory(world: Any) -> None:
-    """Remove the names of the memory that MPICH's processes share, once all have it, so that it goes with the last of them."""
+    """Unlink MPICH's shared memory files once all processes have mapped them, so the last process to end frees them."""
     world.Barrier()
     with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as file:
         for path in {line.split(maxsplit=5)[-1].strip() for line in file if "/dev/shm/mpich" in line}:
@@ -134,7 +136,7 @@ def _forget_names_of_memory(world: Any) -> None:
 
 
 class MpiCommunicator:
-    """Collectives of a group: MPI's own, on the memory of the tensors."""
+    """Collectives of a group, through MPI, on the memory of the tensors."""
 
     def __init__(self, library: Any, group: Any, check: Callable[[], None], timeout: timedelta) -> None:
         self._library, self._group, self._check, self._timeout = library, group, check, timeout
@@ -143,13 +145,13 @@ class MpiCommunicator:
         self._main, self._spins = threading.main_thread(), SPINS if self.size <= (os.cpu_count() or 1) else 0
 
     def close(self) -> None:
-        """Give the group back."""
+        """Free the MPI group."""
         if not self._lost:
             with suppress(self._library.Exception):
                 self._group.Free()
 
     def _finish(self, *requests: Any, timeout: timedelta | None = None, status: Any = None) -> None:
-        """Wait for what has been started, as long as no process of the group ends."""
+        """Poll the requests until they are done. DistBackendError after the timeout or when a process of the group ends."""
         limit, turn, began, looked = timeout or self._timeout, 0, 0.0, 0.0
         for request in requests:
             while not request.Test(status):
@@ -176,7 +178,7 @@ class MpiCommunicator:
         return [as_bytes(tensor) if tensor.numel() else bytearray(), tensor.numel() * tensor.element_size(), self._library.BYTE]
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
-        """Overwrite the tensor of every rank with the root's."""
+        """Overwrite the tensor of every rank with the root's tensor."""
         self._finish(self._group.Ibcast(self._bytes(tensor), root))
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
@@ -189,7 +191,7 @@ class MpiCommunicator:
             tensor.copy_(known)
 
     def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
-        """Reduce the tensors of all ranks into the root's."""
+        """Reduce the tensors of all ranks into the root's tensor."""
         known, here = _known(tensor), self.rank == root
         sent, received = (self._library.IN_PLACE, arrays(known)) if here else (arrays(known), None)
         self._finish(self._group.Ireduce(sent, received, self._operation(tensor, op), root))
@@ -227,7 +229,7 @@ class MpiCommunicator:
         self._finish(self._group.Iscatter(sent, self._bytes(tensor), root))
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
-        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        """Reduce `inputs[i]` over all ranks into the output of rank i."""
         found = [part if rank == self.rank else torch.empty_like(output) for rank, part in enumerate(inputs)]
         others = [rank for rank in range(self.size) if rank != self.rank]
         requests = [self._group.Irecv(self._bytes(found[rank]), rank, 0) for rank in others]
@@ -236,13 +238,13 @@ class MpiCommunicator:
         op.into(arrays(output), [arrays(part) for part in found])
 
     def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-        """Send each rank its input, and fill the outputs with what came from each."""
+        """Send `inputs[i]` to rank i, and fill `outputs[i]` with the data from rank i."""
         requests = [self._group.Irecv(self._bytes(output), rank, 0) for rank, output in enumerate(outputs)]
         requests += [self._group.Isend(self._bytes(sent), rank, 0) for rank, sent in enumerate(inputs)]
         self._finish(*requests)
 
     def barrier(self, timeout: timedelta | None = None) -> None:
-        """Wait for all ranks."""
+        """Wait until all ranks have called `barrier`."""
         self._finish(self._group.Ibarrier(), timeout=timeout)
 
     def send(self, tensor: Tensor, rank: int, tag: int) -> None:
@@ -250,7 +252,7 @@ class MpiCommunicator:
         self._finish(self._group.Isend(self._bytes(tensor), rank, tag + 1))
 
     def receive(self, tensor: Tensor, rank: int | None, tag: int) -> int:
-        """Fill a tensor with the next one from a rank, or from any; returns which."""
+        """Fill a tensor with the next message from a rank, or from any rank if None; return the sender's rank."""
         status = self._library.Status()
         source = self._library.ANY_SOURCE if rank is None else rank
         self._finish(self._group.Irecv(self._bytes(tensor), source, tag + 1), status=status)
@@ -261,7 +263,7 @@ class MpiCommunicator:
 
 
 def _known(tensor: Tensor) -> Tensor:
-    """A tensor of a dtype that MPI can reduce: itself, or one of float32."""
+    """Convert float16 and bfloat16 tensors to float32, which MPI can reduce; return other tensors unchanged."""
     return tensor.float() if tensor.is_floating_point() and tensor.element_size() < 4 else tensor
 
 

@@ -1,6 +1,6 @@
-"""The engine `nccl`, through CuPy: collectives between CUDA devices, one for each process.
+"""The engine `nccl`, through CuPy: collectives between CUDA devices, one device per process.
 
-Choose a process's device by `torch.cuda.set_device` before `init_process_group("nccl")`.
+Select a process's device with `torch.cuda.set_device` before `init_process_group("nccl")`.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ _OPERATIONS = {"SUM": "SUM", "AVG": "SUM", "PREMUL_SUM": "SUM", "PRODUCT": "PROD
 
 
 class Nccl:
-    """The engine `nccl`."""
+    """The engine `nccl`, which uses CuPy."""
 
     device_type, needs_store = "cuda", True
 
     def available(self) -> bool:
-        """Whether CuPy is installed with NCCL, and there is a device."""
+        """Whether CuPy has NCCL and a CUDA device is present."""
         if find_spec("cupy") is None or not torch.cuda.is_available():
             return False
         return bool(getattr(import_module("cupy.cuda.nccl"), "available", True))
 
     def join(self, store: Store | None, rank: int, world_size: int, timeout: timedelta) -> NcclJob:
-        """Join the other processes of a job."""
+        """Connect to the other processes of a job."""
         assert store is not None
         return NcclJob(import_module("cupy.cuda.nccl"), store, rank, world_size)
 
 
 class NcclJob:
-    """This process's part in a job."""
+    """The connection of this process to the other processes of a job."""
 
     def __init__(self, library: Any, store: Store, rank: int, world_size: int) -> None:
         self.library, self.store, self.rank, self.world_size = library, store, rank, world_size
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
-        """A communicator of these processes, the first of which tells the others its identity by the store."""
+        """Create a communicator of these ranks. Rank 0 of the group shares NCCL's unique id through the store."""
         key, rank = f"nccl {name}", ranks.index(self.rank)
         if rank == 0:
             self.store.set(key, " ".join(map(str, self.library.get_unique_id())))
@@ -60,21 +60,21 @@ class NcclJob:
         return NcclCommunicator(self.library, self.library.NcclCommunicator(len(ranks), identity, rank), rank, len(ranks))
 
     def leave(self) -> None:
-        """Leave the job."""
+        """Do nothing: NCCL needs no disconnection."""
 
 
 class NcclCommunicator:
-    """Collectives of a group: NCCL's own, on the memory of the tensors, each of which is waited for."""
+    """Collectives of a group, through NCCL. Each call waits until the result is complete."""
 
     def __init__(self, library: Any, group: Any, rank: int, size: int) -> None:
         self._library, self._group, self.rank, self.size = library, group, rank, size
 
     def close(self) -> None:
-        """Give the group back."""
+        """Free the NCCL communicator."""
         with suppress(Exception):
             self._group.destroy()
 
-    # --- what NCCL wants to know ---
+    # --- conversions for NCCL ---
 
     def _dtype(self, tensor: Tensor) -> int:
         if tensor.dtype not in _DTYPES:
@@ -88,8 +88,8 @@ class NcclCommunicator:
 
     @contextmanager
     def _stream(self) -> Iterator[int]:
-        """The stream that tensors are computed on; afterwards, what was queued is done."""
-        if not torch.cuda.is_available():  # memory of the host, which a stand-in for the library works on
+        """Yield the current CUDA stream, and synchronize it on exit."""
+        if not torch.cuda.is_available():  # tests replace NCCL by a library that works on the CPU
             yield 0
             return
         stream = torch.cuda.current_stream()
@@ -98,7 +98,7 @@ class NcclCommunicator:
 
     @contextmanager
     def _together(self) -> Iterator[None]:
-        """Sends and receives inside happen at once."""
+        """Group the sends and receives of the block into one NCCL operation."""
         self._library.groupStart()
         yield
         self._library.groupEnd()
@@ -106,7 +106,7 @@ class NcclCommunicator:
     # --- collectives ---
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
-        """Overwrite the tensor of every rank with the root's."""
+        """Overwrite the tensor of every rank with the root's tensor."""
         with self._stream() as stream:
             self._group.broadcast(tensor.data_ptr(), tensor.data_ptr(), tensor.numel(), self._dtype(tensor), root, stream)
 
@@ -118,7 +118,7 @@ class NcclCommunicator:
         op.finish(tensor, self.size)
 
     def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
-        """Reduce the tensors of all ranks into the root's."""
+        """Reduce the tensors of all ranks into the root's tensor."""
         result = tensor if self.rank == root else torch.empty_like(tensor)
         count, kind = tensor.numel(), self._dtype(tensor)
         with self._stream() as stream:
@@ -135,7 +135,7 @@ class NcclCommunicator:
             output.copy_(part)
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
-        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        """Reduce `inputs[i]` over all ranks into the output of rank i."""
         whole, kind = torch.cat(list(inputs)), self._dtype(output)
         with self._stream() as stream:
             self._group.reduceScatter(whole.data_ptr(), output.data_ptr(), output.numel(), kind, self._operation(op), stream)
@@ -151,11 +151,11 @@ class NcclCommunicator:
         self._exchange(dict(enumerate(inputs)) if self.rank == root else {}, {root: tensor})
 
     def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-        """Send each rank its input, and fill the outputs with what came from each."""
+        """Send `inputs[i]` to rank i, and fill `outputs[i]` with the data from rank i."""
         self._exchange(dict(enumerate(inputs)), dict(enumerate(outputs)))
 
     def _exchange(self, sent: dict[int, Tensor], received: dict[int, Tensor]) -> None:
-        """Send and receive tensors, by rank, at once."""
+        """Send and receive tensors, given by rank, in one NCCL group call."""
         with self._stream() as stream, self._together():
             for call, tensors in ((self._group.send, sent), (self._group.recv, received)):
                 for rank, tensor in tensors.items():
@@ -163,7 +163,7 @@ class NcclCommunicator:
                         call(tensor.data_ptr(), tensor.numel(), self._dtype(tensor), rank, stream)
 
     def barrier(self, timeout: timedelta | None = None) -> None:
-        """Wait for all ranks."""
+        """Wait until all ranks have called `barrier`."""
         place = "cuda" if torch.cuda.is_available() else "cpu"
         self.all_reduce(torch.zeros(1, device=place), ReduceOp.SUM)
 
@@ -172,9 +172,9 @@ class NcclCommunicator:
         self._exchange({rank: tensor}, {})
 
     def receive(self, tensor: Tensor, rank: int | None, tag: int) -> int:
-        """Fill a tensor with the next one from a rank.  RuntimeError for one from any."""
+        """Fill a tensor with the next message from a rank. RuntimeError if the rank is None."""
         if rank is None:
-            raise RuntimeError("Receiving from any source is not supported by NCCL: say which rank")
+            raise RuntimeError("Receiving from any source is not supported by NCCL: pass the source rank")
         self._exchange({}, {rank: tensor})
         return rank
 

@@ -1,6 +1,7 @@
-"""What Linux offers to processes of one host: to sleep until another changes a word of shared memory, and to read its memory.
+"""Linux system calls between processes of one host: futexes on shared memory, and reading another process's memory.
 
-Elsewhere, or where the system does not allow it, both say that they are not there, and there are slower ways.
+On other systems, or where a sandbox forbids the calls, `Bell.works` and `can_read` are False and callers use slower
+ways.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 __all__ = ["Bell", "allow_reads", "can_read", "read"]
 
-_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}  # the number of the system call, which the C library has no name for
+_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}  # system call number, which the C library does not export
 _WAIT, _WAKE, _ALL = 0, 1, 2**31 - 1
 _PR_SET_PTRACER = 0x59616D61
 
@@ -44,7 +45,7 @@ class _Range(ctypes.Structure):
 
 
 class Bell:
-    """Sleeping until words of shared memory change, for at most `seconds` at a time."""
+    """A futex: sleep until a word of shared memory changes, for at most `seconds` at a time."""
 
     def __init__(self, seconds: float) -> None:
         self._number = _FUTEX.get(platform.machine()) if _LIBRARY is not None and sys.byteorder == "little" else None
@@ -52,22 +53,22 @@ class Bell:
         self._limit = ctypes.byref(_Seconds(int(seconds), int(seconds % 1 * 1e9)))
 
     def wait(self, address: int, value: int) -> None:
-        """Sleep while the 32-bit word at this address has this value, until it is rung."""
+        """Sleep while the 32-bit word at `address` equals `value`, until `ring` or the time limit."""
         _LIBRARY.syscall(self._number, address, _WAIT, value & 0x7FFFFFFF, self._limit)
 
     def ring(self, address: int) -> None:
-        """Wake all processes that wait at this address."""
+        """Wake all processes that wait at `address`."""
         _LIBRARY.syscall(self._number, address, _WAKE, _ALL, None)
 
 
 def allow_reads() -> None:
-    """Let the processes that the one which started this has started read this one's memory: some systems want to be told."""
-    if _LIBRARY is not None and os.getppid() > 1:  # the first process has started all
+    """Allow descendants of the parent process to read this one's memory, which the Yama security module forbids by default."""
+    if _LIBRARY is not None and os.getppid() > 1:  # process 1 is the ancestor of every process
         _LIBRARY.prctl(_PR_SET_PTRACER, os.getppid(), 0, 0, 0)
 
 
 def can_read(process: int, address: int, expected: bytes) -> bool:
-    """Whether this process may read another one's memory, in which these bytes lie at this address."""
+    """Whether this process may read the memory of `process`, checked by comparing the bytes at `address` with `expected`."""
     found = ctypes.create_string_buffer(len(expected))
     try:
         read(process, address, ctypes.addressof(found), len(expected))
@@ -77,10 +78,10 @@ def can_read(process: int, address: int, expected: bytes) -> bool:
 
 
 def read(process: int, address: int, target: int, length: int) -> None:
-    """Copy memory of another process, at `address`, to the address `target` of this one.
+    """Copy `length` bytes at `address` in another process to `target` in this process.
 
     Raises:
-        OSError: it has ended, or may not be read.
+        OSError: the process has ended, or the system does not allow to read it.
     """
     if _LIBRARY is None:
         raise OSError("this system does not let processes read each other's memory")

@@ -1,4 +1,4 @@
-"""Collectives of Python objects.  They are the only ones that pickle: only processes that hold the job's secret take part."""
+"""Collectives of Python objects. Only these collectives use pickle; all participating processes hold the job's secret."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def _unpacked(data: Tensor) -> Any:
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Overwrite the objects in every process's list with those of `src`.  They are pickled: trust the job's processes.
+    """Overwrite every process's list with the objects of rank `src`. Objects are pickled: trust all processes of the
+    job.
 
     Raises:
         TypeError: `object_list` is not a list.
@@ -60,7 +61,7 @@ def _all_sizes(data: Tensor, process_group: Any) -> list[int]:
 
 
 def _exchanged(sent: list[Tensor], sizes: list[int], process_group: Any) -> list[Tensor]:
-    """What each process sent here, of these sizes."""
+    """Send `sent[i]` to rank i; return the tensors received, of the given sizes."""
     received = [torch.empty(size, dtype=torch.uint8) for size in sizes]
     all_to_all(received, sent, process_group)
     return received
@@ -71,7 +72,7 @@ def _nothing() -> Tensor:
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Fill the list with the objects of all processes, in every process."""
+    """Fill the list, in every process, with the objects of all processes."""
     process_group = group_of(group)
     if process_group is not None:
         data = _packed(obj)
@@ -82,7 +83,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None, group_dst: int | None = None
 ) -> None:
-    """Fill the list of `dst` with the objects of all processes."""
+    """Fill the list of rank `dst` with the objects of all processes."""
     process_group, root = group_of(group), root_in(group, dst, group_dst)
     check_list("object_gather_list", object_gather_list, group, root)
     if process_group is None:
@@ -102,7 +103,7 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Put each process's own object from the list of `src` first in its output list."""
+    """Send `scatter_object_input_list[i]` of rank `src` to element 0 of rank i's output list."""
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     process_group, root = group_of(group), root_in(group, src, group_src)
@@ -138,7 +139,7 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Overwrite the list with objects from a process, or from any; returns its rank in the job."""
+    """Overwrite the list with objects received from a process, or from any; return the sender's global rank."""
     size = torch.zeros(1, dtype=torch.int64)
     sender = recv(size, src, group, group_src=group_src)
     data = torch.empty(int(size), dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""The records in which PyTorch's process groups take the options of collectives."""
+"""Dataclasses of the options of collectives, as in PyTorch's process groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNSET = timedelta(milliseconds=-1)
 
 
 class BuiltinCommHookType(Enum):
-    """Communication hooks that `DistributedDataParallel` knows by name."""
+    """Names of the built-in communication hooks of `DistributedDataParallel`."""
 
     ALLREDUCE = 0
     FP16_COMPRESS = 1

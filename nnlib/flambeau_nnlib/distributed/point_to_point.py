@@ -1,4 +1,4 @@
-"""Point-to-point messages."""
+"""Point-to-point communication: `send`, `recv` and their asynchronous forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int 
 
 
 def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
-    """Start to send a tensor to a process; returns Work to wait for."""
+    """Start sending a tensor to a process; return a `Work` to wait for."""
     process_group = group_of(group)
     if process_group is None:
         return None
@@ -31,7 +31,7 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
-    """Start to receive a tensor from a process, or from any; returns Work to wait for."""
+    """Start receiving a tensor from a process, or from any; return a `Work` to wait for."""
     process_group = group_of(group)
     return None if process_group is None else process_group.recv(tensor, _peer(process_group, src, group_src), tag)
 
@@ -44,7 +44,7 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from a process, or from any; returns its rank in the job."""
+    """Receive a tensor from a process, or from any; return the sender's global rank."""
     process_group, work = group_of(group), irecv(tensor, src, group, tag, group_src)
     if process_group is None or work is None:
         return -1
@@ -53,7 +53,7 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 
 
 class P2POp:
-    """`isend` or `irecv` with its arguments, for `batch_isend_irecv`."""
+    """A call of `isend` or `irecv` with its arguments, for `batch_isend_irecv`."""
 
     def __init__(
         self,
@@ -72,6 +72,6 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Start all of these operations; returns the Work of each."""
+    """Start all operations; return a list of their `Work` objects."""
     works = [p2p_op.op(p2p_op.tensor, p2p_op.peer, p2p_op.group, p2p_op.tag, p2p_op.group_peer) for p2p_op in p2p_op_list]
     return [work for work in works if work is not None]

@@ -1,4 +1,4 @@
-"""How the tensors of several processes become one."""
+"""Reduce operations of collectives."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flambeau import Tensor
 
 __all__ = ["ReduceOp", "arrays"]
 
-_no_arrays: set[torch.dtype] = set()  # dtypes that `Tensor.numpy` does not give
+_no_arrays: set[torch.dtype] = set()  # dtypes that `Tensor.numpy` does not support
 
 
 def arrays(flat: Tensor) -> Any:
-    """The quickest thing to slice, assign to and compute with in place that shares a tensor's memory."""
+    """Return a NumPy array that shares the tensor's memory, or the tensor itself if NumPy lacks its dtype."""
     if flat.dtype not in _no_arrays:
         try:
             return flat.numpy()
@@ -33,7 +33,7 @@ def _extreme(name: str) -> Callable[[Any, Any], Any]:
 
 
 class ReduceOp:
-    """How tensors of several processes are reduced to one.
+    """A reduce operation of collectives, for example `ReduceOp.SUM`.
 
     >>> ReduceOp.SUM
     <RedOpType.SUM>
@@ -52,9 +52,9 @@ class ReduceOp:
         return hash(self.name)
 
     def into(self, target: Any, parts: Sequence[Any]) -> None:
-        """Reduce `arrays` in the order of the ranks, so that all get the same result, into one of the same length.
+        """Reduce `parts` into `target` in rank order, so that all ranks get bitwise equal results.
 
-        The target may share memory with the first part only.
+        `target` may share memory with `parts[0]` only.
         """
         target[...] = parts[0]
         for part in parts[1:]:
@@ -62,7 +62,7 @@ class ReduceOp:
         self.finish(target, len(parts))
 
     def finish(self, target: Any, size: int) -> None:
-        """What there is to do once all parts have been combined."""
+        """Divide by `size` for AVG, and multiply by the factor of PREMUL_SUM."""
         if self.name == "AVG":
             divide: Callable[[Any, Any], Any] = (
                 operator.itruediv if isinstance(target, Tensor) or target.dtype.kind in "fc" else operator.ifloordiv
@@ -82,7 +82,7 @@ class ReduceOp:
     PREMUL_SUM: ReduceOp
 
 
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # the class of its constants
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # in PyTorch, the enum of the constants
 for _name, _combine in {
     "SUM": operator.iadd,
     "AVG": operator.iadd,

@@ -1,4 +1,4 @@
-"""`torch.distributed.rpc`: calls of functions in other processes. They are not to be had here, which `is_available` says.
+"""`torch.distributed.rpc`, remote procedure calls. Flambeau does not support them: `is_available` returns False.
 
 >>> from flambeau.distributed import rpc
 >>> rpc.is_available()
@@ -13,34 +13,34 @@ __all__ = ["init_rpc", "is_available", "remote", "rpc_async", "rpc_sync", "shutd
 
 
 def is_available() -> bool:
-    """False, as in a PyTorch that was built without it."""
+    """Return False, as PyTorch does when built without RPC."""
     return False
 
 
 def _refuse(name: str) -> NoReturn:
-    raise RuntimeError(f"{name}(): torch.distributed.rpc is not available; torch.distributed's collectives and send/recv are")
+    raise RuntimeError(f"{name}(): torch.distributed.rpc is not available; use collectives or send/recv instead")
 
 
 def init_rpc(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError."""
+    """Raise RuntimeError: remote procedure calls are not supported."""
     _refuse("init_rpc")
 
 
 def rpc_sync(to: Any, func: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError."""
+    """Raise RuntimeError: remote procedure calls are not supported."""
     _refuse("rpc_sync")
 
 
 def rpc_async(to: Any, func: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError."""
+    """Raise RuntimeError: remote procedure calls are not supported."""
     _refuse("rpc_async")
 
 
 def remote(to: Any, func: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError."""
+    """Raise RuntimeError: remote procedure calls are not supported."""
     _refuse("remote")
 
 
 def shutdown(graceful: bool = True, timeout: float = 0) -> NoReturn:
-    """Raises RuntimeError."""
+    """Raise RuntimeError: remote procedure calls are not supported."""
     _refuse("shutdown")

@@ -1,12 +1,12 @@
-"""`python -m flambeau.distributed.run`: start the processes of a job, watch them, and start them again if one fails.
+"""`python -m flambeau.distributed.run`: start the processes of a job, monitor them, and restart them if one fails.
 
     python -m flambeau.distributed.run --standalone --nproc-per-node 4 train.py --epochs 3      on one host
     python -m flambeau.distributed.run --nnodes 2 --node-rank 0 --master-addr HOST --master-port 29500 --nproc-per-node 4 train.py
     python -m flambeau.distributed.run --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 --rdzv-id JOB train.py
 
-The options are torchrun's, and `PET_<OPTION>` in the environment gives one too. Scripts run under `python -m flambeau`, so that
-`import torch` is flambeau. With several hosts, `FLAMBEAU_JOB_SECRET` has to be the same on all of them. Hosts can join until
-the job starts, and at a restart.
+The options are those of torchrun. The environment variable `PET_<OPTION>` sets the default of an option. Scripts run
+under `python -m flambeau`, so that `import torch` is flambeau. With several hosts, `FLAMBEAU_JOB_SECRET` has to be the
+same on all of them. Hosts can join before the job starts and at a restart.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 
 
 class env(Action):
-    """An option whose default is what `PET_<OPTION>` says in the environment."""
+    """An option whose default is the environment variable `PET_<OPTION>`."""
 
     def __init__(self, dest: str, default: Any = None, required: bool = False, **kwargs: Any) -> None:
         default = os.environ.get(f"PET_{dest.upper()}", default)
@@ -62,7 +62,7 @@ class env(Action):
 
 
 class check_env(Action):
-    """A flag that `PET_<OPTION>=1` in the environment sets too."""
+    """A flag that the environment variable `PET_<OPTION>=1` also sets."""
 
     def __init__(self, dest: str, default: bool = False, **kwargs: Any) -> None:
         default = bool(int(os.environ.get(f"PET_{dest.upper()}", "1" if default else "0")))
@@ -73,68 +73,68 @@ class check_env(Action):
 
 
 class macros:
-    """What stands for something of each process in the arguments of a script."""
+    """Placeholders in script arguments that are replaced by values of each process."""
 
     local_rank = LOCAL_RANK
 
 
 def get_logger(name: str | None = None) -> logging.Logger:
-    """The logger of the launcher."""
+    """Return the launcher's logger."""
     return logging.getLogger(name or __name__)
 
 
 def get_args_parser() -> ArgumentParser:
-    """The parser of the command line."""
+    """Return the parser of the command line."""
     parser = ArgumentParser(prog="python -m flambeau.distributed.run", description=(__doc__ or "").partition("\n")[0])
 
     def option(name: str, help: str, **kwargs: Any) -> None:
         names = dict.fromkeys((name, "--" + name[2:].replace("-", "_")))
         parser.add_argument(*names, help=help, **({"action": env} | kwargs))
 
-    option("--nnodes", "how many hosts, or MIN:MAX", type=str, default="1:1")
-    option("--nproc-per-node", "how many processes on each: a number, auto, cpu or gpu", type=str, default="1")
-    option("--rdzv-backend", "how hosts meet: static or c10d", type=str, default="static")
-    option("--rdzv-endpoint", "where hosts meet: HOST:PORT", type=str, default="")
+    option("--nnodes", "number of hosts, or MIN:MAX", type=str, default="1:1")
+    option("--nproc-per-node", "processes per host: a number, auto, cpu or gpu", type=str, default="1")
+    option("--rdzv-backend", "rendezvous of the hosts: static or c10d", type=str, default="static")
+    option("--rdzv-endpoint", "address of the rendezvous: HOST:PORT", type=str, default="")
     option("--rdzv-id", "the name of the job", type=str, default="none")
-    option("--rdzv-conf", "more about how hosts meet: KEY=VALUE,...", type=str, default="")
-    option("--standalone", "one host, which needs no address", action=check_env)
-    option("--max-restarts", "how often to start again after a failure", type=int, default=0)
-    option("--monitor-interval", "seconds between looks at the processes", type=float, default=0.1)
-    option("--start-method", "for functions", type=str, default="spawn", choices=["spawn", "fork", "forkserver"])
+    option("--rdzv-conf", "options of the rendezvous: KEY=VALUE,...", type=str, default="")
+    option("--standalone", "run on this host only, without an address", action=check_env)
+    option("--max-restarts", "number of restarts after failures", type=int, default=0)
+    option("--monitor-interval", "seconds between checks of the processes", type=float, default=0.1)
+    option("--start-method", "start method, for functions", type=str, default="spawn", choices=["spawn", "fork", "forkserver"])
     option("--role", "a name for the processes", type=str, default="default")
     parser.add_argument("-m", "--module", action=check_env, help="run a module, as python -m does")
     option("--no-python", "run the command itself, not under Python", action=check_env)
-    option("--run-path", "accepted for compatibility: scripts always run in processes of their own", action=check_env)
-    option("--log-dir", "a folder for output", type=str, default=None)
+    option("--run-path", "accepted for compatibility: scripts always run in separate processes", action=check_env)
+    option("--log-dir", "folder of the log files", type=str, default=None)
     parser.add_argument(
         "-r", "--redirects", action=env, type=str, default="0", help="output to files: 1 stdout, 2 stderr, 3 both"
     )
     parser.add_argument("-t", "--tee", action=env, type=str, default="0", help="output to files and here: 1, 2, 3")
-    option("--local-ranks-filter", "show only the output of these: 0,1,...", type=str, default="")
-    option("--node-rank", "this host's place, for static", type=int, default=0)
-    option("--master-addr", "the first host, for static", type=str, default="127.0.0.1")
-    option("--master-port", "its port, for static", type=int, default=None)
+    option("--local-ranks-filter", "show only the output of these local ranks: 0,1,...", type=str, default="")
+    option("--node-rank", "rank of this host, for static", type=int, default=0)
+    option("--master-addr", "address of host 0, for static", type=str, default="127.0.0.1")
+    option("--master-port", "port on host 0, for static", type=int, default=None)
     option("--local-addr", "this host's address", type=str, default=None)
-    option("--signals-to-handle", "signals that end the processes too", type=str, default="SIGTERM,SIGINT,SIGHUP,SIGQUIT")
-    option("--shutdown-timeout", "seconds that processes have to end", type=int, default=None)
+    option("--signals-to-handle", "signals that also end the processes", type=str, default="SIGTERM,SIGINT,SIGHUP,SIGQUIT")
+    option("--shutdown-timeout", "seconds that processes have to exit", type=int, default=None)
     parser.add_argument("training_script", type=str, help="the script, module or command")
     parser.add_argument("training_script_args", nargs=REMAINDER, help="its arguments")
     return parser
 
 
 def parse_args(args: list[str] | None) -> Namespace:
-    """The options of a command line."""
+    """Parse a command line."""
     return get_args_parser().parse_args(args)
 
 
 def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
-    """How many hosts at least and at most.
+    """Return the minimum and maximum number of hosts.
 
     >>> parse_min_max_nnodes("2:4"), parse_min_max_nnodes("3")
     ((2, 4), (3, 3))
 
     Raises:
-        RuntimeError: neither `NUMBER` nor `MIN:MAX`.
+        RuntimeError: `nnodes` is neither `NUMBER` nor `MIN:MAX`.
     """
     parts = nnodes.split(":")
     if len(parts) > 2:
@@ -143,13 +143,13 @@ def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
 
 
 def determine_local_world_size(nproc_per_node: str) -> int:
-    """How many processes `--nproc-per-node` means on this host.
+    """Return the number of processes on this host for a value of `--nproc-per-node`.
 
     >>> determine_local_world_size("3")
     3
 
     Raises:
-        ValueError: `gpu` where there is none, or another word.
+        ValueError: the value is `gpu` without a GPU, or not a known word.
     """
     try:
         return int(nproc_per_node)
@@ -165,14 +165,14 @@ def determine_local_world_size(nproc_per_node: str) -> int:
 
 
 def get_rdzv_endpoint(args: Namespace) -> str:
-    """Where hosts meet."""
+    """Return the address of the rendezvous."""
     if args.rdzv_backend == "static" and not args.rdzv_endpoint:
         return f"{args.master_addr}:{args.master_port or 29500}"
     return str(args.rdzv_endpoint)
 
 
 def get_use_env(args: Namespace) -> bool:
-    """Whether scripts find their ranks in the environment: always, but where `launch` was asked for arguments."""
+    """Whether scripts read their ranks from the environment: True unless `launch` passes them as arguments."""
     return bool(getattr(args, "use_env", True))
 
 
@@ -185,7 +185,7 @@ def _configurations(text: str) -> dict[str, str]:
 
 
 def config_from_args(args: Namespace) -> tuple[LaunchConfig, Callable[..., Any] | str, list[str]]:
-    """What to launch: how, the program, and its arguments."""
+    """Return the launch configuration, the program, and its arguments."""
     min_nodes, max_nodes = parse_min_max_nnodes(args.nnodes)
     if not 0 < min_nodes <= max_nodes:
         raise ValueError(f"--nnodes={args.nnodes}: expected 0 < MIN <= MAX")
@@ -235,13 +235,13 @@ def run_script_path(training_script: str, *training_script_args: str) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Start what was asked for.  ChildFailedError if it fails for good."""
+    """Start the processes that the options describe. ChildFailedError if they fail after all restarts."""
     config, program, arguments = config_from_args(args)
     elastic_launch(config, program)(*arguments)
 
 
 def main(args: list[str] | None = None) -> None:
-    """The command line: the exit status is 0 if all processes end well, 1 if one fails, 128 + a signal's number after it."""
+    """Run the command line. The exit status is 0 on success, 1 if a process failed, 128 + n after signal n."""
     try:
         run(parse_args(args))
     except ChildFailedError as error:

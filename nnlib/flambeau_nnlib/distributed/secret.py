@@ -1,7 +1,7 @@
-"""The secret of a job: who does not hold it cannot talk to its processes.
+"""The secret of a job. Processes without it cannot connect to the job.
 
-Processes prove to each other that they hold it (HMAC challenges of `multiprocessing.connection` on one host, CURVE keys of
-ZeroMQ between hosts) before anything else that they send is looked at.
+Processes prove to each other that they have the secret before any other data is read: by HMAC challenges of
+`multiprocessing.connection` on one host, by CURVE keys of ZeroMQ between hosts.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ VARIABLE = "FLAMBEAU_JOB_SECRET"
 
 
 def job_secret() -> bytes:
-    """The secret that all processes of this job share.
+    """Return the secret that all processes of this job share.
 
-    It is what the environment variable `FLAMBEAU_JOB_SECRET` says, which the launcher sets for the processes that it starts
-    and which has to be the same on all hosts of a job. Without it, it is a file that only this user can read, which is written
-    when first needed: enough for jobs on one host, and for hosts that share their home directories.
+    The environment variable `FLAMBEAU_JOB_SECRET` sets it; it must be the same on all hosts of a job. The launcher sets
+    it for the processes that it starts. Without the variable, the secret is read from a file that only this user can
+    read; the file is created when first needed. That suffices on one host, and on hosts that share home directories.
     """
     given = os.environ.get(VARIABLE)
     return hashlib.sha256(given.encode() if given else _of_this_user()).digest()
@@ -40,13 +40,13 @@ def _of_this_user() -> bytes:
 
 
 def _folders() -> list[Path]:
-    """Where the file may be: the user's state directory, or a private one among the temporary files."""
+    """Return possible folders of the secret file: the user's state directory, then a private temporary directory."""
     state = os.environ.get("XDG_STATE_HOME")
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     temporary = Path(tempfile.gettempdir()) / f"flambeau-{user}"
     try:
         home = Path(state) if state else Path.home() / ".local" / "state"
-    except RuntimeError:  # a user without a home
+    except RuntimeError:  # the user has no home directory
         return [temporary]
     return [home / "flambeau", temporary]
 
@@ -54,7 +54,7 @@ def _folders() -> list[Path]:
 def _read_or_create(path: Path) -> bytes:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
-        descriptor, name = tempfile.mkstemp(dir=path.parent)  # which only this user may read
+        descriptor, name = tempfile.mkstemp(dir=path.parent)  # readable by this user only
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_hex(32))
         with suppress(FileExistsError):  # another process was faster
@@ -62,5 +62,5 @@ def _read_or_create(path: Path) -> bytes:
         os.unlink(name)
     status = path.stat()
     if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077):
-        raise PermissionError(f"{path} is not this user's alone")
+        raise PermissionError(f"{path} must be owned by this user and not readable by others: remove it or run chmod 600")
     return path.read_bytes()

@@ -1,4 +1,4 @@
-"""Connections between processes that hold the job's secret."""
+"""Authenticated connections between processes that hold the job's secret."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Server", "connect", "host_identity", "own_address"]
 
 Address = tuple[str, int] | str
 
-_open: weakref.WeakSet[Any] = weakref.WeakSet()  # what a forked child must not keep open, or nobody sees this process end
+_open: weakref.WeakSet[Any] = weakref.WeakSet()  # closed in forked children, so that peers notice when this process ends
 
 
 def _close_in_child() -> None:
@@ -36,7 +36,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def host_identity() -> str:
-    """What processes have in common that can share memory and local sockets; `FLAMBEAU_HOST_ID` sets it."""
+    """Return a string that is equal for processes that can share memory and local sockets. `FLAMBEAU_HOST_ID` overrides it."""
     given = os.environ.get("FLAMBEAU_HOST_ID")
     if given:
         return given
@@ -49,7 +49,7 @@ def host_identity() -> str:
 
 
 def own_address(towards: str | None) -> str:
-    """The address of this host, as another host sees it that `towards` leads to."""
+    """Return the address of this host on the network that leads to the host `towards`."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((towards or socket.gethostname(), 9))  # sends nothing
@@ -59,12 +59,12 @@ def own_address(towards: str | None) -> str:
 
 
 class Server:
-    """Listens at a port (any free one for 0), and runs `serve(connection)` in a thread for each process with the secret.
+    """Listen at an address, and run `serve(connection)` in a thread for each authenticated connection.
 
     Args:
-        address: a host and a port; a loopback host is not reached from other hosts, any other name means all networks of this
-            host. None: a local socket of this host, which leaves nothing behind.
-        serve: what to do with a connection, until it returns or the other side closes.
+        address: host and port, where port 0 is any free port. A loopback host accepts connections of this host only;
+            any other name listens on all networks. None uses a local socket that leaves no file.
+        serve: handles a connection until it returns or the other side closes.
     """
 
     def __init__(self, address: tuple[str, int] | None, serve: Callable[[Connection], None]) -> None:
@@ -86,7 +86,7 @@ class Server:
         while True:
             try:
                 connection = self._listener.accept()
-            except ConnectionError:  # gone before it was accepted
+            except ConnectionError:  # closed before it was accepted
                 continue
             except OSError:
                 return
@@ -104,23 +104,23 @@ class Server:
             self._serve(connection)
 
     def close(self) -> None:
-        """Stop listening.  The port is free afterwards."""
+        """Stop listening and free the port."""
         if self._closing:
             return
         self._closing = True
         address = self.address if isinstance(self.address, str) else ("127.0.0.1", self.address[1])
-        with suppress(OSError):  # closing a socket does not wake a thread that waits at it, and so does not close it either
+        with suppress(OSError):  # wakes the thread in `accept`, which closing the socket would not do
             Client(address).close()
         self._thread.join()
         self._listener.close()
 
 
 def connect(address: Address, timeout: timedelta) -> Connection:
-    """A connection to a `Server`.
+    """Connect to a `Server` at an address.
 
     Raises:
-        OSError: it was not reached in time.
-        AuthenticationError: it does not hold the same secret.
+        OSError: the server was not reached within the timeout.
+        AuthenticationError: the server does not hold the same secret.
     """
     end = time.monotonic() + timeout.total_seconds()
     while True:
@@ -141,7 +141,7 @@ def connect(address: Address, timeout: timedelta) -> Connection:
 
 
 def _watch_the_line(connection: Connection) -> None:
-    """Have the system notice within seconds that the other host has vanished."""
+    """Set TCP options by which the system notices within seconds that the other host has vanished."""
     line = socket.socket(fileno=os.dup(connection.fileno()))
     with line:
         if line.family == socket.AF_UNIX:

@@ -1,11 +1,13 @@
-"""Collectives of processes on one host, through memory that they share.
+"""Collectives of processes on one host through shared memory.
 
-Each process has a *slot* of the memory that only it writes to, in two halves, and a counter. A step of a collective is: write to
-one half, count, wait until all have counted, read what the others wrote. The next step uses the other half, so one wait a step is
-enough: whoever writes to a half again knows from the last wait that all have read it. Tensors go through in chunks that fit
-the processors' caches. Large ones do not go through it where the system lets processes read each other's memory: see `direct`.
+Each process has a *slot* of the memory that only it writes to, in two halves, and a counter. A step of a collective is:
+write to one half, increment the counter, wait until all counters have increased, read what the others wrote. The next
+step uses the other half, so one wait per step suffices: when a process writes to a half again, all others have read it.
+Tensors are copied in chunks that fit the processors' caches. Large tensors are read directly from other processes'
+memory if the system allows it: see `direct`.
 
-Beside its counter each process notes what it was asked to do, so that processes which were asked different things find out.
+Next to its counter each process writes a note of the collective it was called with, so that mismatched calls are
+detected.
 """
 
 from __future__ import annotations
@@ -34,31 +36,31 @@ from .store import Store
 
 __all__ = ["SharedMemory"]
 
-CHUNK = 1 << 19  # bytes of a tensor that go through a slot in one step
-CROWDED = 1 << 22  # the same where processes share processors: each wait is for others' turns, so there should be few
-DIRECT = 1 << 14  # bytes up to which every process reduces everything itself
-LINE = 1024  # bytes for a process's counter and notes
-NOTE = 160  # bytes of a note: what it was asked to do
-LARGE = 1 << 23  # bytes from which processes read each other's memory, if they can: that costs more for each page
-LOOK = 0.05  # seconds between looks for processes that have ended
-SPINS = 1000  # looks at a counter before a process lets others run
-YIELDS = 400  # times that it does, before it sleeps, where it cannot be woken
+CHUNK = 1 << 19  # bytes of a tensor that are copied in one step
+CROWDED = 1 << 22  # the same if there are more processes than processors: waits are slow, so fewer steps
+DIRECT = 1 << 14  # bytes up to which every process reduces the entire tensor
+LINE = 1024  # bytes of a process's counter and notes
+NOTE = 160  # bytes of a note, which describes a collective
+LARGE = 1 << 23  # bytes from which processes read each other's memory directly; slower per page, so not for small tensors
+LOOK = 0.05  # seconds between checks for processes that have ended
+SPINS = 1000  # polls of a counter before yielding the processor
+YIELDS = 400  # yields before sleeping, where futexes are missing
 
 
 class SharedMemory:
-    """The memory that a group of processes on one host shares, and their collectives.
+    """Shared memory of a group of processes on one host, and their collectives.
 
     Args:
-        store: where they find it, of this group alone.
-        rank, size: this process in the group, and how many there are.
-        check: raises if one of them has ended.
-        timeout: how long to wait for others.
+        store: store of this group only, used to find the memory.
+        rank, size: rank of this process in the group, and number of processes.
+        check: raises if a process of the group has ended.
+        timeout: how long to wait for other processes.
     """
 
     def __init__(self, store: Store, rank: int, size: int, check: Callable[[], None], timeout: timedelta) -> None:
         self.rank, self.size, self._check, self._timeout = rank, size, check, timeout
         self._chunk = CHUNK if size <= (os.cpu_count() or 1) else CROWDED
-        self._half = 2 * self._chunk  # there is room for reduced parts besides
+        self._half = 2 * self._chunk  # twice the chunk: room for the reduced parts
         memory, descriptor, path = _open(
             store, rank, size, -(-size * LINE // mmap.PAGESIZE) * mmap.PAGESIZE + 2 * size * self._half
         )
@@ -67,19 +69,19 @@ class SharedMemory:
         self._data = torch.frombuffer(memory, dtype=torch.uint8)[len(memory) - 2 * size * self._half :]
         self._typed: dict[torch.dtype, list[list[Any]]] = {}
         self._epoch = 0
-        self._fence = threading.Lock()  # taking it keeps processors that reorder writes from doing so
+        self._fence = threading.Lock()  # acquiring it is a memory barrier
         self._others = [other for other in range(size) if other != rank]
         self._main = threading.main_thread()
         self._word = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self._bell = Bell(LOOK)
-        self._meet(b"start")  # all have it now: it needs no name any longer, so that nothing can stay behind
+        self._meet(b"start")  # all ranks have mapped the memory: its file can be removed
         os.close(descriptor)
         if rank == 0 and not path.startswith("/proc/"):
             os.unlink(path)
         self._direct = self._try_direct()
 
     def _try_direct(self) -> Direct | None:
-        """Reading each other's memory, if all processes may read that of all."""
+        """Return `Direct` if every process may read the memory of every other one, else None."""
         allow_reads()
         known = array("Q", [0x666C616D62656175, self.rank])
         processes = self._meet(b"start", os.getpid())
@@ -88,7 +90,7 @@ class SharedMemory:
         return Direct(processes, self.rank, self._meet) if all(self._meet(b"start", int(all(tries)))) else None
 
     def close(self) -> None:
-        """Unmap the memory, once no tensor lies in it."""
+        """Unmap the memory, unless tensors still use it."""
         self._typed.clear()
         self._data = torch.empty(0)
         self._counters.release()
@@ -97,16 +99,16 @@ class SharedMemory:
             self._memory.close()
 
     def _slots(self, dtype: torch.dtype) -> list[list[Any]]:
-        """For each half, the slots of all ranks as arrays."""
+        """Return, for each half, the slots of all ranks as arrays of a dtype."""
         if dtype not in self._typed:
             halves = self._data.reshape(self.size, 2, self._half)
             self._typed[dtype] = [[arrays(halves[rank, half].view(dtype)) for rank in range(self.size)] for half in (0, 1)]
         return self._typed[dtype]
 
-    # --- meeting ---
+    # --- synchronization ---
 
     def _meet(self, call: bytes, value: int = 0) -> list[int]:
-        """Wait until all ranks are here, check that they do the same, and start the next step; returns their values."""
+        """Wait for all ranks, check that they call the same collective, and start the next step; return each rank's `value`."""
         half = self._epoch & 1
         note = call[:NOTE].ljust(NOTE)
         place = self.rank * LINE
@@ -128,7 +130,7 @@ class SharedMemory:
         return [self._counters[rank * LINE // 8 + 8 + half] for rank in range(self.size)]
 
     def _wait(self, other: int, call: bytes) -> None:
-        """Wait until another process has counted this step: briefly at once, then letting others run, then asleep."""
+        """Wait until another process has reached this step: first by polling, then yielding the processor, then sleeping."""
         counters, place, epoch = self._counters, other * LINE // 8, self._epoch
         crowded = self.size > (os.cpu_count() or 1) or threading.current_thread() is not self._main
         for _ in range(0 if crowded and self._bell.works else SPINS):
@@ -167,7 +169,7 @@ class SharedMemory:
     # --- collectives ---
 
     def barrier(self, timeout: timedelta | None = None) -> None:
-        """Wait for all ranks."""
+        """Wait until all ranks have called `barrier`."""
         before, self._timeout = self._timeout, timeout or self._timeout
         try:
             self._meet(b"barrier")
@@ -175,7 +177,7 @@ class SharedMemory:
             self._timeout = before
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
-        """Overwrite the tensor of every rank with the root's."""
+        """Overwrite the tensor of every rank with the root's tensor."""
         call = _call("broadcast", tensor, f" from rank {root}")
         if self._direct is not None and _is_large(tensor):
             return self._direct.broadcast(tensor, root, call)
@@ -199,25 +201,25 @@ class SharedMemory:
             self._reduce_in_parts(tensor, op, call, True)
 
     def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
-        """Reduce the tensors of all ranks into the root's."""
+        """Reduce the tensors of all ranks into the root's tensor."""
         self._reduce_in_parts(tensor, op, _call("reduce", tensor, f" {op.name} to rank {root}"), self.rank == root)
 
     def _reduce_all_here(self, tensor: Tensor, op: ReduceOp, call: bytes) -> None:
-        """Every rank reduces everything: the quickest for two ranks and for short tensors."""
+        """Reduce the entire tensor in every rank: fastest for two ranks and for short tensors."""
         mine, slots = arrays(tensor), self._slots(tensor.dtype)
         for part in _chunks(tensor, self._half):
             half, count = slots[self._epoch & 1], part.stop - part.start
             target = mine[part]
             half[self.rank][:count] = target
             self._meet(call)
-            if self.size == 2:  # the other order of two gives the same bits
+            if self.size == 2:  # a + b and b + a are bitwise equal
                 op.combine(target, half[1 - self.rank][:count])
                 op.finish(target, 2)
             else:
                 op.into(target, [slot[:count] for slot in half])
 
     def _reduce_in_parts(self, tensor: Tensor, op: ReduceOp, call: bytes, collects: bool) -> None:
-        """Each rank reduces a part of a chunk; the parts are collected in the step that already brings the next chunk."""
+        """Reduce a part of each chunk per rank. The results are collected in the step that shares the next chunk."""
         mine, slots, room = arrays(tensor), self._slots(tensor.dtype), self._chunk // tensor.element_size()
         before: slice | None = None
         for part in [*_chunks(tensor, self._chunk), None]:
@@ -267,7 +269,7 @@ class SharedMemory:
             mine[part] = half[root][self.rank * room : self.rank * room + count]
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
-        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        """Reduce `inputs[i]` over all ranks into the output of rank i."""
         call, room = _call("reduce_scatter", output, f" {op.name}"), self._room(output)
         if self._direct is not None and _is_large(output):
             return self._direct.reduce_scatter(output, inputs, op, call)
@@ -285,7 +287,7 @@ class SharedMemory:
             )
 
     def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-        """Send each rank its input, and fill the outputs with what came from each."""
+        """Send `inputs[i]` to rank i, and fill `outputs[i]` with the data from rank i."""
         call, slots = f"all_to_all of {inputs[0].dtype}".encode(), self._slots(inputs[0].dtype)
         targets, sources = [arrays(part) for part in outputs], [arrays(part) for part in inputs]
         room = self._room(inputs[0])
@@ -302,7 +304,7 @@ class SharedMemory:
                 received[...] = slot[place : place + len(received)]
 
     def _room(self, tensor: Tensor) -> int:
-        """How many elements a half of a slot has for each rank."""
+        """Return the number of elements in half a slot available to each rank."""
         return self._half // tensor.element_size() // self.size
 
 
@@ -315,20 +317,20 @@ def _is_large(tensor: Tensor) -> bool:
 
 
 def _chunks(tensor: Tensor, size: int) -> Iterator[slice]:
-    """Slices of at most `size` bytes; one empty slice for an empty tensor, so that its ranks meet."""
+    """Yield slices of at most `size` bytes; one empty slice for an empty tensor, so that its ranks synchronize."""
     count, total = size // tensor.element_size(), tensor.numel()
     for start in range(0, max(total, 1), count):
         yield slice(start, min(start + count, total))
 
 
 def _share(part: slice, rank: int, size: int) -> tuple[int, int]:
-    """Which elements of a chunk a rank reduces."""
+    """Return the bounds of the elements of a chunk that a rank reduces."""
     count = part.stop - part.start
     return count * rank // size, count * (rank + 1) // size
 
 
 def _open(store: Store, rank: int, size: int, length: int) -> tuple[mmap.mmap, int, str]:
-    """Memory of this length that all ranks map, its file, and the name by which they find it."""
+    """Return memory that all ranks map, its file descriptor, and its path."""
     if rank == 0:
         descriptor, path = _create(length)
         store.set("memory", path)

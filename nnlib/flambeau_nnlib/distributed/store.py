@@ -1,7 +1,7 @@
-"""Stores: small tables that all processes of a job share, by which they find each other.
+"""Key-value stores that all processes of a job share, used for rendezvous.
 
-A store that is served to other processes speaks lists of byte strings (`wire`), only to those that hold the job's secret, and
-never pickles.
+A store that is served to other processes exchanges lists of byte strings (see `wire`) with processes that hold the
+job's secret. It never pickles.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ __all__ = [
 ]
 
 default_timeout = timedelta(minutes=30)
-AGAIN = timedelta(seconds=5)  # to reach a served store that has been reached before
+AGAIN = timedelta(seconds=5)  # timeout of reconnections to a served store
 
 
 class Store:
-    """A table of bytes by name.  Reading a key waits until it is stored, or until the timeout."""
+    """A key-value store of bytes. `get` waits until the key exists, or until the timeout."""
 
     def __init__(self) -> None:
         self.timeout = default_timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """How long to wait for keys."""
+        """Set how long `get` and `wait` wait for keys."""
         self.timeout = timeout
 
     def set(self, key: str, value: str | bytes) -> None:
@@ -47,28 +47,28 @@ class Store:
         self._change(key, lambda _: as_bytes(value))
 
     def get(self, key: str) -> bytes:
-        """The value of a key, waited for.  DistStoreError if it does not come."""
+        """Wait for a key and return its value. DistStoreError if the key does not exist within the timeout."""
         self.wait([key])
         present: bytes = self._change(key, lambda value: value)
         return present
 
     def add(self, key: str, amount: int) -> int:
-        """Add to a counter, and return it."""
+        """Add to an integer counter, and return its new value."""
         return int(self._change(key, lambda value: str(int(value or 0) + amount).encode()))
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Put more at the end of a value."""
+        """Append to a value."""
         self._change(key, lambda before: (before or b"") + as_bytes(value))
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
-        """Store a value if the present one is as expected; returns what is there then."""
+        """Set a value if the present one equals `expected`; return the value afterwards."""
         present: bytes = self._change(
             key, lambda value: as_bytes(desired) if (value or b"") == as_bytes(expected) else value or as_bytes(expected)
         )
         return present
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """The values of several keys."""
+        """Return the values of several keys."""
         return [self.get(key) for key in keys]
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
@@ -77,7 +77,7 @@ class Store:
             self.set(key, value)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Wait until all keys have been stored.  DistStoreError if they have not in time."""
+        """Wait until all keys exist. DistStoreError after the timeout."""
         seconds = (timeout or self.timeout).total_seconds()
         end, pause = time.monotonic() + seconds, 0.0005
         while not self.check(keys):
@@ -90,26 +90,26 @@ class Store:
         """Stop serving other processes."""
 
     def check(self, keys: Sequence[str]) -> bool:
-        """Whether all keys have been stored."""
+        """Whether all keys exist."""
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
     def delete_key(self, key: str) -> bool:
-        """Remove a key; returns whether it was there."""
+        """Remove a key; return whether it existed."""
         existed = self.check([key])
         self._change(key, lambda _: None)
         return existed
 
     def num_keys(self) -> int:
-        """How many keys there are."""
+        """Return the number of keys."""
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
     def _change(self, key: str, change: Callable[[bytes | None], bytes | None]) -> Any:
-        """Atomically replace a value by `change(value)`; returns the new one."""
+        """Atomically replace a value by `change(value)`; return the new value."""
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
 
 def as_bytes(value: str | bytes) -> bytes:
-    """A value as a store keeps it."""
+    """Convert a value to bytes."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
@@ -122,7 +122,7 @@ def _updated(table: dict[str, bytes], key: str, value: bytes | None) -> bytes | 
 
 
 class HashStore(Store):
-    """A store in the memory of one process, for its threads."""
+    """A store in the memory of one process, shared by its threads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -183,15 +183,16 @@ def _table_of(contents: bytes) -> dict[str, bytes]:
 
 
 class TCPStore(Store):
-    """A store that the process with `is_master` serves to all others.
+    """A store that the process with `is_master=True` serves to the others over TCP.
 
     Args:
-        host_name, port: where; port 0 takes any that is free.
-        world_size: how many processes there will be; the master waits for them where `wait_for_workers`.
-        is_master: whether to serve it from here.
+        host_name, port: address of the store; port 0 chooses a free one.
+        world_size: number of processes; the master waits for all of them if `wait_for_workers`.
+        is_master: whether this process serves the store.
 
     Raises:
-        DistNetworkError: the address is in use, or the store is not reached in time or does not hold the job's secret.
+        DistNetworkError: the address is in use, the store is not reached within the timeout, or it has a different
+            secret.
     """
 
     def __init__(
@@ -232,13 +233,13 @@ class TCPStore(Store):
             request, *fields = decode(connection.recv_bytes())
             try:
                 answer = _REQUESTS[request](self._table, *fields)
-            except Exception as error:  # of one request; the store serves on
+            except Exception as error:  # a failed request does not stop the server
                 connection.send_bytes(encode([b"error", f"{type(error).__name__}: {error}".encode()]))
             else:
                 connection.send_bytes(encode([b"answer", answer]))
 
     def _ask(self, request: bytes, *fields: bytes) -> bytes:
-        """What the master's table answers; each thread has a connection of its own."""
+        """Send a request to the master, and return its answer. Each thread has a separate connection."""
         if self._table is not None:
             return _REQUESTS[request](self._table, *fields)
         if not hasattr(self._local, "connection"):
@@ -295,7 +296,7 @@ def _append(table: HashStore, key: bytes, value: bytes) -> bytes:
     return b""
 
 
-# What a served store can be asked: the request, and its answer from byte strings.
+# Requests that a served store answers, by name.
 _REQUESTS: dict[bytes, Callable[..., bytes]] = {
     b"set": _set,
     b"append": _append,
@@ -309,7 +310,7 @@ _REQUESTS: dict[bytes, Callable[..., bytes]] = {
 
 
 class PrefixStore(Store):
-    """Another store, all of whose keys start with a prefix."""
+    """A view of another store that adds a prefix to all keys."""
 
     def __init__(self, prefix: str, store: Store) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Messages between processes: each process has a mailbox to which all others can send.
+"""Messages between processes: each process has a mailbox to which all others send.
 
-Between processes of one host they travel through local sockets; between hosts by ZeroMQ, encrypted with CURVE keys made from
-the job's secret. A message is a key, which says what it is for, and bytes; nothing is pickled here.
+Messages travel through local sockets on one host, and through ZeroMQ between hosts, encrypted with CURVE keys derived
+from the job's secret. A message is a key, a description of the call, and bytes. Nothing is pickled here.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .watch import Watch
 
 __all__ = ["Mailbox"]
 
-REACH = timedelta(seconds=1)  # to connect to a process that is there
-LOOK = 0.2  # seconds between looks for processes that have ended
+REACH = timedelta(seconds=1)  # timeout of connections to a running process
+LOOK = 0.2  # seconds between checks for processes that have ended
 
 
 class Mailbox:
-    """The messages that have come for one process, by key, in the order they were sent.
+    """The messages received by one process, by key, in the order they were sent.
 
-    Messages are read as soon as they arrive, by threads, so that senders never block.
+    Threads read messages as soon as they arrive, so senders never block.
 
     Args:
-        store: where the processes find each other.
-        watch: who they are, and who has ended.
-        towards: a host that all can reach.
+        store: store through which the processes exchange addresses.
+        watch: reports the host of each process and which processes have ended.
+        towards: a host that all processes can reach; see `own_address`.
     """
 
     def __init__(self, store: Store, watch: Watch, towards: str | None) -> None:
@@ -58,7 +58,7 @@ class Mailbox:
                 self._far.reach(rank, store.get(f"far/{rank}").decode())
 
     def close(self) -> None:
-        """Take no more messages."""
+        """Close all connections."""
         self._server.close()
         for connection in self._peers.values():
             connection.close()
@@ -75,7 +75,7 @@ class Mailbox:
             self._arrived.notify_all()
 
     def send(self, rank: int, key: bytes, call: bytes, data: Any) -> None:
-        """Put a message into another process's mailbox, or one's own: its key, what it was sent for, and bytes."""
+        """Send a message (key, call description, bytes) to a process, possibly this one."""
         if rank == self._watch.rank:
             self._put(key, call, bytes(data))
         elif rank not in self._near:
@@ -94,10 +94,11 @@ class Mailbox:
     def take(
         self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta, since: float
     ) -> tuple[int, tuple[bytes, Any]]:
-        """The next message with one of these keys, each of the sender at the same place; and the place.
+        """Wait for the next message with one of the keys; `keys[i]` belongs to `senders[i]`. Return i and the message.
 
         Raises:
-            DistBackendError: none comes in time, all senders have left, or a process of the job has died after `since`.
+            DistBackendError: the timeout is over, all senders have left, or a process of the job has died after
+                `since`.
         """
 
         def first() -> int | None:
@@ -122,7 +123,7 @@ class Mailbox:
             return place, message
 
     def _check(self, senders: Sequence[int]) -> None:
-        """Raise what the watch has to say of the last sender, once it has something to say of each."""
+        """Raise DistBackendError if every sender other than this process has ended."""
         errors = [error for sender in senders if (error := _error_of(self._watch.check, sender)) is not None]
         if len(errors) == len([sender for sender in senders if sender != self._watch.rank]) and errors:
             raise errors[-1]

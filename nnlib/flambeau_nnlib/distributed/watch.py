@@ -1,4 +1,4 @@
-"""Who of a job is still there: a connection of every process to the first one, which the system closes however a process ends."""
+"""Detection of ended processes: each process keeps a connection to rank 0, which the system closes when the process ends."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .wire import decode, encode
 __all__ = ["Watch", "WatchedStore"]
 
 DIED = "has ended without leaving the job"
-REACH = timedelta(seconds=5)  # to connect to the first process, which is there once its address is known
-NEWS = 1.0  # seconds in which word of an end has come
+REACH = timedelta(seconds=5)  # timeout of the connection to rank 0, which runs once its address is known
+NEWS = 1.0  # seconds within which the end of a process becomes known
 
 
 class Watch:
-    """Tells the processes of a job which of them have ended.
+    """Track which processes of a job have ended.
 
     Args:
-        store: where they find each other.
-        rank, world_size: this process, and how many there are.
-        towards: a host that all can reach, by which this one's address is found; None for the name of this one.
-        timeout: how long to wait for the first process.
-        grace: seconds in which what a process sent before it ended may still arrive on other connections.
+        store: store through which the processes exchange addresses.
+        rank, world_size: rank of this process, and number of processes.
+        towards: a host that all processes can reach, used to find this host's address; None uses the host name.
+        timeout: how long to wait for rank 0.
+        grace: seconds in which messages of an ended process may still arrive on other connections.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Watch:
         threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
 
     def _listen(self, connection: Connection) -> None:
-        """In the first process: hear from another one until it is gone, and tell the rest."""
+        """In rank 0: wait until another process ends, and report it to all others."""
         rank = int(connection.recv_bytes())
         with self._lock:
             self._connections[rank] = connection
@@ -95,7 +95,7 @@ class Watch:
                     connection.send_bytes(encode([b"%d" % rank, what.encode()]))
 
     def _hear(self, connection: Connection) -> None:
-        """In the others: hear from the first who has ended, until it ends itself."""
+        """In ranks above 0: record the ended processes that rank 0 reports, until rank 0 ends."""
         with suppress(EOFError, OSError):
             while True:
                 rank, what = decode(connection.recv_bytes())
@@ -103,11 +103,12 @@ class Watch:
         self._ended.setdefault(0, (time.monotonic(), DIED))
 
     def check(self, ranks: Sequence[int] = (), since: float = 0.0) -> None:
-        """Raise DistBackendError if a process has ended that others need: of the first that has, as others may have followed it.
+        """Raise DistBackendError, naming the process that ended first, if a required process has ended.
 
         Args:
-            ranks: processes that are needed. That any other has died counts too: those that waited for it do not come either.
-            since: but not if it died before this time (of `time.monotonic`): who forms a group later, does so without it.
+            ranks: required processes. The death of any other process counts also, because required ones may wait for
+                it.
+            since: ignore processes that died before this `time.monotonic()`: later groups are formed without them.
         """
         if not self._ended:
             return
@@ -122,24 +123,24 @@ class Watch:
 
     @property
     def quiet(self) -> bool:
-        """Whether none has died so far."""
+        """Whether no process has died so far."""
         return all(what != DIED for _, what in list(self._ended.values()))
 
     def explain(self, ranks: Sequence[int] = (), since: float = 0.0) -> None:
-        """Wait a moment for news of who has ended, once something has failed that says less of it; raises what `check` does."""
+        """Wait briefly for news of ended processes after a failed connection; raise like `check`, with a clearer error."""
         end = time.monotonic() + NEWS + self._grace
         while time.monotonic() < end:
             self.check(ranks, since)
             time.sleep(0.05)
 
     def vanish(self) -> None:
-        """Let the others see now that this process has ended, though it lives a little longer."""
+        """Close the connections now, so that other processes see the end of this one before it exits."""
         for connection in list(self._connections.values()):
             with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
                 line.shutdown(socket.SHUT_RDWR)
 
     def leave(self) -> None:
-        """Say goodbye, and watch no longer."""
+        """Report to the other processes that this one leaves, and close the connections."""
         if self.rank == 0:
             self._note(0, "has left the job")
         for connection in list(self._connections.values()):
@@ -151,7 +152,7 @@ class Watch:
 
 
 class WatchedStore(PrefixStore):
-    """A store whose keys are waited for only as long as no process dies that might store them."""
+    """A store whose `wait` raises DistBackendError as soon as a process of the job dies."""
 
     def __init__(self, watch: Watch, store: Store) -> None:
         super().__init__("", store)

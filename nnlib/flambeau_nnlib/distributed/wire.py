@@ -1,4 +1,4 @@
-"""What processes say to each other: lists of byte strings, without pickles.
+"""Encoding of messages between processes: lists of byte strings, without pickle.
 
 >>> decode(encode([b"set", b"key", b""]))
 [b'set', b'key', b'']
@@ -15,12 +15,12 @@ _LENGTH = struct.Struct("<Q")
 
 
 def encode(fields: Iterable[bytes]) -> bytes:
-    """Byte strings as one, each after its length."""
+    """Join byte strings, each preceded by its length."""
     return b"".join(part for field in fields for part in (_LENGTH.pack(len(field)), field))
 
 
 def decode(message: bytes) -> list[bytes]:
-    """The byte strings of a message.  ValueError if it is cut off."""
+    """Split an encoded message into its byte strings. ValueError if it is truncated."""
     fields, place = [], 0
     while place < len(message):
         if place + _LENGTH.size > len(message):

@@ -1,4 +1,4 @@
-"""The processes of a job: how they find each other, and the groups they form."""
+"""Initialization of a distributed job, and its process groups."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ GroupName = NewType("GroupName", str)
 
 
 class Backend(str):
-    """The name of what carries the bytes: see `engine`."""
+    """Name of a transport backend; see `engine`."""
 
     UNDEFINED, GLOO, NCCL, UCC, MPI = "undefined", "gloo", "nccl", "ucc", "mpi"
     backend_list = [UNDEFINED, GLOO, NCCL, UCC, MPI]
@@ -74,13 +74,13 @@ class Backend(str):
 
 
 class BackendConfig:
-    """Which backend serves which type of device."""
+    """Mapping from device types to backends."""
 
     def __init__(self, backend: Backend) -> None:
         self.device_backend_map = {"cpu": backend, "cuda": backend}
 
     def get_device_backend_map(self) -> dict[str, Backend]:
-        """Backends by type of device."""
+        """Return the backends by device type."""
         return self.device_backend_map
 
     def __repr__(self) -> str:
@@ -88,7 +88,7 @@ class BackendConfig:
 
 
 class GroupMember:
-    """`WORLD` is the group of all processes; `NON_GROUP_MEMBER` is what others get for a group they are not in."""
+    """`WORLD` is the group of all processes. `NON_GROUP_MEMBER` is returned in place of a group to processes outside of it."""
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER: Any = -100
@@ -101,27 +101,27 @@ group = GroupMember
 
 
 def is_available() -> bool:
-    """Whether there is this package."""
+    """Return True: the package is always available."""
     return True
 
 
 def is_gloo_available() -> bool:
-    """Whether there is a backend for the CPU."""
+    """Return True: the backend `gloo` is built in."""
     return True
 
 
 def is_nccl_available() -> bool:
-    """Whether processes can talk by NCCL: whether CuPy is installed with it, and there is a device."""
+    """Whether the NCCL backend can be used: CuPy with NCCL is installed, and a CUDA device is present."""
     return is_backend_available(Backend.NCCL)
 
 
 def is_mpi_available() -> bool:
-    """Whether processes can talk by MPI: whether mpi4py is installed."""
+    """Whether the MPI backend can be used: mpi4py is installed."""
     return find_engine(Backend.MPI).available()
 
 
 def is_ucc_available() -> bool:
-    """Whether processes can talk by UCC."""
+    """Return False: flambeau has no UCC backend."""
     return False
 
 
@@ -134,34 +134,34 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_xccl_available() -> bool:
-    """Whether processes can talk by XCCL."""
+    """Return False: flambeau has no XCCL backend."""
     return False
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether a launcher has started this process: `python -m flambeau.distributed.run`, or PyTorch's torchrun."""
+    """Whether a launcher started this process: `python -m flambeau.distributed.run`, or PyTorch's torchrun."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def get_pg_count() -> int:
-    """How many groups this process is in."""
+    """Return the number of groups that contain this process."""
     return len(_groups)
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined a job."""
+    """Whether `init_process_group` has been called."""
     return GroupMember.WORLD is not None
 
 
 def default_group() -> ProcessGroup:
-    """The group of all processes.  ValueError before `init_process_group`."""
+    """Return the group of all processes. ValueError before `init_process_group`."""
     if GroupMember.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return GroupMember.WORLD
 
 
 def group_of(group: Any) -> ProcessGroup | None:
-    """The group of a `group` argument: the default group for None; None if this process is not in it."""
+    """Convert a `group` argument to a group: the default group for None, and None if this process is not in the group."""
     if group is GroupMember.NON_GROUP_MEMBER:
         return None
     return default_group() if group is None else group
@@ -169,23 +169,24 @@ def group_of(group: Any) -> ProcessGroup | None:
 
 _handlers: dict[str, Callable[..., Iterator[Any]]] = {}
 _groups: dict[str, ProcessGroup] = {}
-_pg_map: dict[ProcessGroup, tuple[str, Store | None]] = {}  # the groups, with their backends and stores
-_made = 0  # groups so far, counted alike in all processes
-_opened: Store | None = None  # the store of the job, where it was made here
+_pg_map: dict[ProcessGroup, tuple[str, Store | None]] = {}  # backend and store of each group
+_made = 0  # number of groups created so far, equal in all processes
+_opened: Store | None = None  # the job's store, if this process opened it
 _job: Job | None = None
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Any]]) -> None:
-    """Let `handler(url)` serve `init_method="scheme://..."`: it yields a store, the rank and the world's size."""
+    """Register `handler(url)` for `init_method="scheme://..."`. It yields a store, the rank and the world size."""
     if scheme in _handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
     _handlers[scheme] = handler
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """Yields a store that all processes share, this one's rank, and how many there are.
+    """Yield a store that all processes share, the rank, and the world size.
 
-    `env://` reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; `tcp://host:port` and `file:///path` say it.
+    `env://` reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; `tcp://host:port` and `file:///path` contain the
+    address.
     """
     parts = urlparse(url)
     if parts.scheme not in _handlers:
@@ -208,7 +209,7 @@ def _from_environment(
     rank = int(value("RANK")) if rank < 0 else rank
     world_size = int(value("WORLD_SIZE")) if world_size < 0 else world_size
     address, port = value("MASTER_ADDR"), int(value("MASTER_PORT"))
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # the launcher serves it: flambeau's, or PyTorch's torchrun
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # served by the launcher
         if "FLAMBEAU_LAUNCHER" in os.environ:
             yield TCPStore(address, port, world_size, False, timeout, wait_for_workers=False), rank, world_size
         else:
@@ -247,19 +248,19 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Join the other processes of a job.
+    """Connect this process to the other processes of a job.
 
     Args:
-        backend: `"gloo"` (the default), `"mpi"`, or a plugin's; `"cpu:gloo,cuda:gloo"` names one for each type of device, of
-            which all have to be the same.
-        init_method: where to meet them, as for `rendezvous`; `env://` by default.
-        timeout: how long to wait for others.
-        world_size, rank: how many processes there are, and which one this is.
-        store: a store that all share, in place of `init_method`.
+        backend: `"gloo"` (the default), `"mpi"`, `"nccl"`, or a plugin's. `"cpu:gloo,cuda:gloo"` names one per device
+            type; all must be equal.
+        init_method: URL of the rendezvous, as for `rendezvous`; default: `env://`.
+        timeout: how long to wait for other processes.
+        world_size, rank: number of processes, and rank of this one.
+        store: a store that all processes share, instead of `init_method`.
 
     Raises:
-        ValueError: called twice, or something is missing.
-        RuntimeError: a backend that there is not, or that is not installed.
+        ValueError: called twice, or an argument or environment variable is missing.
+        RuntimeError: the backend is unknown or not installed.
     """
     if is_initialized():
         raise ValueError("trying to initialize the default process group twice!")
@@ -282,7 +283,7 @@ def init_process_group(
 
 
 def _restart() -> str:
-    """Which attempt of the launcher this is: the store may outlive an attempt."""
+    """Return the launcher's restart count. It is part of the keys because the store may outlive a restart."""
     return os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
 
 
@@ -295,7 +296,7 @@ def _group(
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Leave a group, or the job."""
+    """Leave a group, or the job if the group is the default group."""
     global _made, _opened, _job
     process_group = group_of(group)
     if process_group is None:
@@ -327,15 +328,16 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some of the processes; all processes have to call this, in the same order.
+    """Create a group of some of the processes. All processes have to call this, in the same order.
 
     Args:
-        ranks: the processes; all by default.
-        timeout: how long to wait for others.
-        use_local_synchronization: only the group's processes have to call this; all must have made as many groups before.
+        ranks: global ranks of the processes; default: all.
+        timeout: how long to wait for other processes.
+        use_local_synchronization: only the group's processes call this. All of them must have created equally many
+            groups before.
 
     Raises:
-        ValueError: a rank that does not exist, or one given twice.
+        ValueError: a rank does not exist or is given twice.
     """
     global _made
     world = default_group()
@@ -351,7 +353,7 @@ def new_group(
         group = _group(engine, world._job, world.store, chosen, name, timeout or world.timeout, world.name())
         group.group_desc = group_desc or name
         _groups[name] = group
-    if not use_local_synchronization:  # whoever serves the store stays until all have met
+    if not use_local_synchronization:  # keeps the process that serves the store alive until all processes have connected
         world.run(lambda communicator: communicator.barrier(), False, "new_group")
     return group
 
@@ -363,7 +365,7 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Groups that share no process: the one this process is in (or None), and all of them."""
+    """Create disjoint groups. Return this process's group (or None) and the list of all groups."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     groups = [new_group(ranks, timeout) for ranks in ranks_per_subgroup_list]
@@ -381,7 +383,7 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Split the processes of a group into groups of `group_size`; returns this process's group, and all of them."""
+    """Split the processes of a group into groups of `group_size`. Return this process's group and the list of all groups."""
     if group_size is None:
         group_size = torch.cuda.device_count()
     world_size = get_world_size(group)
@@ -405,7 +407,7 @@ def split_group(
     group_desc: str | None = None,
     backend: Any = None,
 ) -> Any:
-    """Split a group; returns the part that this process is in. `split_ranks` are ranks in the group."""
+    """Split a group by lists of group ranks; return the new group that contains this process."""
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parents = get_process_group_ranks(parent_pg)
@@ -413,25 +415,25 @@ def split_group(
 
 
 def shrink_group(ranks_to_exclude: Sequence[int], group: Any = None, shrink_flags: int = 0, pg_options: Any = None) -> Any:
-    """A group without some of its ranks, which need not call this: they may have died."""
+    """Return a group without some ranks. The excluded processes need not call this; they may have died."""
     remaining = [global_rank for rank, global_rank in enumerate(get_process_group_ranks(group)) if rank not in ranks_to_exclude]
     return new_group(remaining, use_local_synchronization=True)
 
 
 def get_rank(group: Any = None) -> int:
-    """This process's rank in a group; -1 if it is not in it."""
+    """Return this process's rank in a group; -1 if it is not in the group."""
     process_group = group_of(group)
     return -1 if process_group is None else process_group.rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """How many processes there are in a group; -1 for one that this process is not in."""
+    """Return the number of processes in a group; -1 if this process is not in it."""
     process_group = group_of(group)
     return -1 if process_group is None else process_group.size()
 
 
 def get_backend(group: Any = None) -> Backend:
-    """The backend of a group."""
+    """Return the backend of a group."""
     process_group = group_of(group)
     if process_group is None:
         raise ValueError("Invalid process group specified")
@@ -439,12 +441,12 @@ def get_backend(group: Any = None) -> Backend:
 
 
 def get_backend_config(group: Any = None) -> str:
-    """Which backend serves which type of device, in a group."""
+    """Return the backends of a group by device type, as `"cpu:gloo,cuda:gloo"`."""
     return repr(BackendConfig(get_backend(group)))
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """The backend that PyTorch takes for a device."""
+    """Return PyTorch's default backend for a device."""
     kind = torch.device(device).type
     if kind not in Backend.default_device_backend_map:
         raise ValueError(f"Default backend not registered for device : {device}")
@@ -452,27 +454,27 @@ def get_default_backend_for_device(device: Any) -> str:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """A process's rank in a group.  ValueError if it is not in it."""
+    """Convert a global rank to a rank in the group. ValueError if the process is not in the group."""
     if global_rank not in group.ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
     return group.ranks.index(global_rank)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The rank in the job of a rank in a group.  ValueError if there is none."""
+    """Convert a rank in a group to a global rank. ValueError if the group has no such rank."""
     if not 0 <= group_rank < group.size():
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
     return group.ranks[group_rank]
 
 
 def get_process_group_ranks(group: Any) -> list[int]:
-    """The ranks in the job of a group's processes."""
+    """Return the global ranks of a group's processes."""
     process_group = group_of(group)
     return [] if process_group is None else list(process_group.ranks)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """Which process of this machine this is: LOCAL_RANK."""
+    """Return the rank of this process on its host, from the environment variable LOCAL_RANK."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -485,5 +487,5 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 @contextmanager
 def record_comm(name: str) -> Iterator[None]:
-    """A context that names collectives for a profiler."""
+    """Context manager that names collectives for a profiler; it has no effect."""
     yield

@@ -1,8 +1,8 @@
 """Python's `multiprocessing`, with tensors in shared memory.
 
 It exports everything that `multiprocessing` does, so `import torch.multiprocessing as mp` replaces `import
-multiprocessing as mp`. A tensor that is sent through a queue or a pipe, or passed to a process, moves to shared memory,
-and only a handle is sent: both sides see what the other one writes.
+multiprocessing as mp`. A tensor sent through a queue or a pipe, or passed to a process, is moved to shared memory. Only
+a handle is sent, and both processes see each other's changes.
 """
 
 from __future__ import annotations

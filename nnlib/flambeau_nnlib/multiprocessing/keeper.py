@@ -1,10 +1,10 @@
-"""A process that removes the files of shared memory whose owners were killed.
+"""A helper process that removes shared memory files of killed processes.
 
-The strategy `file_system` names its memory, and a name outlasts the process that should remove it. So every process that owns
-such files tells the keeper their names, over a connection of its own, which the kernel closes however the process ends. The
-keeper is started by the first process that needs one, serves it and all that it starts, and ends with the last of them.
+With the strategy `file_system`, memory is a named file, which outlives a killed process. So each process that owns such
+files reports their names to the helper over a socket, which the kernel closes when the process ends. The first process
+that needs the helper starts it. It serves that process and its descendants, and ends with the last of them.
 
-Run as a program, this file is the keeper; it imports nothing of flambeau, to be small.
+This file is also the helper's program. It imports nothing of flambeau, to be small.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from pathlib import Path
 
 __all__ = ["connect", "tell"]
 
-# What a line says of the name after it, by its first character
-OWN = "+"  # it is the sender's
-SENT = ">"  # it is in a message of the sender, and stays if the sender ends normally before that is received
-GONE = "-"  # it has been removed
-END = "!"  # no name: the sender is about to end normally
+# Messages: the first character of a line, before a file name
+OWN = "+"  # the sender owns the file
+SENT = ">"  # the file is in a message of the sender; it is kept if the sender exits normally before it is received
+GONE = "-"  # the file has been removed
+END = "!"  # without a name: the sender is about to exit normally
 
-_ADDRESS = "FLAMBEAU_SHARED_MEMORY_KEEPER"  # the variable of the environment by which other processes find the keeper
+_ADDRESS = "FLAMBEAU_SHARED_MEMORY_KEEPER"  # environment variable with the helper's address
 
 _connection: socket.socket | None = None
-_lock = threading.RLock()  # the collector may release a block while a line is written
+_lock = threading.RLock()  # reentrant: the garbage collector may release a block while a line is written
 
 
 def tell(what: str, name: str = "") -> None:
-    """Tell the keeper about a file; see `OWN`, `SENT` and `GONE`."""
+    """Report a file to the helper; see `OWN`, `SENT` and `GONE`."""
     connection = connect()
     with _lock:
         connection.sendall(f"{what}{name}\n".encode())
 
 
 def connect() -> socket.socket:
-    """This process's connection to the keeper, which is started if there is none."""
+    """Return this process's connection to the helper; start the helper if necessary."""
     global _connection
     with _lock:
         if _connection is None:
@@ -58,7 +58,7 @@ def _connected(address: str | None) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(address)
-    except OSError:  # the keeper of a program that started this one, and has ended
+    except OSError:  # the address of a helper that has ended
         connection.close()
         return None
     return connection
@@ -89,16 +89,16 @@ def _say_goodbye() -> None:
 
 
 def _at_end(say_goodbye: Callable[[], None]) -> None:
-    """Have a function called at a normal end, after the threads of queues have sent their last, and may have connected."""
+    """Register a function to call at normal exit, after the threads of queues have sent their last messages."""
     util.Finalize(None, say_goodbye, exitpriority=-30)
 
 
 _at_end(_say_goodbye)
-util.register_after_fork(_say_goodbye, _at_end)  # a new process of `multiprocessing` has forgotten what to do at the end
+util.register_after_fork(_say_goodbye, _at_end)  # child processes of `multiprocessing` clear the registered finalizers
 
 
 def _disconnect() -> None:
-    """Close the connection; in the child of a fork too, whose copy would keep it open when the parent is killed."""
+    """Close the connection. Also called in the child of a fork, whose copy would keep it open when the parent is killed."""
     global _connection, _lock
     if _connection is not None:
         _connection.close()
@@ -113,7 +113,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Client:
-    """A connected process: the paths that are its own, and those in its messages."""
+    """A connected process: the files that it owns and those in its messages."""
 
     def __init__(self) -> None:
         self.own: set[str] = set()
@@ -127,7 +127,7 @@ class _Keeper:
         self.selector = selectors.DefaultSelector()
         self.selector.register(listener, selectors.EVENT_READ)
         self.clients: dict[socket.socket, _Client] = {}
-        self.unreceived: set[str] = set()  # in messages of processes that have ended
+        self.unreceived: set[str] = set()  # files in messages of processes that have ended
 
     def run(self) -> None:
         """Serve until the last process has ended."""
@@ -163,12 +163,12 @@ class _Keeper:
                 client.sent.add(path)
             elif what == END:
                 client.ends_normally = True
-            else:  # it may have been sent by another process
+            else:  # GONE: another process may have sent the file
                 for paths in (self.unreceived, *(paths for each in self.clients.values() for paths in (each.own, each.sent))):
                     paths.discard(path)
 
     def remove(self, client: _Client) -> None:
-        """Remove the files of a process that has ended, but those that another one is to receive."""
+        """Remove the files of a process that has ended, except those in messages that are still to be received."""
         if client.ends_normally:
             self.unreceived |= client.sent
         else:
@@ -183,8 +183,8 @@ def unlink(paths: set[str]) -> None:
 
 
 def main(address: str) -> None:
-    """Serve the socket that is the standard input, and has this address."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # they mean the processes that it serves
+    """Serve the listening socket at standard input, bound to `address`."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # meant for the processes that the helper serves
         signal.signal(number, signal.SIG_IGN)
     keeper = _Keeper(socket.socket(fileno=0))
     try:

@@ -1,4 +1,4 @@
-"""How tensors are pickled for another process: as a handle of shared memory."""
+"""Pickling of tensors for other processes, as handles of shared memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_leaf(tensor: torch.Tensor) -> None:
 
 
 def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Move `tensor` into shared memory and describe where it lies there."""
+    """Move `tensor` to shared memory, and return its pickled form: a handle, dtype and layout."""
     check_leaf(tensor)
     layout = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset())
     if tensor.is_cuda and tensor.numel():
@@ -46,14 +46,14 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
 def rebuild_tensor(
     cls: type, block: SharedBlock, dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
 ) -> torch.Tensor:
-    """The tensor of type `cls` that lies in `block`."""
+    """Return the tensor of type `cls` stored in `block`."""
     return _as_type(cls, block_tensor(block, dtype).as_strided(*layout), requires_grad)
 
 
 def _rebuild_borrowed(
     cls: type, loan: tuple[Any, ...], dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
 ) -> torch.Tensor:
-    """The tensor of type `cls` in device memory of another process."""
+    """Return the tensor of type `cls` in device memory of another process."""
     return _as_type(cls, sharing.borrow(*loan).view(dtype).as_strided(*layout), requires_grad)
 
 
@@ -69,7 +69,7 @@ def _as_type(cls: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tens
 
 
 def reduce_storage(storage: Any) -> tuple[Any, ...]:
-    """Move a storage into shared memory, as `reduce_tensor` does, or copy it where there is none."""
+    """Move a storage to shared memory, as `reduce_tensor` does, or copy it on devices without shared memory."""
     if isinstance(storage, torch.TypedStorage):
         return _rebuild_typed, (storage.untyped(), storage.dtype)
     return _rebuild_storage, (storage.as_tensor(torch.uint8),)
@@ -84,7 +84,7 @@ def _rebuild_storage(tensor: torch.Tensor) -> torch.UntypedStorage:
 
 
 def init_reductions() -> None:
-    """Teach the pickler of queues, pipes and process arguments about tensors and storages."""
+    """Register tensors and storages with the pickler of queues, pipes and process arguments."""
     ForkingPickler.register(torch.Tensor, reduce_tensor)
     ForkingPickler.register(Parameter, reduce_tensor)
     ForkingPickler.register(torch.UntypedStorage, reduce_storage)

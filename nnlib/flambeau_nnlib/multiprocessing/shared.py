@@ -1,4 +1,4 @@
-"""Memory that several processes map: files that exist in memory only, and how they are sent."""
+"""Shared memory blocks, and how they are sent to other processes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ __all__ = [
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_system" if sys.platform == "darwin" else "file_descriptor"
 
-_SMALLEST = 16  # bytes: an empty file cannot be mapped; enough for one element of every dtype
+_SMALLEST = 16  # bytes; an empty file cannot be mapped, and this is enough for one element of every dtype
 _SHM = Path("/dev/shm")
 _DIRECTORY = _SHM if _SHM.is_dir() else Path(tempfile.gettempdir())
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names that `set_sharing_strategy` knows.
+    """Return the names that `set_sharing_strategy` accepts.
 
     >>> sorted(get_all_sharing_strategies())
     ['file_descriptor', 'file_system']
@@ -48,31 +48,31 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """The current strategy for sharing CPU tensors."""
+    """Return the current strategy for sharing CPU tensors."""
     return _strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose how tensors that are shared from now on are sent to other processes.
+    """Set how tensors that are shared from now on are sent to other processes.
 
     Args:
-        new_strategy: `"file_descriptor"` needs an open file for each tensor, and the sender has to live until the receiver
-            has received it; `"file_system"` sends the name of a file in `/dev/shm`, and needs none. A process beside
-            the program removes such files when their owner is killed.
+        new_strategy: `"file_descriptor"` needs an open file for each tensor, and the sender must live until the tensor
+            is received. `"file_system"` sends the name of a file in `/dev/shm`, and needs no open file. A helper
+            process removes such files when their owner is killed.
 
     Raises:
-        AssertionError: there is no strategy of this name.
+        AssertionError: the strategy is unknown.
     """
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
     if new_strategy == "file_system":
-        keeper.connect()  # before other processes start, so that all have the same keeper
+        keeper.connect()  # before other processes start, so that all use the same helper
     _strategy = new_strategy
 
 
 def create_memory_file() -> int:
-    """The descriptor of a new file that has no name and lives as long as somebody has it open or mapped."""
+    """Return the descriptor of a new file without a name, which exists as long as a process has it open or mapped."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("flambeau")
     with tempfile.TemporaryFile(dir=_DIRECTORY) as file:
@@ -80,16 +80,16 @@ def create_memory_file() -> int:
 
 
 class SharedBlock:
-    """Memory that several processes map. Sent to another process, it becomes a block there that maps the same memory.
+    """Memory that several processes map. Sent to another process, it becomes a block that maps the same memory.
 
-    It is mapped with the C library, as `mmap.mmap` would keep a descriptor for each block.
+    It is mapped with the C library, because `mmap.mmap` would keep a file descriptor for each block.
     """
 
-    is_shared = True  # what backends ask of the object that lends an array its memory
-    __array_interface__: dict[str, Any]  # by which array libraries find the memory
+    is_shared = True  # backends read this attribute of an array's memory owner
+    __array_interface__: dict[str, Any]  # array libraries read the address from it
 
     def __init__(self, descriptor: int, path: Path | None) -> None:
-        """Map an open file; the block owns both arguments. One with a path needs no descriptor any more, and closes it."""
+        """Map an open file. The block takes ownership of both arguments; with a path, the descriptor is closed."""
         status = os.fstat(descriptor)
         self.size, self.path = status.st_size, path
         self.descriptor = descriptor if path is None else None
@@ -113,10 +113,10 @@ class SharedBlock:
 
     @classmethod
     def create(cls, size: int) -> SharedBlock:
-        """A new block of `size` zero bytes.
+        """Create a block of `size` zero bytes.
 
         Raises:
-            OSError: there is not so much shared memory.
+            OSError: not enough shared memory is available.
         """
         size = size or _SMALLEST
         if _strategy == "file_descriptor":
@@ -126,13 +126,13 @@ class SharedBlock:
         path = _new_path()
         keeper.tell(keeper.OWN, str(path))
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        # Memory that is not there raises here; else the first write to it would end the process.
+        # Raises if memory is missing; otherwise the first write to it would kill the process with SIGBUS.
         os.posix_fallocate(descriptor, 0, size) if hasattr(os, "posix_fallocate") else os.truncate(descriptor, size)
         return cls(descriptor, path)
 
     @classmethod
     def of_descriptor(cls, descriptor: int) -> SharedBlock:
-        """The block of a file that was received, which is mapped only once in a process."""
+        """Return the block of a received file, which is mapped only once per process."""
         known = _by_file.get(_file_id(descriptor))
         if known is None:
             return cls(descriptor, None)
@@ -141,10 +141,10 @@ class SharedBlock:
 
     @classmethod
     def of_path(cls, received: Path) -> SharedBlock:
-        """The block of a file that was received by its name, which is this process's from now on.
+        """Return the block of a file received by name. This process becomes the owner of the name.
 
         Raises:
-            RuntimeError: there is no such file any more.
+            RuntimeError: the file does not exist any more.
         """
         try:
             descriptor = os.open(received, os.O_RDWR)
@@ -162,7 +162,7 @@ class SharedBlock:
         return cls(descriptor, path)
 
 
-# Blocks of this process. A tensor that lies in a block keeps it alive.
+# Blocks of this process. A tensor stored in a block keeps it alive.
 _by_file: weakref.WeakValueDictionary[tuple[int, int], SharedBlock] = weakref.WeakValueDictionary()
 _by_address: weakref.WeakValueDictionary[int, SharedBlock] = weakref.WeakValueDictionary()
 
@@ -182,7 +182,7 @@ def _c_library() -> Any:
 
 
 def _map(descriptor: int, size: int) -> int:
-    """The address of a file in memory."""
+    """Map a file, and return the address."""
     address: int | None = _c_library().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, descriptor, 0)
     if address is None or address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -228,17 +228,17 @@ reduction.ForkingPickler.register(SharedBlock, _reduce_block)
 
 
 def shared_block(tensor: torch.Tensor) -> SharedBlock | None:
-    """The block that holds the storage of `tensor`, if one does."""
+    """Return the block that contains the storage of `tensor`, or None."""
     return _by_address.get(tensor.untyped_storage().data_ptr())
 
 
 def is_shared(tensor: torch.Tensor) -> bool:
-    """Whether `tensor` lies in memory that other processes can map."""
+    """Whether `tensor` is in memory that other processes can map."""
     return shared_block(tensor) is not None
 
 
 def share(tensor: torch.Tensor) -> SharedBlock:
-    """Move the storage of a CPU `tensor`, and all tensors in it, to shared memory, and return the block it is in."""
+    """Move the storage of a CPU tensor, with all its views, to shared memory, and return its block."""
     block = shared_block(tensor)
     if block is None:
         block = _share_storage(tensor)
@@ -256,6 +256,6 @@ def _share_storage(tensor: torch.Tensor) -> SharedBlock:
 
 
 def block_tensor(block: SharedBlock, dtype: torch.dtype) -> torch.Tensor:
-    """The memory of `block` as a 1-D tensor."""
+    """Return the memory of `block` as a 1-D tensor."""
     whole = len(block) // dtype.itemsize * dtype.itemsize
     return torch.as_tensor(block)[:whole].view(dtype)

@@ -1,4 +1,4 @@
-"""Running one function in several processes, and reporting which of them failed and why."""
+"""Running a function in several processes, and reporting failures."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = [
     "start_processes",
 ]
 
-TERMINATION_PERIOD = 30.0  # seconds a process may take to end after SIGTERM
+TERMINATION_PERIOD = 30.0  # seconds that a process has to exit after SIGTERM
 
 
 class ProcessException(Exception):
-    """Process `error_index`, whose id was `error_pid`, failed."""
+    """Base class of failures of process `error_index`, with process id `error_pid`."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -45,11 +45,11 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The process failed with an exception; the message holds its traceback."""
+    """A process failed with an exception; the message contains its traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """The process ended with `exit_code`, or by the signal `signal_name`."""
+    """A process exited with `exit_code`, or was ended by the signal `signal_name`."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None) -> None:
         super().__init__(msg, error_index, error_pid)
@@ -61,7 +61,7 @@ class ProcessExitedException(ProcessException):
 
 
 class ProcessContext:
-    """Processes that were started together by `start_processes`."""
+    """Processes started together by `start_processes`."""
 
     def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
         self.processes = processes
@@ -69,23 +69,23 @@ class ProcessContext:
         self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """The process ids, in the order of the indices."""
+        """Return the process ids in index order."""
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until some process ends; call it again while it returns False.
+        """Wait until some process ends. Call it again while it returns False.
 
         Args:
-            timeout: the seconds to wait at most; None for no limit.
-            grace_period: how many seconds the other processes get to end by themselves after one has failed, before they
-                are terminated; None to terminate them at once.
+            timeout: maximum number of seconds to wait; None for no limit.
+            grace_period: seconds that the other processes have to exit after one has failed, before they are
+                terminated; None to terminate them immediately.
 
         Returns:
             True once all processes have succeeded.
 
         Raises:
             ProcessRaisedException: the function raised an exception in a process.
-            ProcessExitedException: a process ended otherwise without success.
+            ProcessExitedException: a process exited with a nonzero status or was ended by a signal.
         """
         for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
             index = self.sentinels.pop(sentinel)
@@ -130,7 +130,7 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The older name of `ProcessContext`."""
+    """Deprecated name of `ProcessContext`."""
 
     def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
         warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
@@ -145,14 +145,14 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(index, *args)` in `nprocs` processes, with `index` from 0 on.
+    """Run `fn(index, *args)` in `nprocs` processes, with `index` from 0.
 
     Args:
-        fn: the function; with the start methods `"spawn"` and `"forkserver"` it has to be importable by name.
+        fn: the function. With the start methods `"spawn"` and `"forkserver"` it must be importable by name.
         args: its arguments after the index.
         nprocs: the number of processes.
-        join: wait for the processes.
-        daemon: start them as daemons.
+        join: whether to wait for the processes.
+        daemon: whether to start daemon processes.
         start_method: the start method of `multiprocessing`.
 
     Returns:
@@ -160,10 +160,10 @@ def start_processes(
 
     Raises:
         ProcessRaisedException: the function raised an exception in a process.
-        ProcessExitedException: a process ended otherwise without success.
+        ProcessExitedException: a process exited with a nonzero status or was ended by a signal.
     """
     mp = multiprocessing.get_context(start_method)
-    # Failures are reported in files: a process that dies while it writes to a queue leaves the queue locked.
+    # Failures are reported in files, because a process that dies while writing to a queue leaves the queue locked.
     directory = tempfile.mkdtemp(prefix="flambeau-errors-")
     processes, error_files = [], []
     for index in range(nprocs):
@@ -190,22 +190,22 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """`start_processes` in fresh interpreters: `fn` has to be importable by name.
+    """Run `fn(index, *args)` in `nprocs` new interpreters; `fn` must be importable by name.
 
     Args:
         fn: the function.
         args: its arguments after the index.
         nprocs: the number of processes.
-        join: wait for the processes.
-        daemon: start them as daemons.
-        start_method: deprecated; call `start_processes` for another one than `"spawn"`.
+        join: whether to wait for the processes.
+        daemon: whether to start daemon processes.
+        start_method: deprecated; use `start_processes` for a start method other than `"spawn"`.
 
     Returns:
         None, or with `join=False` the `ProcessContext` of the processes.
 
     Raises:
         ProcessRaisedException: the function raised an exception in a process.
-        ProcessExitedException: a process ended otherwise without success.
+        ProcessExitedException: a process exited with a nonzero status or was ended by a signal.
     """
     if start_method != "spawn":
         warnings.warn(
@@ -222,14 +222,14 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: 
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # the parent was interrupted too
+        pass  # the parent is interrupted also
     except Exception:
         Path(error_file).write_bytes(pickle.dumps(traceback.format_exc()))
         sys.exit(1)
 
 
 def _end_with_parent() -> None:
-    """Have the kernel interrupt this process, which need not be a daemon, when its parent ends."""
+    """Let the kernel interrupt this process when its parent ends (Linux only)."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGINT)

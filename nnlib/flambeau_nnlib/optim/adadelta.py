@@ -42,7 +42,7 @@ def adadelta(
 
 
 class Adadelta(FirstOrder):
-    """Adadelta: step sizes come from how far elements moved of late, so that there is hardly a learning rate to choose.
+    """Adadelta: step sizes come from the sizes of recent updates, so the learning rate needs hardly any tuning.
 
     A step is `param -= lr * grad * sqrt(d + eps) / sqrt(v + eps)` with the running means `v` of the squared gradients
     and `d` of the squared updates.
@@ -52,13 +52,13 @@ class Adadelta(FirstOrder):
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: factor of the updates, a number or a tensor of one element, not negative; 1 is the method as published.
-        rho: the share of the running means that stays from step to step, from 0 to 1.
-        eps: added to the mean squares before their root is taken; the first steps depend on it.
+        rho: decay rate of the running means, from 0 to 1.
+        eps: added to the mean squares before their square root; the first steps depend on it.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
-        foreach: accepted, for the results do not depend on it.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        foreach: accepted for compatibility; it does not change the results.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
+        maximize: maximize the objective instead of minimizing it.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
         ValueError: an option is negative, or `rho` is not from 0 to 1.

@@ -46,7 +46,7 @@ def adafactor(
 
 
 def _rms(x: Tensor) -> Tensor:
-    """The root mean square, in float32 at least; not as a number, so that steps can be compiled, and a device need not wait."""
+    """Return the root mean square as a tensor of at least float32. A tensor avoids synchronization and allows compilation."""
     rms: Tensor = x.norm() / max(x.numel(), 1) ** 0.5
     return rms.to(torch.promote_types(x.dtype, torch.float32))
 
@@ -57,7 +57,7 @@ def _plain_variance(grad: Tensor, state: State, novelty: Scalar, eps: float) -> 
 
 
 def _factored_variance(grad: Tensor, state: State, novelty: Scalar, eps: float) -> Tensor:
-    """Return the outer product of the mean squares of the rows and of the columns."""
+    """Return the outer product of the row means and the column means of the squared gradient."""
     square = grad.square()
     rows = state["row_var"].lerp_(square.mean(-1, keepdim=True), novelty)
     columns = state["col_var"].lerp_(square.mean(-2, keepdim=True), novelty)
@@ -66,24 +66,25 @@ def _factored_variance(grad: Tensor, state: State, novelty: Scalar, eps: float) 
 
 
 class Adafactor(FirstOrder):
-    """Adafactor: for matrices, means of rows and columns stand for Adam's mean squares, which saves their memory.
+    """Adafactor: Adam with mean squares factored into row and column means, which saves memory.
 
-    There is no running mean of the gradient either. The length of an update is relative to the parameter's: `lr` (or
-    `1 / sqrt(t)` in step t, if that is less) times the root mean square of the parameter.
+    It has no running mean of the gradient. The length of an update is relative to the root mean square of the
+    parameter, with factor `min(lr, 1 / sqrt(t))` in step t.
 
-    Shazeer and Stern, [Adafactor: Adaptive Learning Rates with Sublinear Memory Cost](https://arxiv.org/abs/1804.04235),
-    2018.
+    Shazeer and Stern, [Adafactor: Adaptive Learning Rates with Sublinear Memory
+    Cost](https://arxiv.org/abs/1804.04235), 2018.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
-        lr: the largest learning rate, relative to the parameters; a number or a tensor of one element.
-        beta2_decay: in step t, new squared gradients have the weight `t ** beta2_decay` in their mean; not above 0.
-        eps: lower bounds of the root of the mean squared gradient (None: the dtype's epsilon), and of the parameter's root
-            mean square, for parameters that start at zero.
-        d: the root mean square to which longer updates are cut, at least 1.
-        weight_decay: the parameters shrink by `lr * weight_decay` in each step; 0 for not at all.
-        foreach: accepted, for the results do not depend on it.
-        maximize: go up the objective, not down.
+        lr: maximum relative step size; a number or a tensor of one element.
+        beta2_decay: in step t, new squared gradients have the weight `t ** beta2_decay` in their running mean; at most
+            0.
+        eps: lower bounds of the root mean squared gradient (None: the dtype's epsilon) and of the root mean square of
+            the parameter, which matters for parameters initialized to zero.
+        d: root mean square at which updates are clipped, at least 1.
+        weight_decay: parameters are multiplied by `1 - lr * weight_decay` in each step; 0 for none.
+        foreach: accepted for compatibility; it does not change the results.
+        maximize: maximize the objective instead of minimizing it.
 
     Raises:
         ValueError: an option is out of range.

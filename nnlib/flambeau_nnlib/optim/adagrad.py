@@ -45,7 +45,7 @@ def adagrad(
 
 
 def _step_of_rows(param: Tensor, grad: Tensor, state: State, lr: Scalar, lr_decay: float, eps: float) -> None:
-    """A step for a sparse gradient: of the elements that it has."""
+    """Update the elements that a sparse gradient contains."""
     t, places, values = tick(state), tuple(grad.indices()), grad.values()
     total = state["sum"][places] + values * values
     state["sum"][places] = total
@@ -53,10 +53,10 @@ def _step_of_rows(param: Tensor, grad: Tensor, state: State, lr: Scalar, lr_deca
 
 
 class Adagrad(FirstOrder):
-    """Adagrad: elements that have moved much already move less.
+    """Adagrad: elements with large past gradients get smaller steps.
 
-    With the sum `s` of all squared gradients so far, step t is
-    `param -= lr / (1 + (t - 1) * lr_decay) * grad / (sqrt(s) + eps)`.
+    With the sum `s` of all squared gradients so far, step t is `param -= lr / (1 + (t - 1) * lr_decay) * grad /
+    (sqrt(s) + eps)`.
 
     Duchi, Hazan and Singer, [Adaptive Subgradient Methods for Online Learning and Stochastic
     Optimization](https://jmlr.org/papers/v12/duchi11a.html), 2011.
@@ -64,13 +64,14 @@ class Adagrad(FirstOrder):
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        lr_decay: how fast the learning rate falls with the steps, see above; 0 for not at all.
+        lr_decay: decay of the learning rate, see the formula above; 0 for none.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
-        initial_accumulator_value: what the sums of squared gradients start from; larger values make the first steps shorter.
-        eps: added to the denominator, so that elements with tiny gradients do not leap.
-        foreach, fused: accepted, for the results do not depend on them; at most one of them may be True.
-        maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        initial_accumulator_value: initial value of the sums of squared gradients; larger values make the first steps
+            smaller.
+        eps: added to the denominator for numerical stability.
+        foreach, fused: accepted for compatibility; they do not change the results. At most one of them may be True.
+        maximize: maximize the objective instead of minimizing it.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
         ValueError: an option is negative.
@@ -130,7 +131,7 @@ class Adagrad(FirstOrder):
         }
 
     def share_memory(self) -> None:
-        """Move the sums to shared memory, for several processes to add to them."""
+        """Move the sums of squared gradients to shared memory, so that several processes can update them."""
         for group in self.param_groups:
             for param in group["params"]:
                 self.state[param]["sum"].share_memory_()

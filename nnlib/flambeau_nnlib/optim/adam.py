@@ -64,37 +64,37 @@ def adam(
             variance.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if largest is not None:
             variance = largest.copy_(torch.maximum(largest.clone(), variance))
-        # Correcting the bias of the denominator outside of it saves a pass over the parameter.
+        # Bias correction of the scalar step size, rather than of the denominator, saves a pass over the parameter.
         correction = (1 - beta2**t) ** 0.5
         step_size = lr / (1 - beta1**t) * correction
         addcdiv_(param, mean, variance.sqrt() + eps * correction, -step_size)
 
 
 class Adam(FirstOrder):
-    """Adam: each element moves by its mean gradient relative to the gradient's own size.
+    """Adam: each step is the running mean of the gradient divided by its running root mean square.
 
-    With running means of the gradient, `m = betas[0] * m + (1 - betas[0]) * grad`, and of its square,
-    `v = betas[1] * v + (1 - betas[1]) * grad ** 2`, both corrected for their start at zero, a step is
-    `param -= lr * m / (sqrt(v) + eps)`: about `lr` long, whatever the scale of the gradient.
+    With the running means `m = betas[0] * m + (1 - betas[0]) * grad` and `v = betas[1] * v + (1 - betas[1]) * grad **
+    2`, both bias-corrected for their start at zero, a step is `param -= lr * m / (sqrt(v) + eps)`. Its length is about
+    `lr`, whatever the scale of the gradient.
 
     Kingma and Ba, [Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980), 2014.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        betas: the shares of the two running means that stay from step to step, each from 0 to below 1.
-        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        betas: decay rates of the running means of the gradient and of its square, each in [0, 1).
+        eps: added to the denominator for numerical stability.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); see `decoupled_weight_decay`.
-        amsgrad: divide by the largest mean square so far, as in Reddi, Kale and Kumar, [On the Convergence of Adam and
-            Beyond](https://openreview.net/forum?id=ryQu7f-RZ), 2018.
-        foreach, fused: accepted, for the results do not depend on them; at most one of them may be True.
-        maximize: go up the objective, not down.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
-        decoupled_weight_decay: let the weight decay shrink the parameters by themselves, as `AdamW` does.
+        amsgrad: divide by the maximum of all mean squares so far, as in Reddi, Kale and Kumar, [On the Convergence of
+            Adam and Beyond](https://openreview.net/forum?id=ryQu7f-RZ), 2018.
+        foreach, fused: accepted for compatibility; they do not change the results. At most one of them may be True.
+        maximize: maximize the objective instead of minimizing it.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
+        decoupled_weight_decay: apply the weight decay to the parameters instead of the gradient, as `AdamW` does.
 
     Raises:
-        ValueError: an option is negative, or a beta is not from 0 to below 1.
+        ValueError: an option is negative, or a beta is not in [0, 1).
         RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:

@@ -1,4 +1,4 @@
-"""Adamax, the variant of Adam that divides by the largest gradient."""
+"""Adamax, the variant of Adam with the infinity norm."""
 
 from __future__ import annotations
 
@@ -43,27 +43,26 @@ def adamax(
 
 
 class Adamax(FirstOrder):
-    """Adam with the largest gradient of late in place of the root mean square.
+    """Adam with an exponentially weighted infinity norm instead of the root mean square.
 
-    A step is `param -= lr * m / u` with the running mean `m` of the gradient (corrected for its start at zero) and
-    `u = max(betas[1] * u, |grad| + eps)`.
+    A step is `param -= lr * m / u` with the bias-corrected running mean `m` of the gradient and `u = max(betas[1] * u,
+    |grad| + eps)`.
 
     Kingma and Ba, [Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980), 2014, section 7.1.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        betas: the share of the running mean that stays from step to step, and the factor by which the remembered largest
-            gradient falls per step; each from 0 to below 1.
-        eps: added to the magnitude of the gradient.
+        betas: decay rates of the running mean and of the infinity norm `u`, each in [0, 1).
+        eps: added to the absolute value of the gradient.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
-        foreach: accepted, for the results do not depend on it.
-        maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
+        foreach: accepted for compatibility; it does not change the results.
+        maximize: maximize the objective instead of minimizing it.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
 
     Raises:
-        ValueError: an option is negative, or a beta is not from 0 to below 1.
+        ValueError: an option is negative, or a beta is not in [0, 1).
 
     Example:
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))

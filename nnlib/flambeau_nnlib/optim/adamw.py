@@ -12,29 +12,28 @@ __all__ = ["AdamW"]
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters by themselves: `param *= 1 - lr * weight_decay` before each step.
+    """Adam with weight decay applied directly to the parameters: `param *= 1 - lr * weight_decay` before each step.
 
-    In `Adam` the weight decay enters the gradient and so is divided by the gradient's size, which makes it weak
-    where gradients are large. Here all parameters shrink at the same rate.
+    In `Adam`, the weight decay is added to the gradient, so it is divided by the gradient's root mean square and has
+    less effect on elements with large gradients. Here all elements shrink at the same rate.
 
     Loshchilov and Hutter, [Decoupled Weight Decay Regularization](https://arxiv.org/abs/1711.05101), 2017.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step, each from 0
-            to below 1.
-        eps: added to the denominator, so that elements with tiny gradients do not leap.
-        weight_decay: the rate at which parameters shrink, relative to `lr`; 0 for none.
-        amsgrad: divide by the largest mean square so far, as in Reddi, Kale and Kumar, [On the Convergence of Adam and
-            Beyond](https://openreview.net/forum?id=ryQu7f-RZ), 2018.
-        maximize: go up the objective, not down.
-        foreach, fused: accepted, for the results do not depend on them; at most one of them may be True.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        betas: decay rates of the running means of the gradient and of its square, each in [0, 1).
+        eps: added to the denominator for numerical stability.
+        weight_decay: factor of the decay, see above; 0 for none.
+        amsgrad: divide by the maximum of all mean squares so far, as in Reddi, Kale and Kumar, [On the Convergence of
+            Adam and Beyond](https://openreview.net/forum?id=ryQu7f-RZ), 2018.
+        maximize: maximize the objective instead of minimizing it.
+        foreach, fused: accepted for compatibility; they do not change the results. At most one of them may be True.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
-        ValueError: an option is negative, or a beta is not from 0 to below 1.
+        ValueError: an option is negative, or a beta is not in [0, 1).
         RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:
@@ -76,5 +75,5 @@ class AdamW(Adam):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # checkpoints written by an Adam too
+        for group in self.param_groups:  # also for checkpoints of `Adam`
             group["decoupled_weight_decay"] = True

@@ -47,7 +47,7 @@ def asgd(
 
 
 class ASGD(FirstOrder):
-    """Averaged stochastic gradient descent: falling steps, and beside the parameters their mean over the late steps.
+    """Averaged stochastic gradient descent: decreasing steps, and a running mean of the parameters over the last steps.
 
     Step t is `param -= eta * grad` after `param *= 1 - lambd * eta`, with `eta = lr / (1 + lambd * lr * t) ** alpha`.
     The averages are in `optimizer.state[param]["ax"]`; copy them to the parameters after training.
@@ -56,15 +56,15 @@ class ASGD(FirstOrder):
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
-        lr: learning rate to begin with, a number or a tensor of one element, not negative.
-        lambd: how fast the parameters and the learning rate decay, see above.
-        alpha: the power with which the learning rate falls.
-        t0: the step from which on to average; before it, the average is the parameter itself.
+        lr: initial learning rate, a number or a tensor of one element, not negative.
+        lambd: decay factor of the parameters and the learning rate, see above.
+        alpha: exponent of the decay of the learning rate.
+        t0: first step of the average; before it, the average equals the parameter.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
-        foreach: accepted, for the results do not depend on it.
-        maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
-        capturable: do without asking the device, so that a device graph can capture the step; not on a CPU.
+        foreach: accepted for compatibility; it does not change the results.
+        maximize: maximize the objective instead of minimizing it.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
+        capturable: avoid synchronization with the device, so that a device graph can capture the step; not on a CPU.
 
     Raises:
         ValueError: `lr` or `weight_decay` is negative.

@@ -1,4 +1,4 @@
-"""Checks of the options that optimizers are constructed with, and of the parameters in a step."""
+"""Checks of optimizer options at construction, and of parameters in a step."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> Non
 # In a step
 
 HOST = "cpu"
-"""The type of the device whose steps no device graph captures."""
+"""Device type without device graphs, so without `capturable`."""
 
 
 def fusable(params: Iterable[Tensor]) -> None:
@@ -52,14 +52,14 @@ def fusable(params: Iterable[Tensor]) -> None:
 
 
 def capturable(params: Iterable[Tensor], names: str, xla: bool) -> None:
-    """Raise an error if `capturable` parameters are on a CPU; `names` names the tensors in the message."""
+    """Raise AssertionError if any parameter is on the CPU; `names` is used in the message."""
     if any(param.device.type == HOST for param in params):
         devices = ["cuda", "xpu", "hpu", "privateuseone"] + ["xla"] * xla
         raise AssertionError(f"If capturable=True, {names} must be on supported devices: {devices}.")
 
 
 def no_sparse(name: str) -> NoReturn:
-    """Refuse the sparse gradients that an optimizer was given."""
+    """Raise RuntimeError: the optimizer `name` does not support sparse gradients."""
     name = "Adam" if name == "AdamW" else name
     hint = ", please consider SparseAdam instead" if name == "Adam" else ""
     raise RuntimeError(f"{name} does not support sparse gradients{hint}")

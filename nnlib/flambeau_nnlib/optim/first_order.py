@@ -19,7 +19,7 @@ from .flat import Flattener
 from .optimizer import Group, Optimizer, State
 
 Scalar = float | Tensor
-"""A number, or a 0-d tensor where gradients flow through it or a device graph captures it."""
+"""A number, or a 0-d tensor if autograd or a device graph needs it."""
 
 LATE_OPTIONS = {
     "amsgrad": False,
@@ -33,7 +33,7 @@ LATE_OPTIONS = {
     "momentum": 0,
     "nesterov": False,
 }
-"""Options that checkpoints of older versions lack, with the values they stood for."""
+"""Options missing in checkpoints of older versions, with the values that these versions used."""
 
 
 class FirstOrder(Optimizer):
@@ -42,26 +42,28 @@ class FirstOrder(Optimizer):
     rule: ClassVar[Callable[..., None]]
 
     kernel: ClassVar[str] = ""
-    """The name of the kernel for a whole step, which backends and kernel packs may have."""
+    """Name of the fused kernel of a step, which backends and kernel packs may provide."""
 
     flattens: ClassVar[bool] = True
-    """Whether the rule treats all elements alike, with many calls, so that small parameters are joined."""
+    """Whether the rule is elementwise with many calls, so that concatenating small parameters is faster."""
 
     scalars: ClassVar[tuple[str, ...]] = ("step",)
-    """The entries of the state that are 0-d tensors, and were numbers in older versions."""
+    """State entries that are 0-d tensors; they were numbers in older versions."""
 
     captured_names: ClassVar[str] = "params and state_steps"
-    """What a message calls the tensors that must be on the device, for a device graph to capture a step."""
+    """Names, in an error message, of the tensors that `capturable` requires on the device."""
 
     takes_sparse: ClassVar[bool] = False
-    """Whether the rule takes sparse gradients."""
+    """Whether the rule supports sparse gradients."""
 
     def init_state(self, param: Tensor, group: Group) -> State:
         """Return the state of a parameter before its first step."""
         return {}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters once; a `closure` computes the loss and the gradients first."""
+        """Update the parameters once. A `closure` is called first, with gradients enabled; it computes the loss and the
+        gradients.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -85,8 +87,8 @@ class FirstOrder(Optimizer):
             check.no_sparse(type(self).__name__)
         self._check(params, group)
         states, options = self._states(params, group), _plain(group, params[0])
-        launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # one kernel for each parameter
-        joins = self.flattens and is_mutable(params[0])  # each write to a part of a vector that is immutable makes a new one
+        launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # one fused kernel per parameter
+        joins = self.flattens and is_mutable(params[0])  # writing to a slice of an immutable array copies it
         if group.get("differentiable") or group.get("capturable") or launches or has_sparse or not joins:
             self.rule(params, grads, states, **options)
             return
@@ -108,7 +110,7 @@ class FirstOrder(Optimizer):
         if group.get("differentiable"):
             if any(state["step"].requires_grad for state in states if "step" in state):
                 raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
-            for state in states:  # the graph of earlier steps has saved the old tensors
+            for state in states:  # the graph of earlier steps uses the old tensors
                 state.update({key: value.clone() for key, value in state.items()})
         return states
 
@@ -129,7 +131,7 @@ class FirstOrder(Optimizer):
 
 
 def _plain(group: Group, like: Tensor) -> Group:
-    """Return the options of a group, tensors converted to numbers unless a gradient or a device graph needs them."""
+    """Return the options of a group, with tensors converted to numbers unless autograd or a device graph needs them."""
 
     def plain(value: Scalar) -> Scalar:
         if not isinstance(value, Tensor):
@@ -153,11 +155,11 @@ def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = Fa
     return torch.tensor(float(value), dtype=dtype, device=param.device if on_device else "cpu")
 
 
-# For the rules
+# --- helpers of rules ---
 
 
 def can_fuse(name: str, params: list[Tensor], capturable: bool, options: dict[str, Any]) -> bool:
-    """Return whether there is a kernel for a whole step, and the options are plain numbers as it needs them."""
+    """Whether the backend has a fused kernel of the step, and all options are numbers as it requires."""
     return has_step(name, params[0]) and not capturable and not any(isinstance(option, Tensor) for option in options.values())
 
 
@@ -168,9 +170,9 @@ def descent(
     weight_decay: Scalar = 0,
     decoupled_lr: Scalar | None = None,
 ) -> list[Tensor]:
-    """Return the gradients to descend: negated to `maximize`, with `weight_decay * param` added.
+    """Return the gradients to descend along: negated if `maximize`, with `weight_decay * param` added.
 
-    With `decoupled_lr` the weight decay is not added to the gradients, but shrinks the parameters at that rate.
+    With `decoupled_lr`, the parameters are multiplied by `1 - decoupled_lr * weight_decay` instead.
     """
     if maximize:
         grads = [-grad for grad in grads]
@@ -199,7 +201,7 @@ def real_view(x: Tensor) -> Tensor:
 
 
 def tick(state: State, capturable: bool = False) -> Scalar:
-    """Count a step and return the count; with `capturable` as a tensor, which does not synchronize with the device."""
+    """Increment the step count and return it; with `capturable` as a tensor, which avoids synchronization with the device."""
     step: Tensor = state["step"].add_(1)
     return step if capturable else step_count(step)
 

@@ -1,7 +1,7 @@
-"""Small parameters concatenated, so that one update serves them all.
+"""Concatenation of small parameters, so that one update handles all of them.
 
-Updating a parameter of a few numbers costs mostly the overhead of calls.  Small parameters and their gradients are
-therefore copied into one vector, updated as one, and copied back; their states become views of one vector permanently.
+Updating a small parameter costs mostly call overhead. Small parameters and their gradients are therefore copied into
+one vector, updated together, and copied back. Their states become views of one vector permanently.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from flambeau import Tensor
 from .optimizer import Group, State
 
 FEWEST = 4
-"""The number of parameters that it takes to be faster."""
+"""Minimum number of parameters for which concatenation is faster."""
 
 LARGEST, LONGEST = 1 << 12, 1 << 16
-"""Elements of a parameter, and of a vector, up to which copying is faster, in the caches of a CPU."""
+"""Maximum number of elements of a parameter and of a vector, such that they fit CPU caches."""
 
 ON_DEVICES = 1 << 8
-"""How many times more that is on other devices, whose calls cost more."""
+"""Factor of these limits on other devices, where calls cost more."""
 
 Rule = Callable[..., None]
 
 
 class Flattener:
-    """Applies an elementwise rule to the parameters of a group, joining the small ones.
+    """Applies an elementwise rule to the parameters of a group; small parameters are concatenated.
 
-    They are joined when the same parameters have had gradients in two steps in a row.
+    They are concatenated when the same parameters had gradients in two consecutive steps.
     """
 
     def __init__(self, rule: Rule, scalars: tuple[str, ...]) -> None:
@@ -70,7 +70,8 @@ class Flattener:
         self.joined = True
 
     def _candidates(self, states: list[State]) -> Iterator[tuple[int, int]]:
-        """Find the small parameters that share no memory with other parameters or processes, nor do their states.
+        """Yield the index of each small parameter that shares no memory with others, and the maximum length of its
+        vector.
 
         Yields:
             the index of each, and how long a vector of such parameters may be.
@@ -87,7 +88,7 @@ class Flattener:
                     yield i, LONGEST * scale
 
     def _is_plain(self, param: Tensor, state: State) -> bool:
-        """Tell whether the state holds only scalars and tensors like the parameter, as the rule has created them."""
+        """Whether the state has only scalars and tensors like the parameter, as created by the optimizer."""
         return all(
             isinstance(x, Tensor) and (name in self.scalars or (x.shape, x.dtype) == (param.shape, param.dtype))
             for name, x in state.items()
@@ -95,7 +96,7 @@ class Flattener:
 
 
 class Bundle:
-    """Parameters that are updated as one: of one device and dtype, with the same numbers in their states."""
+    """Parameters that are updated together: same device, dtype and scalar states."""
 
     def __init__(self, indices: list[int], params: list[Tensor], states: list[State], scalars: tuple[str, ...]) -> None:
         self.indices = indices
@@ -111,12 +112,12 @@ class Bundle:
                 states[i][name] = piece
                 self.state_pieces.append((i, name, piece))
             self.state[name] = vector
-            if name in scalars:  # the rule updates the first one, which is then copied to the others
+            if name in scalars:  # the rule updates the first element, which is then copied to the others
                 self.state[name] = pieces[0]
                 self.counts.append((vector, pieces[0]))
 
     def holds(self, states: list[State]) -> bool:
-        """Tell whether the states still hold the views of the joined vectors: a checkpoint may have replaced them."""
+        """Whether the states still are views of the vectors; loading a checkpoint replaces them."""
         return all(states[i].get(name) is piece for i, name, piece in self.state_pieces)
 
     def apply(self, rule: Rule, grads: list[Tensor], options: Group) -> None:
@@ -132,7 +133,7 @@ class Bundle:
 
 
 def _concatenate(tensors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """Return a vector with the elements of tensors, and the views of it that have their shapes."""
+    """Concatenate tensors to a vector; return it and its views with the shapes of the tensors."""
     vector = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
     pieces = vector.split([tensor.numel() for tensor in tensors])
     return vector, [piece.view(tensor.shape) for piece, tensor in zip(pieces, tensors, strict=True)]

@@ -17,22 +17,22 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """L-BFGS, a quasi-Newton method: the last updates tell the curvature, so that few long steps are needed.
+    """L-BFGS, a quasi-Newton method: past updates give an estimate of the curvature, so it needs few, long steps.
 
-    It is for smooth losses that are computed on all the data. One `step` makes up to `max_iter` iterations and calls
-    the closure several times; the memory is `2 * history_size` times that of the parameters. There is one parameter
-    group, all on one device.
+    It is for smooth losses computed on all the data. One `step` makes up to `max_iter` iterations and calls the closure
+    several times. It needs `2 * history_size` times the memory of the parameters. Only one parameter group on one
+    device is supported.
 
     The algorithm is that of Schmidt's [minFunc](https://www.cs.ubc.ca/~schmidtm/Software/minFunc.html).
 
     Args:
         params: the tensors or named tensors to optimize.
-        lr: the step length, or with a line search the length that it tries first.
-        max_iter: the most iterations in a step.
-        max_eval: the most evaluations of the closure in a step; None for `max_iter * 5 // 4`.
-        tolerance_grad: the step ends when no element of the gradient is larger.
-        tolerance_change: the step ends when the loss, and the parameters, change by less.
-        history_size: how many past updates the curvature is estimated from.
+        lr: step length, or with a line search the first length to try.
+        max_iter: maximum number of iterations in a step.
+        max_eval: maximum number of closure calls in a step; None for `max_iter * 5 // 4`.
+        tolerance_grad: the step ends when the largest absolute gradient element is at most this.
+        tolerance_change: the step ends when the loss or all parameters change by less than this.
+        history_size: number of past updates from which the curvature is estimated.
         line_search_fn: `"strong_wolfe"` for a line search, None for steps of a fixed length.
 
     Raises:
@@ -90,14 +90,14 @@ class LBFGS(Optimizer):
             closure: computes the loss, with its gradients, and returns it.
 
         Returns:
-            the loss that the closure returned first.
+            The loss of the first closure call.
         """
         closure = torch.enable_grad()(closure)
         group = self.param_groups[0]
         lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]
         lr = lr.squeeze() if isinstance(lr, Tensor) else lr
         tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
-        state = self.state[self._params[0]]  # of the first parameter, whose dtype and device checkpoints cast it to
+        state = self.state[self._params[0]]  # stored for the first parameter; checkpoints cast it to that dtype and device
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
 
@@ -168,7 +168,7 @@ def _largest(x: Tensor) -> Tensor:
     return largest
 
 
-_PERSISTENT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
+_PERSISTENT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # kept between steps
 
 
 def _next_direction(state: State, memory: State, grad: Tensor, history_size: int) -> Tensor:

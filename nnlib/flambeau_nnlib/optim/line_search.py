@@ -1,4 +1,4 @@
-"""The line search of L-BFGS."""
+"""The strong Wolfe line search of L-BFGS."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from flambeau import Tensor
 
 from .first_order import Scalar
 
-# The constants of Nocedal and Wright, Numerical Optimization, section 3.1.
+# Constants from Nocedal and Wright, Numerical Optimization, section 3.1.
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE = 0.9
 
 
 class Point(NamedTuple):
-    """A point on the line: its distance, and the loss, its gradient and its slope there."""
+    """A point on the line: distance `t`, loss, gradient, and slope along the line."""
 
     t: Scalar
     loss: float
@@ -24,13 +24,13 @@ class Point(NamedTuple):
 
 
 class StrongWolfe:
-    """The search for a point that is low enough and flat enough (the strong Wolfe conditions).
+    """Line search for a point that satisfies the strong Wolfe conditions (sufficient decrease and small slope).
 
     Args:
-        evaluate: gives the point at a distance.
+        evaluate: returns the point at a distance.
         start: the point at distance 0, whose slope is negative.
-        largest: the largest element of the direction.
-        max_iter: how many points to evaluate after the first.
+        largest: largest absolute element of the direction.
+        max_iter: maximum number of points to evaluate after the first.
     """
 
     def __init__(self, evaluate: Callable[[Scalar], Point], start: Point, largest: Tensor, max_iter: int) -> None:
@@ -41,7 +41,7 @@ class StrongWolfe:
         self._evaluate = evaluate
 
     def search(self, t: Scalar) -> Point:
-        """Return the best point found, trying the distance `t` first."""
+        """Return the best point found; try the distance `t` first."""
         ends = self._bracket(self._at(t))
         return ends[0] if len(ends) == 1 else self._narrow(ends)
 
@@ -56,7 +56,7 @@ class StrongWolfe:
         return bool(abs(point.slope) <= -CURVATURE * self.start.slope)
 
     def _bracket(self, point: Point) -> list[Point]:
-        """Go on until two points have a minimum between them, or one meets the conditions."""
+        """Extrapolate until two points enclose a minimum, or one point satisfies the conditions."""
         previous = self.start
         while self.evals <= self.max_iter:
             if self._is_high(point) or (self.evals > 2 and point.loss >= previous.loss):
@@ -70,7 +70,7 @@ class StrongWolfe:
         return [self.start, point]
 
     def _narrow(self, ends: list[Point]) -> Point:
-        """Return the lower end of a bracket after narrowing it until a point meets the conditions."""
+        """Narrow a bracket until a point satisfies the conditions; return that point, or the lower end of the bracket."""
         low = _lower(ends)
         was_close = False
         while self.evals <= self.max_iter:
@@ -81,7 +81,7 @@ class StrongWolfe:
             margin = 0.1 * (right - left)
             is_close = bool(min(right - t, t - left) < margin)
             if is_close and (was_close or not left < t < right):
-                # Close to an end twice in a row: a bracket that is not shrinking.
+                # Close to an end twice in a row: the bracket does not shrink.
                 t = right - margin if right - t < t - left else left + margin
                 is_close = False
             was_close = is_close
@@ -103,7 +103,7 @@ def _lower(ends: list[Point]) -> int:
 
 
 def cubic_minimum(a: Point, b: Point, lowest: Scalar, highest: Scalar) -> Scalar:
-    """Return where the cubic through two points, with their slopes, is least, kept within bounds."""
+    """Return the minimum, clipped to bounds, of the cubic through two points with given slopes."""
     if a.t > b.t:
         a, b = b, a
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)

@@ -43,9 +43,10 @@ def muon(
 
 
 def orthogonalize(matrix: Tensor, coefficients: Coefficients, steps: int, eps: float) -> Tensor:
-    """Return about the orthogonal matrix closest to a matrix, in bfloat16.
+    """Return an approximation, in bfloat16, of the orthogonal matrix closest to `matrix`.
 
-    The quintic iteration has the steepest slope at zero: it brings all singular values near 1, not to 1.
+    The coefficients of the quintic iteration maximize its slope at zero. It brings all singular values near 1, not to
+    exactly 1.
     """
     check.that(steps < 100, "Number of steps must be less than 100 for computational efficiency")
     check.that(len(coefficients) == 3, "Coefficients must be a tuple of exactly 3 values")
@@ -61,33 +62,33 @@ def orthogonalize(matrix: Tensor, coefficients: Coefficients, steps: int, eps: f
 
 
 def _lr_factor(adjust_lr_fn: str | None, rows: int, columns: int) -> float:
-    """Return what makes the root mean square of the updates independent of the shape."""
+    """Return the factor that makes the root mean square of updates independent of the matrix shape."""
     if adjust_lr_fn == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))
 
 
 class Muon(FirstOrder):
-    """Muon: the momentum of a matrix is replaced by about the orthogonal matrix that is closest to it.
+    """Muon: an approximately orthogonalized momentum is the update of a matrix.
 
-    So all directions of a matrix move equally far. It is for the matrices of hidden layers; optimize embeddings,
-    biases and other parameters with `AdamW`, say.
+    So the update has about the same length in all directions of a matrix. Muon is for the matrices of hidden layers;
+    optimize embeddings, biases and other parameters with another optimizer such as `AdamW`.
 
-    Jordan et al., [Muon: An optimizer for hidden layers in neural networks](https://kellerjordan.github.io/posts/muon/),
-    2024.
+    Jordan et al., [Muon: An optimizer for hidden layers in neural
+    networks](https://kellerjordan.github.io/posts/muon/), 2024.
 
     Args:
         params: the matrices, named matrices or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        weight_decay: the parameters shrink by `lr * weight_decay` in each step.
-        momentum: the share of the running mean of the gradient that stays from step to step.
-        nesterov: look ahead along the running mean.
+        weight_decay: parameters are multiplied by `1 - lr * weight_decay` in each step.
+        momentum: decay rate of the running mean of the gradient.
+        nesterov: use Nesterov momentum.
         ns_coefficients: the three coefficients of the Newton-Schulz polynomial, which brings the singular values near 1.
-        eps: lower bound of the norm that a matrix is divided by.
+        eps: lower bound of the norm by which a matrix is divided.
         ns_steps: the number of Newton-Schulz iterations, below 100.
-        adjust_lr_fn: `"original"` or None scale the learning rate of a matrix of shape `(n, m)` by `sqrt(max(1, n / m))`;
-            `"match_rms_adamw"` by `0.2 * sqrt(max(n, m))`, so that learning rates of `AdamW` serve, as in Liu et al.,
-            [Muon is Scalable for LLM Training](https://arxiv.org/abs/2502.16982), 2025.
+        adjust_lr_fn: factor of the learning rate for a matrix of shape `(n, m)`. `"original"` or None: `sqrt(max(1, n /
+            m))`. `"match_rms_adamw"`: `0.2 * sqrt(max(n, m))`, so that learning rates for `AdamW` can be used, as in
+            Liu et al., [Muon is Scalable for LLM Training](https://arxiv.org/abs/2502.16982), 2025.
 
     Raises:
         ValueError: an option is out of range, or a parameter is not a matrix.

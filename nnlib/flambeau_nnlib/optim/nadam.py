@@ -53,29 +53,28 @@ def nadam(
 
 
 class NAdam(FirstOrder):
-    """Adam with Nesterov's momentum: the mean gradient is looked up one step ahead.
+    """Adam with Nesterov momentum.
 
-    The momentum of step t is `betas[0] * (1 - 0.5 * 0.96 ** (t * momentum_decay))`, so that it grows from half of
-    `betas[0]` up to it.
+    The momentum of step t is `betas[0] * (1 - 0.5 * 0.96 ** (t * momentum_decay))`. It increases from half of
+    `betas[0]` to `betas[0]`.
 
     Dozat, [Incorporating Nesterov Momentum into Adam](https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ), 2016.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step, each from 0
-            to below 1.
-        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        betas: decay rates of the running means of the gradient and of its square, each in [0, 1).
+        eps: added to the denominator for numerical stability.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); see `decoupled_weight_decay`.
-        momentum_decay: how fast the momentum grows towards `betas[0]`, see above.
-        decoupled_weight_decay: let the weight decay shrink the parameters by themselves, as `AdamW` does.
-        foreach: accepted, for the results do not depend on it.
-        maximize: go up the objective, not down.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        momentum_decay: rate at which the momentum approaches `betas[0]`, see above.
+        decoupled_weight_decay: apply the weight decay to the parameters instead of the gradient, as `AdamW` does.
+        foreach: accepted for compatibility; it does not change the results.
+        maximize: maximize the objective instead of minimizing it.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
-        ValueError: an option is negative, or a beta is not from 0 to below 1.
+        ValueError: an option is negative, or a beta is not in [0, 1).
 
     Example:
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))

@@ -37,7 +37,7 @@ class _RequiredParameter:
 
 
 required: Any = _RequiredParameter()
-"""The default of an option that every parameter group must give a value for."""
+"""Default of options without a default value: every parameter group must set them."""
 
 _global_pre_hooks: Hooks = OrderedDict()
 _global_post_hooks: Hooks = OrderedDict()
@@ -64,19 +64,17 @@ def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
 class Optimizer:
     """Base class of all optimizers.
 
-    A subclass passes the default values of its options to this constructor and defines `step`, which
-    updates the tensors in `self.param_groups[i]["params"]` and keeps what it must remember about parameter
-    `p` in `self.state[p]`.
+    A subclass passes the default values of its options to this constructor and defines `step`. `step` updates the
+    tensors in `self.param_groups[i]["params"]` and stores the state of parameter `p` in `self.state[p]`.
 
     Args:
         params: an ordered iterable of tensors, of `(name, tensor)` pairs, or of dicts that define parameter
             groups: a `"params"` entry and options that differ from the defaults.
-        defaults: the option values of groups that do not give their own.
+        defaults: option values of groups that do not set them.
 
     Raises:
-        TypeError: `params` is a tensor, or holds something that is not one.
-        ValueError: `params` is empty, or holds a tensor twice, a non-leaf tensor, or names for some tensors
-            only.
+        TypeError: `params` is a tensor, or contains something other than tensors.
+        ValueError: `params` is empty, or contains a tensor twice, a non-leaf tensor, or names for only some tensors.
 
     Example:
         >>> class Halve(torch.optim.Optimizer):
@@ -131,7 +129,7 @@ class Optimizer:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what `__getstate__` returned or a checkpoint holds."""
+        """Restore a result of `__getstate__` or the contents of a checkpoint."""
         self.__dict__.update(state)
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
@@ -149,16 +147,15 @@ class Optimizer:
         """Update the parameters once.
 
         Args:
-            closure: computes the loss anew, with its gradients, and returns it.  Optional for most
-                optimizers.
+            closure: computes the loss and its gradients, and returns the loss. Optional for most optimizers.
 
         Returns:
-            what `closure` returned, or None.
+            The result of `closure`, or None.
         """
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or with `set_to_none=False` fill them with zeros."""
+        """Set the gradients of all parameters to None, or with `set_to_none=False` to zero."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -172,7 +169,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a `step` in the registered hooks; called for every class when it is first instantiated."""
+        """Wrap a `step` to call the registered hooks. Called for every class when it is first instantiated."""
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -194,7 +191,7 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook: OptimizerPreHook) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step; it may return others to step with."""
+        """Call `hook(optimizer, args, kwargs)` before each step. It may return a new `(args, kwargs)`."""
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: OptimizerPostHook) -> RemovableHandle:
@@ -206,11 +203,11 @@ class Optimizer:
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after each `state_dict`; it may return another one."""
+        """Call `hook(optimizer, state_dict)` after each `state_dict`. It may return a replacement."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before each `load_state_dict`; it may return another one."""
+        """Call `hook(optimizer, state_dict)` before each `load_state_dict`. It may return a replacement."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -220,11 +217,11 @@ class Optimizer:
     # Parameter groups
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters, for instance layers that were frozen until now.
+        """Add a group of parameters, for example of layers that were frozen before.
 
         Args:
-            param_group: `"params"`, a tensor or an ordered iterable of tensors or of `(name, tensor)`
-                pairs, and the options that differ from the defaults.
+            param_group: `"params"`, a tensor or an ordered iterable of tensors or of `(name, tensor)` pairs, and the
+                options that differ from the defaults.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -264,7 +261,7 @@ class Optimizer:
         """Return the optimizer's state and options, for a checkpoint.
 
         Returns:
-            `{"state": ..., "param_groups": ...}`, where parameters are replaced by integer ids, their positions.
+            `{"state": ..., "param_groups": ...}`, with parameters replaced by their indices.
 
         Example:
             >>> w = torch.nn.Parameter(torch.ones(2))
@@ -290,17 +287,16 @@ class Optimizer:
         return state_dict
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the state and the options of a checkpoint, cast to the dtype and device of the
-        parameters.
+        """Restore state and options from a checkpoint, cast to the dtype and device of the parameters.
 
-        Tensors that have that dtype and device already are taken as they are: steps write to the checkpoint's own, as in
-        PyTorch. Give a deep copy of the checkpoint where it is used again.
+        Tensors that already have that dtype and device are not copied, so later steps change the checkpoint in place,
+        as in PyTorch. Pass a deep copy to use a checkpoint again.
 
         Args:
-            state_dict: what `state_dict` returned, here or in PyTorch.
+            state_dict: a result of `state_dict`, from flambeau or PyTorch.
 
         Raises:
-            ValueError: the groups are not as many, or not as long, as this optimizer's.
+            ValueError: the number or the sizes of the parameter groups differ from this optimizer's.
         """
         state_dict = state_dict.copy()
         for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -344,9 +340,9 @@ def _unpack_params(group: Group) -> None:
 
 
 def _adapt(value: Any, param: Tensor, group: Group, key: str | None = None) -> Any:
-    """A saved state with its tensors in the dtype and on the device of their parameter; those that are already are not copied."""
+    """Cast the tensors of a saved state to the dtype and device of their parameter; do not copy those that already match."""
     if isinstance(value, Tensor):
-        if key == "step":  # counted on the host, in its own dtype, unless the device has to do the counting
+        if key == "step":  # stays on the CPU, unless the device counts the steps
             counted_on_device = group.get("capturable") or group.get("fused")
             device, dtype = (param.device, torch.float32) if counted_on_device else (value.device, value.dtype)
         else:

@@ -34,7 +34,7 @@ def radam(
     `states` holds `step`, `exp_avg` and `exp_avg_sq` of each parameter.
     """
     beta1, beta2 = betas
-    longest = 2 / (1 - beta2) - 1  # of the moving average that the running mean stands for
+    longest = 2 / (1 - beta2) - 1  # length of a simple moving average equivalent to the running mean
     grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
     for param, grad, state in real_views(params, grads, states):
         t = tick(state, capturable)
@@ -50,7 +50,7 @@ def radam(
         elif length > 5:
             scale = (correction * _rectifier(length, longest)) ** 0.5
             addcdiv_(param, mean, variance.sqrt() + eps, -step_size * scale)
-        else:  # too few gradients to tell the variance
+        else:  # too few gradients to estimate the variance
             add_(param, mean, -step_size)
 
 
@@ -59,28 +59,27 @@ def _rectifier(length: Scalar, longest: float) -> Scalar:
 
 
 class RAdam(FirstOrder):
-    """Adam that warms up by itself: early steps do not divide by a mean square of too few gradients.
+    """Adam with a built-in warm-up: early steps do not divide by a mean square of too few gradients.
 
-    The first steps, about five, are plain momentum; later ones are Adam's, shortened by how uncertain the
-    mean square still is.
+    The first steps, about five, are plain momentum steps. Later ones are those of Adam, scaled down while the estimate
+    of the mean square is uncertain.
 
     Liu et al., [On the Variance of the Adaptive Learning Rate and Beyond](https://arxiv.org/abs/1908.03265), 2019.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step, each from 0
-            to below 1.
-        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        betas: decay rates of the running means of the gradient and of its square, each in [0, 1).
+        eps: added to the denominator for numerical stability.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); see `decoupled_weight_decay`.
-        decoupled_weight_decay: let the weight decay shrink the parameters by themselves, as `AdamW` does.
-        foreach: accepted, for the results do not depend on it.
-        maximize: go up the objective, not down.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        decoupled_weight_decay: apply the weight decay to the parameters instead of the gradient, as `AdamW` does.
+        foreach: accepted for compatibility; it does not change the results.
+        maximize: maximize the objective instead of minimizing it.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
-        ValueError: an option is negative, or a beta is not from 0 to below 1.
+        ValueError: an option is negative, or a beta is not in [0, 1).
 
     Example:
         >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))

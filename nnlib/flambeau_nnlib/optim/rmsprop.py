@@ -50,10 +50,10 @@ def rmsprop(
 
 
 class RMSprop(FirstOrder):
-    """RMSprop: the gradient of each element is divided by its root mean square of late.
+    """RMSprop: the gradient is divided by its running root mean square.
 
-    With the running mean `v = alpha * v + (1 - alpha) * grad ** 2`, a step is `param -= lr * grad / (sqrt(v) + eps)`;
-    with `momentum` that quotient is collected in a velocity first.
+    With the running mean `v = alpha * v + (1 - alpha) * grad ** 2`, a step is `param -= lr * grad / (sqrt(v) + eps)`.
+    With `momentum`, this quotient is accumulated in a velocity first.
 
     Hinton, [Neural Networks for Machine Learning, lecture
     6e](https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf), 2012.
@@ -61,16 +61,16 @@ class RMSprop(FirstOrder):
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        alpha: the share of the running mean that stays from step to step, from 0 to below 1.
-        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        alpha: decay rate of the running mean, in [0, 1).
+        eps: added to the denominator for numerical stability.
         weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
-        momentum: the share of the velocity that stays from step to step; 0 for none.
-        centered: divide by the standard deviation of the gradient in place of its root mean square, as in Graves,
+        momentum: decay rate of the velocity; 0 for no momentum.
+        centered: divide by the standard deviation of the gradient instead of its root mean square, as in Graves,
             [Generating Sequences With Recurrent Neural Networks](https://arxiv.org/abs/1308.0850), 2013.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        foreach: accepted, for the results do not depend on it.
-        maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
+        foreach: accepted for compatibility; it does not change the results.
+        maximize: maximize the objective instead of minimizing it.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
         ValueError: an option is negative.

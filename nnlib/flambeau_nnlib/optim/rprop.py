@@ -43,23 +43,23 @@ def rprop(
 
 
 class Rprop(FirstOrder):
-    """Resilient backpropagation: only the sign of the gradient counts, and every element has a step size of its own.
+    """Resilient backpropagation: it uses only the signs of the gradient, and a separate step size for every element.
 
-    The step size grows while the sign stays, and shrinks, with a pause of one step, when it turns. It is meant for
-    gradients of the whole data set: the signs of small batches turn too often.
+    A step size grows while the sign of the gradient stays, and shrinks, with a pause of one step, when the sign
+    changes. Rprop requires gradients of the entire data set, because the signs of small batches change too often.
 
     Riedmiller and Braun, [A direct adaptive method for faster backpropagation learning: the RPROP
     algorithm](https://doi.org/10.1109/ICNN.1993.298623), 1993.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
-        lr: the step size to start with, a number or a tensor of one element, not negative.
-        etas: the factors by which a step size shrinks (between 0 and 1) and grows (above 1).
-        step_sizes: the smallest and the largest step size.
-        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        foreach: accepted, for the results do not depend on it.
-        maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        lr: initial step size, a number or a tensor of one element, not negative.
+        etas: factors by which a step size shrinks (between 0 and 1) and grows (above 1).
+        step_sizes: minimum and maximum step size.
+        capturable: count the steps on the device, so that a device graph can capture the step; not supported on the CPU.
+        foreach: accepted for compatibility; it does not change the results.
+        maximize: maximize the objective instead of minimizing it.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
         ValueError: `lr` is negative, or `etas` are out of range.

@@ -53,7 +53,7 @@ def sgd(
 
 
 def _fused(param: Tensor, grad: Tensor, state: State, **options: Any) -> bool:
-    """Do one step by a fused kernel, which initializes the velocity in the first step; False if there is none."""
+    """Do one step by a fused kernel, which initializes the velocity in the first step. Return False if no kernel exists."""
     if grad.is_sparse:
         return False
     velocity = state.get("momentum_buffer")
@@ -76,28 +76,28 @@ def _velocity(grad: Tensor, state: State, momentum: float, dampening: float, nes
 
 
 class SGD(FirstOrder):
-    """Stochastic gradient descent, with momentum on request.
+    """Stochastic gradient descent, optionally with momentum.
 
-    A step is `param -= lr * v`. The velocity `v` is the gradient itself without momentum. With momentum it is
-    `v = momentum * v + (1 - dampening) * grad`, at first `grad` itself; `nesterov` takes `grad + momentum * v` in its place.
+    A step is `param -= lr * v`. Without momentum, the velocity `v` is the gradient. With momentum, `v = momentum * v +
+    (1 - dampening) * grad`, starting with `v = grad`; `nesterov` replaces `v` in the step by `grad + momentum * v`.
 
     Sutskever, Martens, Dahl and Hinton, [On the importance of initialization and momentum in deep
-    learning](https://proceedings.mlr.press/v28/sutskever13.html), 2013, whose velocity includes the learning rate; here
-    it does not, so that a change of `lr` takes effect at once.
+    learning](https://proceedings.mlr.press/v28/sutskever13.html), 2013. Their velocity includes the learning rate. Here
+    it does not, so a change of `lr` takes effect immediately.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, not negative.
-        momentum: the share of the velocity that stays from step to step, usually 0.9; 0 for no momentum.
-        dampening: the share of the gradient that does not enter the velocity, from 0 to 1.
-        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty of half that factor); 0 for none.
-        nesterov: look ahead along the velocity; needs a `momentum` above 0 and no `dampening`.
-        maximize: go up the objective, not down.
-        foreach, fused: accepted, for the results do not depend on them; at most one of them may be True.
-        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        momentum: decay rate of the velocity, usually 0.9; 0 for no momentum.
+        dampening: the gradient is multiplied by `1 - dampening` before it is added to the velocity.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
+        nesterov: use Nesterov momentum; requires `momentum` above 0 and `dampening` 0.
+        maximize: maximize the objective instead of minimizing it.
+        foreach, fused: accepted for compatibility; they do not change the results. At most one of them may be True.
+        differentiable: record the step for autograd, for example to optimize hyperparameters.
 
     Raises:
-        ValueError: an option is negative or out of range, or `nesterov` has no momentum to look along.
+        ValueError: an option is negative, or `nesterov` is set without momentum or with dampening.
         RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:

@@ -1,4 +1,4 @@
-"""SparseAdam, the variant of Adam that leaves alone what has no gradient."""
+"""SparseAdam, the variant of Adam for sparse gradients."""
 
 from __future__ import annotations
 
@@ -43,21 +43,20 @@ def sparse_adam(
 
 
 class SparseAdam(FirstOrder):
-    """`Adam` for embeddings: only the rows that were looked up are updated, and so are only their running means.
+    """Lazy `Adam` for embeddings: updates only the rows that the sparse gradient contains, and their running means.
 
-    It takes sparse gradients, such as those of `Embedding(sparse=True)`.
+    All gradients must be sparse, such as those of `Embedding(sparse=True)`.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: learning rate, a number or a tensor of one element, above 0.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step, each from 0
-            to below 1.
-        eps: added to the denominator, so that elements with tiny gradients do not leap; above 0.
-        maximize: go up the objective, not down.
+        betas: decay rates of the running means of the gradient and of its square, each in [0, 1).
+        eps: added to the denominator for numerical stability; above 0.
+        maximize: maximize the objective instead of minimizing it.
 
     Raises:
         ValueError: an option is out of range, or a parameter is complex or sparse.
-        RuntimeError: in `step`, for a dense gradient.
+        RuntimeError: in `step`, a gradient is dense.
 
     Example:
         >>> words = torch.nn.Embedding(3, 2, sparse=True)

@@ -1,4 +1,4 @@
-"""Steps on other parameters and another state than an optimizer's own."""
+"""Optimizer steps with temporarily replaced parameters and state."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["swap_in_optimizer_params_and_state"]
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Tensor], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """Within the block, let an optimizer work on other parameters, with another state and other options.
+    """Return a context in which an optimizer has other parameters, another state and other options.
 
     Args:
-        optimizer: an optimizer that has done a step.
-        swapin_parameters: a tensor for each of its parameters, in their order.
-        swapin_optim_state: a state in the form of `Optimizer.state_dict`.  Its tensors are updated in place;
-            entries that the optimizer adds or replaces are lost.
+        optimizer: an optimizer that has made at least one step.
+        swapin_parameters: a tensor for each parameter of the optimizer, in its order.
+        swapin_optim_state: a state in the form of `Optimizer.state_dict`. Its tensors are updated in place; entries
+            that the optimizer adds or replaces are discarded.
 
     Raises:
-        RuntimeError: the optimizer has no state yet, or what is swapped in does not fit it.
+        RuntimeError: the optimizer has no state yet, or the parameters or the state do not match it.
 
     Example:
         >>> w, other = torch.nn.Parameter(torch.ones(1)), torch.zeros(1)
@@ -50,7 +50,7 @@ def swap_in_optimizer_params_and_state(
 
 
 def _replace(groups: list[Group], contents: list[Group]) -> None:
-    """Replace the contents of dicts in place, because other objects may hold references to the dicts."""
+    """Replace the contents of dictionaries in place, because other objects may refer to the dictionaries."""
     for group, content in zip(groups, contents, strict=True):
         group.clear()
         group.update(content)
@@ -59,7 +59,7 @@ def _replace(groups: list[Group], contents: list[Group]) -> None:
 def _fit(
     optimizer: Optimizer, parameters: dict[str, Tensor], state_dict: dict[str, Any]
 ) -> tuple[list[Group], defaultdict[Any, State]]:
-    """Return the groups and the state to swap in, with tensors in place of the packed parameter ids."""
+    """Return the parameter groups and the state to swap in, with tensors instead of parameter ids."""
     if not optimizer.state:
         _refuse("requires initialized optimizer state.")
     if not isinstance(state_dict, dict):

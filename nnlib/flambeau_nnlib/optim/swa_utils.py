@@ -1,4 +1,4 @@
-"""Averages of a model's weights along its training."""
+"""Averages of model weights during training."""
 
 from __future__ import annotations
 
@@ -31,14 +31,13 @@ MultiAverage = Callable[[Sequence[Tensor], Sequence[Tensor], Count], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """A function for `AveragedModel(avg_fn=...)` that keeps an exponential moving average of each parameter.
+    """Return a function for `AveragedModel(avg_fn=...)` that computes exponential moving averages.
 
-    The function takes an average, a new value and a count, which it ignores, and returns
-    `decay * average + (1 - decay) * value`.
+    The function is called with an average, a new value and a count, which it ignores. It returns `decay * average + (1
+    - decay) * value`.
 
     Args:
-        decay: the share of the average that stays from update to update, from 0 to 1; at 0.999 the average goes back
-            about a thousand updates.
+        decay: weight of the previous average, from 0 to 1; with 0.999, the average covers about a thousand updates.
 
     Raises:
         ValueError: `decay` is not between 0 and 1.
@@ -58,9 +57,10 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """A function for `AveragedModel(avg_fn=...)` that keeps the mean of all values of each parameter.
+    """Return a function for `AveragedModel(avg_fn=...)` that computes the mean of all values of a parameter.
 
-    The function takes the mean of `count` values, a new value and `count`, and returns the mean of `count + 1` values.
+    The function is called with the mean of `count` values, a new value and `count`. It returns the mean of `count + 1`
+    values.
 
     Example:
         >>> average = torch.optim.swa_utils.get_swa_avg_fn()
@@ -76,12 +76,13 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
-    """A function for `AveragedModel(multi_avg_fn=...)` that keeps exponential moving averages, of all parameters at once.
+    """Return a function for `AveragedModel(multi_avg_fn=...)` that computes exponential moving averages of all
+    parameters.
 
-    The function takes lists of averages and of new values, and a count, and changes the averages in place.
+    The function is called with lists of averages and of new values, and a count. It changes the averages in place.
 
     Args:
-        decay: the share of an average that stays from update to update, from 0 to 1.
+        decay: weight of the previous averages, from 0 to 1.
 
     Raises:
         ValueError: `decay` is not between 0 and 1.
@@ -106,9 +107,9 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
-    """A function for `AveragedModel(multi_avg_fn=...)` that keeps means, of all parameters at once; the default there.
+    """Return a function for `AveragedModel(multi_avg_fn=...)` that computes means of all parameters, the default there.
 
-    The function takes lists of means and of new values, and a count, and changes the means in place.
+    The function is called with lists of means and of new values, and a count. It changes the means in place.
 
     Example:
         >>> means = [torch.tensor(1.0)]
@@ -138,19 +139,20 @@ def _move(averages: Sequence[Tensor], values: Sequence[Tensor], weight: float) -
 
 
 class AveragedModel(torch.nn.Module):
-    """A copy of a model whose parameters are averages along its training.
+    """A copy of a model whose parameters are averages over the training of the model.
 
-    By default they are means, for stochastic weight averaging: Izmailov et al., [Averaging Weights Leads to Wider Optima
-    and Better Generalization](https://arxiv.org/abs/1803.05407), 2018. Call `update_parameters(model)` after a step or an
-    epoch of the model's training, and at the end `update_bn`, if there are batch normalization layers.
+    By default they are means, for stochastic weight averaging: Izmailov et al., [Averaging Weights Leads to Wider
+    Optima and Better Generalization](https://arxiv.org/abs/1803.05407), 2018. Call `update_parameters(model)` after a
+    step or an epoch of the model's training, and at the end `update_bn` if the model has batch normalization layers.
 
     Args:
-        model: the model to average; it is copied, and goes on training by itself.
-        device: where to keep the averages; None for where the model is.
-        avg_fn: the average as a function of the last average, the new value and the number of values averaged so far;
-            None for the mean. `get_ema_avg_fn` makes one.
-        multi_avg_fn: the same for lists of tensors, in place; `get_ema_multi_avg_fn` makes one. Not with `avg_fn`.
-        use_buffers: average the buffers too, such as the statistics of batch normalization. By default they are copied.
+        model: the model to average; it is copied.
+        device: device of the averages; None for the device of the model.
+        avg_fn: returns the new average, given the last average, the new value and the number of values averaged so far;
+            None for the mean. See `get_ema_avg_fn`.
+        multi_avg_fn: the same for lists of tensors, in place; see `get_ema_multi_avg_fn`. Not together with `avg_fn`.
+        use_buffers: also average the buffers, such as the statistics of batch normalization. By default they are
+            copied.
 
     Raises:
         AssertionError: both functions are given.
@@ -192,7 +194,7 @@ class AveragedModel(torch.nn.Module):
 
     @torch.no_grad()
     def update_parameters(self, model: torch.nn.Module) -> None:
-        """Take the model's present parameters into the average."""
+        """Update the averages with the current parameters of the model."""
         averages, values = self._tensors(self.module), self._tensors(model)
         values = [value.detach().to(average.device) for average, value in zip(averages, values, strict=True)]
         if self.n_averaged == 0:
@@ -223,14 +225,14 @@ class AveragedModel(torch.nn.Module):
 
 @torch.no_grad()
 def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: torch.device | str | int | None = None) -> None:
-    """Compute the running statistics of a model's batch normalization layers anew, in one pass over data.
+    """Recompute the running statistics of a model's batch normalization layers in one pass over the data.
 
-    An averaged model needs this, for the statistics of its layers belong to other weights.
+    An averaged model needs this because its statistics belong to other weights.
 
     Args:
-        loader: gives batches, each a tensor or a list or tuple that begins with one.
-        model: the model, which is called with these tensors in training mode, and is then set back to its own mode.
-        device: where to move the tensors first; None to leave them where they are.
+        loader: an iterable of batches: tensors, or lists or tuples whose first element is a tensor.
+        model: the model. It is called in training mode, and then set back to its previous mode.
+        device: device to which the batches are moved; None to not move them.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(1))
@@ -257,14 +259,14 @@ def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: torch.devic
 
 
 class SWALR(LRScheduler):
-    """Bring the learning rates to a constant, at which stochastic weight averaging goes on.
+    """Anneal the learning rates to a constant value, used during stochastic weight averaging.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        swa_lr: the constant, a number or a list of one for each group.
-        anneal_epochs: how many epochs that takes; 0 sets it at once.
-        anneal_strategy: `"cos"` for half a cosine, `"linear"` for a straight line.
-        last_epoch: the epoch to continue from; -1 to begin.
+        swa_lr: the final learning rate, a number or a list with one for each group.
+        anneal_epochs: number of epochs of the annealing; 0 sets the final value immediately.
+        anneal_strategy: `"cos"` for a half cosine, `"linear"` for a straight line.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
         ValueError: an argument is out of range.
@@ -299,7 +301,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, epoch: int) -> float:
-        """Return how much of the learning rate is `swa_lr` in an epoch."""
+        """Return the weight of `swa_lr` in the learning rate in an epoch."""
         t = max(0, min(1, epoch / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
@@ -311,7 +313,7 @@ class SWALR(LRScheduler):
         rates: Rates = []
         for group in self.optimizer.param_groups:
             swa_lr = group["swa_lr"]
-            # What the learning rate was before it was annealed.
+            # Recover the learning rate without annealing.
             lr = swa_lr if previous_share == 1 else (group["lr"] - previous_share * swa_lr) / (1 - previous_share)
             rates.append(swa_lr * share + lr * (1 - share))
         return rates

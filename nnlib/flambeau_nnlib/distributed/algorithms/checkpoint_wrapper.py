@@ -1,4 +1,4 @@
-"""Modules around modules, which recompute in the backward pass or keep what is saved on the CPU."""
+"""Module wrappers that recompute activations in the backward pass or store them on the CPU."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ _CHECKPOINT_PREFIX = f"{_CHECKPOINT_WRAPPED_MODULE}."
 
 
 class CheckpointImpl(Enum):
-    """Which of `torch.utils.checkpoint`'s two ways."""
+    """The two implementations of `torch.utils.checkpoint`: reentrant or not."""
 
     REENTRANT = auto()
     NO_REENTRANT = auto()
 
 
 class ActivationWrapper(Module):
-    """A module around another one, whose attributes, parameters' names and state dict are those of the inner one."""
+    """A wrapper that forwards attributes to the inner module; parameter names and state dict keys are those of the
+    inner module.
+    """
 
     def __init__(self, mod: Module) -> None:
         super().__init__()
@@ -49,7 +51,7 @@ class ActivationWrapper(Module):
         return inner[key]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Parameter]]:
-        """The parameters, by their names in the inner module."""
+        """Yield the parameters with their names in the inner module."""
         for name, parameter in super().named_parameters(*args, **kwargs):
             yield name.replace(_CHECKPOINT_PREFIX, ""), parameter
 
@@ -64,13 +66,13 @@ class ActivationWrapper(Module):
 
 
 def _rename(state: dict[str, Any], old: str, new: str) -> None:
-    """Replace a prefix of names, in place."""
+    """Replace a prefix of keys, in place."""
     for name in [name for name in state if name.startswith(old)]:
         state[new + name[len(old) :]] = state.pop(name)
 
 
 class OffloadWrapper(ActivationWrapper):
-    """A module whose saved tensors are kept on the CPU until the backward pass."""
+    """A wrapper that stores the activations of a module on the CPU until the backward pass."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         with save_on_cpu(pin_memory=True):
@@ -78,7 +80,7 @@ class OffloadWrapper(ActivationWrapper):
 
 
 class CheckpointWrapper(ActivationWrapper):
-    """A module that computes its saved tensors again in the backward pass: see `checkpoint_wrapper`."""
+    """A wrapper that recomputes the activations of a module in the backward pass; see `checkpoint_wrapper`."""
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class CheckpointWrapper(ActivationWrapper):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if self.checkpoint_impl is not CheckpointImpl.REENTRANT or not kwargs:
             return self.checkpoint_fn(self._checkpoint_wrapped_module, *args, **kwargs)
-        count, names = len(args), tuple(kwargs)  # the other way takes no keywords
+        count, names = len(args), tuple(kwargs)  # reentrant checkpointing accepts no keyword arguments
 
         def call(*values: Any) -> Any:
             return self._checkpoint_wrapped_module(*values[:count], **dict(zip(names, values[count:], strict=True)))
@@ -105,7 +107,7 @@ class CheckpointWrapper(ActivationWrapper):
 
 
 def offload_wrapper(module: Module) -> Module:
-    """A module around another one, whose saved tensors are kept on the CPU until the backward pass."""
+    """Wrap a module so that its activations are stored on the CPU until the backward pass."""
     return OffloadWrapper(module)
 
 
@@ -115,13 +117,13 @@ def checkpoint_wrapper(
     checkpoint_fn: Callable[..., Any] | None = None,
     **checkpoint_fn_kwargs: Any,
 ) -> Module:
-    """A module around another one, which computes its saved tensors again in the backward pass.
+    """Wrap a module so that its activations are recomputed in the backward pass.
 
     Args:
-        module: the inner one.
-        checkpoint_impl: which of the two ways of `torch.utils.checkpoint.checkpoint`.
-        checkpoint_fn: a function instead of that, which takes the module and its arguments.
-        checkpoint_fn_kwargs: further arguments of the function.
+        module: the module to wrap.
+        checkpoint_impl: reentrant or non-reentrant implementation of `torch.utils.checkpoint.checkpoint`.
+        checkpoint_fn: a function to use instead of `checkpoint`; it is called with the module and its arguments.
+        checkpoint_fn_kwargs: further keyword arguments of the function.
     """
     return CheckpointWrapper(module, checkpoint_impl, checkpoint_fn, **checkpoint_fn_kwargs)
 
@@ -132,12 +134,12 @@ def apply_activation_checkpointing(
     check_fn: Callable[[Module], Any] = lambda _: True,
     auto_wrap_policy: Any = None,
 ) -> None:
-    """Put wrappers around submodules, in place; the outermost module stays as it is.
+    """Wrap submodules in place; `model` itself is not wrapped.
 
     Args:
-        checkpoint_wrapper_fn: from a module to its wrapper.
-        check_fn: which submodules get one.
-        auto_wrap_policy: a policy, as `FullyShardedDataParallel` takes one, instead of `check_fn`.
+        checkpoint_wrapper_fn: wraps a module.
+        check_fn: whether to wrap a submodule.
+        auto_wrap_policy: a wrapping policy as for `FullyShardedDataParallel`, instead of `check_fn`.
 
     >>> from flambeau.distributed.algorithms.checkpoint_wrapper import apply_activation_checkpointing
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
@@ -153,7 +155,7 @@ def apply_activation_checkpointing(
 
 
 def _wrap_children(module: Module, policy: Any, wrapper: Callable[[Module], Module]) -> int:
-    """Wrap the descendants that a policy chooses, inner ones first; returns how many numbers in parameters have been wrapped."""
+    """Wrap the descendants that a policy selects, inner ones first; return the number of wrapped parameter elements."""
     total = 0
     for name, child in list(module.named_children()):
         size = sum(parameter.numel() for parameter in child.parameters())

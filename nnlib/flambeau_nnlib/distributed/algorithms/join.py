@@ -1,4 +1,4 @@
-"""Training with different numbers of batches in each process: those that are done shadow what the others still exchange."""
+"""Training with uneven inputs: processes without inputs take part in the collectives of those that still have some."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import flambeau as torch
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
-MANY = 1000  # steps that a process shadows before it warns
+MANY = 1000  # steps without own inputs after which a process warns
 
 
 class JoinHook:
-    """What a process does in place of a `Joinable`, once it has run out of inputs."""
+    """The collectives that a process runs for a `Joinable` after its inputs are exhausted."""
 
     def main_hook(self) -> None:
-        """Called for each step of the others: take part in the collectives of one."""
+        """Run the collectives of one step. Called for each step of the processes that still have inputs."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called in every process once all have run out of inputs."""
+        """Called in every process once the inputs of all processes are exhausted."""
 
 
 class _JoinConfig:
-    """Whether a `Joinable` is inside a `Join`, and how."""
+    """State of a `Joinable` inside a `Join` context."""
 
     def __init__(self, enable: bool, throws: bool = False, is_first: bool = False) -> None:
         self.enable, self.throws, self.is_first = enable, throws, is_first
         self.divides_by_all = True
-        self.active = 0  # how many processes still have inputs, as one that has not heard last
+        self.active = 0  # number of processes that still have inputs, at the last exchange
 
 
 class Joinable(ABC):
-    """Something whose steps exchange data between processes, and that can be shadowed."""
+    """An object with per-step collectives that works inside a `Join` context."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,30 +41,30 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What to do in its place, given the keyword arguments of `Join`."""
+        """Return the `JoinHook` of this object, given the keyword arguments of `Join`."""
 
     @property
     @abstractmethod
     def join_device(self) -> torch.device:
-        """The device of the collectives by which processes tell each other that they still have inputs."""
+        """Return the device of the collectives that count the processes with inputs."""
 
     @property
     @abstractmethod
     def join_process_group(self) -> Any:
-        """The processes."""
+        """Return the process group of the collectives."""
 
 
 class Join:
-    """A context for a loop over inputs of which processes may have different numbers.
+    """Context manager for a training loop in which processes have different numbers of inputs.
 
     Args:
-        joinables: what exchanges data in the loop, in the order in which it does so.
-        enable: whether to do anything.
-        throw_on_early_termination: raise RuntimeError in all processes as soon as one has run out of inputs.
-        kwargs: for the hooks of the joinables.
+        joinables: objects that run collectives in the loop, in the order of their collectives.
+        enable: whether the context has any effect.
+        throw_on_early_termination: raise RuntimeError in all processes as soon as one process's inputs are exhausted.
+        kwargs: passed to the hooks of the joinables.
 
     Raises:
-        ValueError: no joinables, or of different groups or devices.
+        ValueError: no joinables are given, or they have different groups or devices.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Join:
         self._hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
 
     def __enter__(self) -> None:
-        """Begin the loop."""
+        pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Shadow the others until all have run out of inputs."""
+        """Run the collectives of the remaining steps until the inputs of all processes are exhausted."""
         if not self._enable or kind is not None:
             return
         last, steps = True, 0
@@ -96,7 +96,7 @@ class Join:
                 self._tell_to_stop()
             steps += 1
             if steps == MANY:
-                warnings.warn(f"a process has shadowed {MANY} steps of others: are the inputs this uneven?", stacklevel=2)
+                warnings.warn(f"a process ran {MANY} steps without inputs: are uneven inputs intended?", stacklevel=2)
             for hook in self._hooks:
                 hook.main_hook()
         for hook in self._hooks:
@@ -105,7 +105,7 @@ class Join:
             joinable._join_config = _JoinConfig(False)
 
     def _active(self) -> int:
-        """How many processes are at another step."""
+        """Return the number of processes that run another step."""
         count = torch.zeros(1, device=self._device)
         torch.distributed.all_reduce(count, group=self._group)
         for joinable in self._joinables:
@@ -118,13 +118,14 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Joinable) -> Any:
-        """Tell the processes that have run out of inputs that here is another step; each `Joinable` calls it before one.
+        """Announce a step to the processes whose inputs are exhausted. Each `Joinable` calls this before a step.
 
         Returns:
-            A Work whose result counts the processes at this step; None outside of a `Join`, and for all but its first joinable.
+            A `Work` whose result is the number of processes at this step. None outside of a `Join`, and for joinables
+            after the first.
 
         Raises:
-            RuntimeError: a process has run out of inputs, and the context was asked to raise then.
+            RuntimeError: a process's inputs are exhausted, and `throw_on_early_termination` is set.
         """
         config = joinable._join_config
         if not config.enable or not config.is_first:

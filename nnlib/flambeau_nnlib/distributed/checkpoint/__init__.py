@@ -1,4 +1,4 @@
-"""States of networks that lie on several processes: each saves its part, and any number of them loads it.
+"""Distributed checkpoints: each process saves its part of the state, and any number of processes can load it.
 
 >>> import tempfile
 >>> from flambeau.distributed import checkpoint

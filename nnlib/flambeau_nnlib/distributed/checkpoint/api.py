@@ -1,4 +1,4 @@
-"""What is raised if a checkpoint fails."""
+"""The exception of failed checkpoints."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["CheckpointException"]
 
 
 class CheckpointException(BaseException):
-    """Something failed in one or several processes; all raise this.
+    """Saving or loading failed in at least one process; all processes raise this.
 
     Args:
-        msg: while doing what.
-        failures: the exceptions, by rank.
+        msg: the step that failed.
+        failures: the exceptions by rank.
     """
 
     def __init__(self, msg: str, failures: dict[int, BaseException]) -> None:
@@ -21,7 +21,7 @@ class CheckpointException(BaseException):
 
     @property
     def failures(self) -> dict[int, BaseException]:
-        """The exceptions, by rank."""
+        """Return the exceptions by rank."""
         return self._failures
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The planners that are used by default: each chunk is written once, and read by those that need it."""
+"""Default planners: each chunk is written by one process, and read by the processes that need it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["DefaultLoadPlanner", "DefaultSavePlanner"]
 
 
 def _chunk(tensor: Tensor) -> ChunkStorageMetadata:
-    """The part of a tensor that this process has."""
+    """Return the offsets and sizes of this process's part of a tensor."""
     if not isinstance(tensor, DTensor):
         return ChunkStorageMetadata(torch.Size([0] * tensor.ndim), tensor.shape)
     if any(isinstance(placement, Partial) for placement in tensor.placements):
@@ -56,13 +56,13 @@ def _local(tensor: Any) -> Tensor:
 
 
 class DefaultSavePlanner(SavePlanner):
-    """Every process writes its chunks; of what several have, the one that has the least to write.
+    """Each process writes its chunks. A chunk that several processes have is written by the one with the least data.
 
     Args:
         flatten_state_dict: whether dictionaries and lists inside the state are saved entry by entry.
         flatten_sharded_tensors: accepted for compatibility.
         dedup_replicated_tensors: accepted for compatibility.
-        dedup_save_to_lowest_rank: whether the first process writes what several have.
+        dedup_save_to_lowest_rank: whether replicated chunks are written by the lowest rank that has them.
         enable_plan_caching: accepted for compatibility.
     """
 
@@ -81,13 +81,13 @@ class DefaultSavePlanner(SavePlanner):
     def set_up_planner(
         self, state_dict: STATE_DICT_TYPE, storage_meta: StorageMeta | None = None, is_coordinator: bool = False
     ) -> None:
-        """Take what is to be saved."""
+        """Store the state to save."""
         if self.flatten_state_dict:
             state_dict, self.mappings = flatten_state_dict(state_dict)
         self.state_dict, self.is_coordinator = state_dict, is_coordinator
 
     def create_local_plan(self) -> SavePlan:
-        """All that this process has; what is no tensor only from the one that coordinates."""
+        """Plan to write all local chunks and all entries that are not tensors."""
         items = []
         for name, value in self.state_dict.items():
             if isinstance(value, Tensor):
@@ -101,7 +101,7 @@ class DefaultSavePlanner(SavePlanner):
         return SavePlan(items, planner_data=self.mappings or None)
 
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """Let each chunk be written once, and describe the checkpoint."""
+        """Assign each chunk to one process, and build the metadata of the checkpoint."""
         plans = self._once(all_plans)
         entries: dict[str, Any] = {}
         kept = []
@@ -123,7 +123,7 @@ class DefaultSavePlanner(SavePlanner):
         return kept, Metadata(entries, mappings or None)
 
     def _once(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """The plans, each chunk in one of them only."""
+        """Return the plans with each chunk in only one of them."""
         holders: dict[MetadataIndex, list[int]] = {}
         sizes: dict[MetadataIndex, int] = {}
         for rank, plan in enumerate(plans):
@@ -141,21 +141,21 @@ class DefaultSavePlanner(SavePlanner):
         ]
 
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
-        """Take what has been decided."""
+        """Store this process's final plan."""
         self.plan = new_plan
         return new_plan
 
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
-        """A chunk, or anything else as `torch.save` writes it."""
+        """Return a tensor chunk, or another object serialized by `torch.save`."""
         value = self.transform_object(write_item, self.lookup_object(write_item.index))
-        return value  # type: ignore[no-any-return]  # either of them
+        return value  # type: ignore[no-any-return]
 
     def lookup_object(self, index: MetadataIndex) -> Any:
-        """What this process has of an entry."""
+        """Return this process's value of an entry."""
         return self.state_dict[index.fqn]
 
     def transform_object(self, write_item: WriteItem, object: Any) -> Any:
-        """What is written of something: chunks are on the CPU."""
+        """Convert a value to what is written: the local tensor, or bytes of `torch.save`."""
         if write_item.type is WriteItemType.BYTE_IO:
             file = io.BytesIO()
             torch.save(object, file)
@@ -168,16 +168,16 @@ class DefaultSavePlanner(SavePlanner):
 
 
 class DefaultLoadPlanner(LoadPlanner):
-    """Every process reads what its part of each tensor needs, in place.
+    """Each process reads, in place, the chunks that overlap its part of each tensor.
 
     Args:
-        flatten_state_dict: whether dictionaries and lists inside the state are entries of their own.
+        flatten_state_dict: whether dictionaries and lists inside the state are loaded entry by entry.
         flatten_sharded_tensors: accepted for compatibility.
-        allow_partial_load: whether entries that the checkpoint does not have stay as they are.
+        allow_partial_load: whether entries missing in the checkpoint stay unchanged.
 
     Raises:
         RuntimeError: in `create_local_plan`, an entry is missing in the checkpoint.
-        ValueError: there, a tensor has another shape in it.
+        ValueError: in `create_local_plan`, a tensor has a different shape in the checkpoint.
     """
 
     def __init__(
@@ -188,14 +188,14 @@ class DefaultLoadPlanner(LoadPlanner):
         self.mappings: dict[str, Any] = {}
 
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False) -> None:
-        """Take what is to be filled."""
+        """Store the state to fill."""
         self.original_state_dict, self.metadata = state_dict, metadata
         if self.flatten_state_dict:
             state_dict, self.mappings = flatten_state_dict(state_dict)
         self.state_dict, self.is_coordinator = state_dict, is_coordinator
 
     def create_local_plan(self) -> LoadPlan:
-        """All chunks that have something of this process's parts."""
+        """Plan to read all chunks that overlap this process's parts."""
         assert self.metadata is not None
         known, items = self.metadata.state_dict_metadata, []
         missing = [name for name in self.state_dict if name not in known]
@@ -215,19 +215,19 @@ class DefaultLoadPlanner(LoadPlanner):
                     )
                 items += _overlaps(name, entry, _chunk(value))
             else:
-                raise ValueError(f"{name} is a tensor in the checkpoint, and {type(value).__name__} here")
+                raise ValueError(f"{name} is a tensor in the checkpoint, but a {type(value).__name__} in the state to load")
         return LoadPlan(items)
 
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """The plans, as they are."""
+        """Return the plans unchanged."""
         return global_plan
 
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
-        """Take what has been decided."""
+        """Return the plan unchanged."""
         return central_plan
 
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
-        """Put something that is no tensor into the state."""
+        """Put an object that is not a tensor into the state."""
         name = read_item.dest_index.fqn
         found = torch.load(value, weights_only=False)
         self.state_dict[name] = found
@@ -235,18 +235,18 @@ class DefaultLoadPlanner(LoadPlanner):
             set_element(self.original_state_dict, self.mappings[name], found)
 
     def resolve_tensor(self, read_item: ReadItem) -> Tensor:
-        """The region of a tensor to read into."""
+        """Return the region of a tensor to read into."""
         tensor = _local(self.state_dict[read_item.dest_index.fqn]).detach()
         for dim, (start, length) in enumerate(zip(read_item.dest_offsets, read_item.lengths, strict=True)):
             tensor = tensor.narrow(dim, start, length)
         return tensor
 
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
-        """Nothing: the region is that of the tensor itself."""
+        """Do nothing: the region is a view of the tensor in the state."""
 
 
 def _overlaps(name: str, entry: TensorStorageMetadata, part: ChunkStorageMetadata) -> list[ReadItem]:
-    """What to read of each chunk of a tensor for a part of it."""
+    """Return the items to read: the overlaps of a tensor's chunks in the checkpoint with `part`."""
     items = []
     for index, chunk in enumerate(entry.chunks):
         starts = [max(a, b) for a, b in zip(part.offsets, chunk.offsets, strict=True)]
@@ -268,14 +268,14 @@ def _overlaps(name: str, entry: TensorStorageMetadata, part: ChunkStorageMetadat
 
 
 class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
-    """Reads all that a checkpoint has, or what begins with one of `keys`, into an empty dictionary."""
+    """Load all entries of a checkpoint, or those that start with one of `keys`, into an empty dictionary."""
 
     def __init__(self, keys: set[str] | None = None, *args: Any, **kwargs: Any) -> None:
         self.keys = keys
         super().__init__(*args, **kwargs)
 
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False) -> None:
-        """Fill the dictionary with tensors to read into."""
+        """Fill the dictionary with empty tensors to read into."""
         assert metadata is not None and not state_dict
         flat: dict[str, Any] = {}
         for name, entry in metadata.state_dict_metadata.items():

@@ -1,7 +1,7 @@
-"""Checkpoints in folders, in the format of PyTorch's: files `__0_0.distcp` of records of `torch.save`, and `.metadata`.
+"""Checkpoints in folders, in PyTorch's format: files `__0_0.distcp` of `torch.save` records, and `.metadata`.
 
-A checkpoint becomes valid when its `.metadata` takes its name, which happens at once; the files of the one that it replaces are
-removed after that. So whatever is killed at whatever moment, there is the old one or the new one.
+A checkpoint becomes valid when `.metadata` is renamed to its final name, which is atomic. The files of the checkpoint
+that it replaces are removed afterwards. If a process is killed, either the old or the new checkpoint is complete.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VERSION = "1.0.0"
 
 @dataclass
 class _StorageInfo:
-    """Where something is: in a file of the folder, from a byte on, so many bytes."""
+    """Location of an entry: file, offset and length in bytes."""
 
     relative_path: str
     offset: int
@@ -47,49 +47,49 @@ class _StorageInfo:
 
 @dataclass
 class _StoragePrefix:
-    """How the names of a process's files begin."""
+    """Prefix of the names of a process's files."""
 
     prefix: str
 
 
 class SerializationFormat(Enum):
-    """How tensors stand in files."""
+    """File format of tensors."""
 
     TORCH_SAVE = "torch_save"
     SAFETENSORS = "safetensors"
 
 
 class FileSystemBase(ABC):
-    """What readers and writers need of a place for files."""
+    """Interface of file systems for readers and writers."""
 
     @abstractmethod
     def create_stream(self, path: Id, mode: str) -> Any:
-        """A context for an open file."""
+        """Return a context manager that opens a file."""
 
     @abstractmethod
     def concat_path(self, path: Id, suffix: str) -> Id:
-        """The path of something in a folder."""
+        """Return the path of a file in a folder."""
 
     @abstractmethod
     def rename(self, path: Id, new_path: Id) -> None:
-        """Give a file another name, at once, and in place of one that has it."""
+        """Rename a file atomically; replace an existing one."""
 
     @abstractmethod
     def init_path(self, path: Id) -> Id:
-        """A path as this file system has it."""
+        """Convert a path to the type of this file system."""
 
     @abstractmethod
     def mkdir(self, path: Id) -> None:
-        """Create a folder, and those that it is in."""
+        """Create a folder and its parents."""
 
     @classmethod
     @abstractmethod
     def validate_checkpoint_id(cls, checkpoint_id: Id) -> bool:
-        """Whether there could be a checkpoint."""
+        """Whether this file system supports the path."""
 
     @abstractmethod
     def exists(self, path: Id) -> bool:
-        """Whether there is such a file."""
+        """Whether the file exists."""
 
     @abstractmethod
     def rm_file(self, path: Id) -> None:
@@ -97,59 +97,59 @@ class FileSystemBase(ABC):
 
 
 class FileSystem(FileSystemBase):
-    """That of the operating system."""
+    """The file system of the operating system."""
 
     @contextmanager
     def create_stream(self, path: Id, mode: str) -> Iterator[IO[Any]]:
-        """A context for an open file."""
+        """Open a file as a context manager."""
         with open(path, mode) as file:
             yield file
 
     def concat_path(self, path: Id, suffix: str) -> Id:
-        """The path of something in a folder."""
+        """Return the path of a file in a folder."""
         return Path(path) / suffix
 
     def init_path(self, path: Id) -> Id:
-        """The path."""
+        """Convert a path to `pathlib.Path`."""
         return Path(path)
 
     def rename(self, path: Id, new_path: Id) -> None:
-        """Give a file another name."""
+        """Rename a file; replace an existing one."""
         os.replace(path, new_path)
 
     def mkdir(self, path: Id) -> None:
-        """Create a folder, and those that it is in."""
+        """Create a folder and its parents."""
         Path(path).mkdir(parents=True, exist_ok=True)
 
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: Id) -> bool:
-        """Whether the path is in a folder that there is, or that can be made."""
+        """Whether the path is a local path, without `://`."""
         return "://" not in str(checkpoint_id)
 
     def exists(self, path: Id) -> bool:
-        """Whether there is such a file."""
+        """Whether the file exists."""
         return Path(path).exists()
 
     def rm_file(self, path: Id) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         Path(path).unlink(missing_ok=True)
 
 
 class FileSystemWriter(StorageWriter):
-    """Writes checkpoints to a folder.
+    """Write checkpoints to a folder.
 
     Args:
-        path: the folder, which is made.
+        path: the folder; it is created.
         single_file_per_rank: whether each process writes one file, rather than one for each entry.
-        sync_files: whether files are on the disk before the checkpoint becomes valid.
-        thread_count: how many threads write.
+        sync_files: whether to call `os.fsync` on the files before the checkpoint becomes valid.
+        thread_count: number of writing threads.
         per_thread_copy_ahead, cache_staged_state_dict: accepted for compatibility.
-        overwrite: whether a checkpoint that is there may be replaced.
+        overwrite: whether an existing checkpoint may be replaced.
         serialization_format: `TORCH_SAVE`.
 
     Raises:
-        ValueError: another format is asked for.
-        RuntimeError: while saving, there is a checkpoint and `overwrite` is off.
+        ValueError: `serialization_format` is not `TORCH_SAVE`.
+        RuntimeError: while saving, a checkpoint exists and `overwrite` is False.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class FileSystemWriter(StorageWriter):
         serialization_format: SerializationFormat = SerializationFormat.TORCH_SAVE,
     ) -> None:
         if serialization_format is not SerializationFormat.TORCH_SAVE:
-            raise ValueError("FileSystemWriter writes TORCH_SAVE; for safetensors there is HuggingFaceStorageWriter")
+            raise ValueError("FileSystemWriter supports TORCH_SAVE only; use HuggingFaceStorageWriter for safetensors")
         self.fs: FileSystemBase = FileSystem()
         self.path = self.fs.init_path(path)
         self.single_file_per_rank, self.sync_files = single_file_per_rank, sync_files
@@ -173,27 +173,27 @@ class FileSystemWriter(StorageWriter):
         self.save_id = uuid.uuid4().hex
 
     def reset(self, checkpoint_id: Id | None = None) -> None:
-        """Begin a checkpoint."""
+        """Start a new checkpoint."""
         if checkpoint_id:
             self.path = self.fs.init_path(checkpoint_id)
         self.save_id = uuid.uuid4().hex
 
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Remember whether this process coordinates."""
+        """Store whether this process is the coordinator."""
         self.is_coordinator = is_coordinator
 
     def _file(self, name: str) -> Id:
         return self.fs.concat_path(self.path, name)
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
-        """Make the folder."""
+        """Create the folder."""
         self.fs.mkdir(self.path)
         if not self.overwrite and self.fs.exists(self._file(METADATA)):
             raise RuntimeError(f"Checkpoint already exists and self.overwrite={self.overwrite}.")
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """Give each process a beginning of names, other than those of a checkpoint that is there."""
+        """Give each process a file name prefix that differs from those of an existing checkpoint."""
         new = f"{self.save_id[:8]}_" if self.fs.exists(self._file(METADATA)) else ""
         return [replace(plan, storage_data=_StoragePrefix(f"__{rank}_{new}")) for rank, plan in enumerate(plans)]
 
@@ -231,7 +231,7 @@ class FileSystemWriter(StorageWriter):
         return results
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
-        """Write `.metadata` under another name, and rename it; then remove the files of the checkpoint before."""
+        """Write `.metadata` to a temporary file and rename it; then remove the files of the previous checkpoint."""
         places = {result.index: result.storage_data for several in results for result in several}
         before = self._files_of(self._file(METADATA))
         described = replace(metadata, storage_data=places, storage_meta=self.storage_meta(), version=VERSION)
@@ -252,22 +252,22 @@ class FileSystemWriter(StorageWriter):
             return {place.relative_path for place in pickles.load(file).storage_data.values()}
 
     def storage_meta(self) -> StorageMeta | None:
-        """Which checkpoint it writes."""
+        """Return the path and id of the checkpoint."""
         return StorageMeta(str(self.path), self.save_id)
 
     @property
     def checkpoint_id(self) -> Id:
-        """The folder."""
+        """Return the folder."""
         return self.path
 
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: Id) -> bool:
-        """Whether it is a path of the operating system's."""
+        """Whether the path is a local path."""
         return FileSystem.validate_checkpoint_id(checkpoint_id)
 
 
 class FileSystemReader(StorageReader):
-    """Reads checkpoints from a folder, PyTorch's as well.
+    """Read checkpoints from a folder, including those that PyTorch wrote.
 
     Args:
         path: the folder.
@@ -279,27 +279,27 @@ class FileSystemReader(StorageReader):
         self.storage_data: dict[MetadataIndex, _StorageInfo] = {}
 
     def reset(self, checkpoint_id: Id | None = None) -> None:
-        """Begin with a checkpoint."""
+        """Start reading a checkpoint."""
         self.storage_data = {}
         if checkpoint_id:
             self.path = self.fs.init_path(checkpoint_id)
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the checkpoint says of itself.  FileNotFoundError if there is none."""
+        """Read the checkpoint's metadata. FileNotFoundError if the folder has no checkpoint."""
         with self.fs.create_stream(self.fs.concat_path(self.path, METADATA), "rb") as file:
             metadata: Metadata = pickles.load(file)
         return metadata
 
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Remember where everything is."""
+        """Store the locations of all entries."""
         self.storage_data = metadata.storage_data
 
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
-        """The plan, as it is."""
+        """Return the plan unchanged."""
         return plan
 
     def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
-        """The plans, as they are."""
+        """Return the plans unchanged."""
         return plans
 
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
@@ -334,10 +334,10 @@ class FileSystemReader(StorageReader):
 
     @property
     def checkpoint_id(self) -> Id:
-        """The folder."""
+        """Return the folder."""
         return self.path
 
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: Id) -> bool:
-        """Whether it is a path of the operating system's."""
+        """Whether the path is a local path."""
         return FileSystem.validate_checkpoint_id(checkpoint_id)

@@ -1,4 +1,4 @@
-"""Checkpoints as single files of `torch.save`, and back."""
+"""Conversion between checkpoint folders and single files of `torch.save`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Path = str | os.PathLike[str]
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir: Path, torch_save_path: Path) -> None:
-    """Write all that a checkpoint has to one file, in this process alone."""
+    """Convert a checkpoint folder to one file, in this process alone."""
     state: dict[str, object] = {}
     load_entries(state, None, FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner(), Team(alone=True))
     torch.save(state, torch_save_path)
 
 
 def torch_save_to_dcp(torch_save_path: Path, dcp_checkpoint_dir: Path) -> None:
-    """Write what a file of `torch.save` has to a checkpoint, in this process alone."""
+    """Convert a file of `torch.save` to a checkpoint folder, in this process alone."""
     state = torch.load(torch_save_path, weights_only=False)
     save_entries(state, None, FileSystemWriter(dcp_checkpoint_dir), DefaultSavePlanner(), Team(alone=True))

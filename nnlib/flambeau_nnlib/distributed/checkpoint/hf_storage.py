@@ -1,4 +1,4 @@
-"""Checkpoints as safetensors files, as those of transformers: `model.safetensors`, or several with an index."""
+"""Checkpoints as safetensors files, as in Hugging Face transformers: `model.safetensors`, or several files with an index."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ INDEX = "model.safetensors.index.json"
 
 
 class HuggingFaceStorageWriter(FileSystemWriter):
-    """Writes tensors to safetensors files, one or several for each process, and an index of them.
+    """Write tensors to safetensors files, one or several per process, with an index.
 
     Args:
         path: the folder.
-        fqn_to_index_mapping: in which of several files each tensor goes, counted from 1; one file by default.
+        fqn_to_index_mapping: file number of each tensor, from 1; default: one file.
         thread_count, save_distributed, enable_consolidation, consolidated_output_path, staging_dir: accepted for compatibility.
 
     Raises:
-        CheckpointException: while saving, an entry is no tensor, or a tensor is in parts.
+        CheckpointException: while saving, an entry is not a tensor, or a tensor is sharded.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         by_file: dict[int, dict[str, Any]] = {}
         for item in plan.items:
             if item.type is WriteItemType.BYTE_IO or item.tensor_data is None:
-                raise ValueError(f"safetensors files hold tensors only, and {item.index.fqn} is none")
+                raise ValueError(f"safetensors files contain tensors only, but {item.index.fqn} is not a tensor")
             if item.tensor_data.chunk.sizes != item.tensor_data.size:
-                raise ValueError(f"{item.index.fqn} is in parts: give whole tensors, by StateDictOptions(full_state_dict=True)")
+                raise ValueError(f"{item.index.fqn} is sharded: pass full tensors, see StateDictOptions(full_state_dict=True)")
             tensor: Any = planner.resolve_data(item)
             by_file.setdefault(self.files.get(item.index.fqn, 1), {})[item.index.fqn] = tensor.cpu().contiguous()
         results, count = [], max(self.files.values(), default=1)
@@ -60,7 +60,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         return future
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
-        """Write the index."""
+        """Write the index file."""
         places = {one.index.fqn: one.storage_data.relative_path for several in results for one in several}
         total = sum(one.size_in_bytes for several in results for one in several)
         index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
@@ -77,7 +77,7 @@ def _save_file(tensors: dict[str, Any], path: Path) -> None:
 
 
 class HuggingFaceStorageReader(FileSystemReader):
-    """Reads the tensors of all safetensors files in a folder.
+    """Read the tensors of all safetensors files in a folder.
 
     Args:
         path: the folder.
@@ -88,7 +88,7 @@ class HuggingFaceStorageReader(FileSystemReader):
         super().__init__(path)
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the files have.  FileNotFoundError if there are none."""
+        """Read the headers of all files. FileNotFoundError if the folder has no safetensors file."""
         entries: dict[str, Any] = {}
         places: dict[Any, Any] = {}
         files = sorted(Path(self.path).glob("*.safetensors"))
@@ -121,18 +121,18 @@ class HuggingFaceStorageReader(FileSystemReader):
         return future
 
     def prepared(self, tensors: dict[str, Any], name: str) -> Any:
-        """A tensor of a file."""
+        """Return a tensor of a file."""
         return tensors[name]
 
 
 class QuantizedHuggingFaceStorageReader(HuggingFaceStorageReader):
-    """Reads such files in which tensors are quantized in blocks: each by the scales in `NAME_scale_inv`.
+    """Read safetensors files of block-quantized tensors; the scales of tensor NAME are in `NAME_scale_inv`.
 
     Args:
         path: the folder.
         thread_count: accepted for compatibility.
-        target_dtype: the dtype of what is read.
-        block_size: the rows and columns of a block.
+        target_dtype: dtype of the dequantized tensors.
+        block_size: number of rows and columns of a block.
     """
 
     def __init__(self, path: Any, thread_count: int = 1, target_dtype: Any = None, block_size: int = 128) -> None:
@@ -140,13 +140,13 @@ class QuantizedHuggingFaceStorageReader(HuggingFaceStorageReader):
         self.target_dtype, self.block_size = target_dtype or torch.float32, block_size
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the files have, but for the scales."""
+        """Read the headers of all files, without the scales."""
         metadata = super().read_metadata()
         entries = {name: entry for name, entry in metadata.state_dict_metadata.items() if not name.endswith("_scale_inv")}
         return Metadata(entries, storage_data=metadata.storage_data)
 
     def prepared(self, tensors: dict[str, Any], name: str) -> Any:
-        """A tensor, times the scale of each block."""
+        """Return a tensor multiplied by the scales of its blocks."""
         tensor, scales = tensors[name], tensors.get(f"{name}_scale_inv")
         if scales is None:
             return tensor
@@ -163,7 +163,7 @@ _DTYPES = {
 
 
 def _header(path: Path) -> dict[str, tuple[list[int], Any]]:
-    """The shapes and dtypes in a safetensors file, which begins with the length of its header in eight bytes."""
+    """Read the shapes and dtypes in a safetensors file, which starts with the length of its header in 8 bytes."""
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     return {name: (one["shape"], _DTYPES[one["dtype"]]) for name, one in header.items() if name != "__metadata__"}

@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself, in the file `.metadata`: which tensors it has, in which chunks, and where those are."""
+"""The metadata of a checkpoint, stored in `.metadata`: its tensors, their chunks, and the locations of the chunks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STATE_DICT_TYPE = dict[str, Any]
 
 @dataclass
 class ChunkStorageMetadata:
-    """A part of a tensor: where it begins, and how large it is."""
+    """Offsets and sizes of a chunk of a tensor."""
 
     offsets: torch.Size
     sizes: torch.Size
 
 
 class _MEM_FORMAT_ENCODING(Enum):
-    """How a memory format stands in a file."""
+    """Encoding of memory formats in files."""
 
     TORCH_CONTIGUOUS_FORMAT = 0
     TORCH_CHANNELS_LAST = 1
@@ -36,7 +36,7 @@ class _MEM_FORMAT_ENCODING(Enum):
 
 @dataclass
 class TensorProperties:
-    """What there is to know of a tensor but its shape and elements."""
+    """Properties of a tensor other than its shape and elements."""
 
     dtype: torch.dtype = field(default_factory=torch.get_default_dtype)
     layout: Any = torch.strided
@@ -53,13 +53,13 @@ class TensorProperties:
 
     @staticmethod
     def create_from_tensor(tensor: Tensor) -> TensorProperties:
-        """Those of a tensor."""
+        """Return the properties of a tensor."""
         return TensorProperties(tensor.dtype, tensor.layout, tensor.requires_grad)
 
 
 @dataclass
 class TensorStorageMetadata:
-    """A tensor, in chunks."""
+    """Properties, size and chunks of a tensor."""
 
     properties: TensorProperties
     size: torch.Size
@@ -68,12 +68,12 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """Something that is no tensor."""
+    """Marks an entry that is not a tensor."""
 
 
 @dataclass
 class StorageMeta:
-    """Which checkpoint it is."""
+    """Identity of a checkpoint."""
 
     checkpoint_id: Any = None
     save_id: str | None = None
@@ -83,7 +83,7 @@ class StorageMeta:
 
 @dataclass
 class Metadata:
-    """A checkpoint: its entries, what its planner adds, and where they are."""
+    """Metadata of a checkpoint: its entries, the planner's data, and the storage locations."""
 
     state_dict_metadata: dict[str, TensorStorageMetadata | BytesStorageMetadata]
     planner_data: Any = None
@@ -94,7 +94,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class MetadataIndex:
-    """An entry, or a chunk of one that begins at `offset`; `index` is its likely place among the chunks."""
+    """Key of an entry, or of its chunk at `offset`. `index` is a hint for the chunk's position in the list of chunks."""
 
     fqn: str
     offset: torch.Size | None = None

@@ -1,4 +1,4 @@
-"""States with dictionaries and lists in them, as dictionaries of one level, and back."""
+"""Conversion between nested state dicts and flat dictionaries with dotted keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _visit(value: Any, path: Path, visitor: Callable[[Path, Any], None]) -> None
 
 
 def flatten_state_dict(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Path]]:
-    """The entries by their paths with dots, and the paths.  ValueError if two have one name.
+    """Return the leaves by dotted key, and the path of each key. ValueError if two leaves have the same key.
 
     >>> flatten_state_dict({"a": {"b": 1}})
     ({'a.b': 1}, {'a.b': ('a', 'b')})
@@ -45,7 +45,7 @@ def flatten_state_dict(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def set_element(root: Any, path: Path, value: Any) -> None:
-    """Put a value into dictionaries and lists, which are made where they are missing."""
+    """Set a value in nested dictionaries and lists; missing ones are created."""
     current = root
     for key, following in pairwise(path):
         empty: Any = {} if isinstance(following, str) else []
@@ -63,7 +63,7 @@ def set_element(root: Any, path: Path, value: Any) -> None:
 
 
 def unflatten_state_dict(flat: dict[str, Any], paths: dict[str, Path]) -> dict[str, Any]:
-    """The state of which these are the entries.
+    """Return the nested state dict of flat entries; `paths` is the second result of `flatten_state_dict`.
 
     >>> unflatten_state_dict({"a.0": 1}, {"a.0": ("a", 0)})
     {'a': [1]}

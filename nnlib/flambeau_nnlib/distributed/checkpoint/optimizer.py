@@ -1,4 +1,4 @@
-"""The state of an optimizer from a checkpoint that has more than the process needs."""
+"""Loading the state of an optimizer from a checkpoint."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ __all__ = ["load_sharded_optimizer_state_dict"]
 def load_sharded_optimizer_state_dict(
     model_state_dict: STATE_DICT_TYPE, optimizer_key: str, storage_reader: StorageReader, planner: Any = None
 ) -> STATE_DICT_TYPE:
-    """The state of an optimizer, its tensors in the layouts of the parameters.
+    """Load the state of an optimizer; its tensors get the placements of the parameters.
 
     Args:
-        model_state_dict: the network's state, of `DTensor`s: what the optimizer has of a parameter lies as it does.
-        optimizer_key: the name under which the optimizer's state was saved.
-        storage_reader: where it is.
-        planner: a planner in place of `DefaultLoadPlanner()`.
+        model_state_dict: the model's state dict of `DTensor`s. The optimizer's tensors of a parameter are sharded like
+            the parameter.
+        optimizer_key: key of the optimizer's state in the checkpoint.
+        storage_reader: reads the checkpoint.
+        planner: a planner to use instead of `DefaultLoadPlanner()`.
     """
     metadata = storage_reader.read_metadata()
     flat: dict[str, Any] = {}

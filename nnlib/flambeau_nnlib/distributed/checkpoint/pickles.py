@@ -1,4 +1,7 @@
-"""The file `.metadata`, with PyTorch's names, so that each reads the other's; reading runs no code but that of a few classes."""
+"""Pickling of `.metadata` under PyTorch's class names, so that PyTorch can read it and vice versa.
+
+Unpickling is restricted to a list of classes and runs no other code.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,20 @@ _CLASSES = {
                  "TensorStorageMetadata", "_MEM_FORMAT_ENCODING"),
     "filesystem": ("_StorageInfo", "_StoragePrefix"),
 }  # fmt: skip
-_pickle: Any = pickle  # its Python implementation lets names be written that cannot be imported here
+_pickle: Any = pickle  # the Python implementation can write names of modules that cannot be imported here
 
 
 def _get_layout(name: str) -> Any:
-    """The layout of this name."""
+    """Return the layout of this name, for example "torch.strided"."""
     return getattr(torch, name.removeprefix("torch."))
 
 
-class _Pickler(_pickle._Pickler):  # type: ignore[misc]  # not in the stubs
+class _Pickler(_pickle._Pickler):  # type: ignore[misc]
     dispatch = dict(_pickle._Pickler.dispatch)
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, torch.dtype):
-            return str(obj).removeprefix("torch.")  # a name in the module
+            return str(obj).removeprefix("torch.")  # pickled as a global name of `torch`
         if isinstance(obj, torch.layout):
             return _get_layout, (str(obj),)
         return NotImplemented
@@ -74,12 +77,12 @@ class _Unpickler(pickle.Unpickler):
 
 
 def dump(metadata: Any, file: IO[bytes]) -> None:
-    """Write the metadata of a checkpoint."""
+    """Write the metadata of a checkpoint to a file."""
     data = io.BytesIO()
     _Pickler(data, protocol=4).dump(metadata)
     file.write(data.getvalue())
 
 
 def load(file: IO[bytes]) -> Any:
-    """Read the metadata of a checkpoint.  UnpicklingError if there is anything else in it."""
+    """Read the metadata of a checkpoint. UnpicklingError if it contains objects of other classes."""
     return _Unpickler(file).load()

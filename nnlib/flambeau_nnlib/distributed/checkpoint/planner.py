@@ -1,4 +1,4 @@
-"""Plans: which process writes or reads what.  And the protocol of those who make them."""
+"""Plans of what each process writes or reads, and the interfaces of planners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class WriteItemType(Enum):
-    """What is written: a tensor that one process has, a part of one, or something else."""
+    """Kind of an item to write: a full tensor, a shard of a tensor, or a pickled object."""
 
     TENSOR = auto()
     SHARD = auto()
@@ -29,7 +29,7 @@ class WriteItemType(Enum):
 
 
 class LoadItemType(Enum):
-    """What is read: a part of a tensor, or something else."""
+    """Kind of an item to read: a region of a tensor, or a pickled object."""
 
     TENSOR = auto()
     BYTE_IO = auto()
@@ -37,14 +37,14 @@ class LoadItemType(Enum):
 
 @dataclass(frozen=True)
 class BytesIOWriteData:
-    """How large something is, as far as known."""
+    """Size of a pickled object in bytes; 0 if unknown."""
 
     nbytes: int
 
 
 @dataclass(frozen=True)
 class TensorWriteData:
-    """A chunk of a tensor."""
+    """A chunk to write, and the properties and size of its tensor."""
 
     chunk: ChunkStorageMetadata
     properties: TensorProperties
@@ -53,7 +53,7 @@ class TensorWriteData:
 
 @dataclass(frozen=True)
 class WriteItem:
-    """Something to write."""
+    """An item to write: a tensor chunk or a pickled object."""
 
     index: MetadataIndex
     type: WriteItemType
@@ -61,7 +61,7 @@ class WriteItem:
     tensor_data: TensorWriteData | None = None
 
     def tensor_storage_size(self) -> int | None:
-        """How many bytes the whole tensor takes; None for what is no tensor."""
+        """Return the size of the full tensor in bytes; None if the item is not a tensor."""
         if self.tensor_data is None:
             return None
         return int(prod(self.tensor_data.size)) * self.tensor_data.properties.dtype.itemsize
@@ -69,7 +69,9 @@ class WriteItem:
 
 @dataclass(frozen=True)
 class ReadItem:
-    """Something to read: `lengths` of a chunk from `storage_offsets` on, into a chunk of a tensor from `dest_offsets` on."""
+    """An item to read. For tensors: copy the region of shape `lengths` at `storage_offsets` of a stored chunk to
+    `dest_offsets` of the local tensor.
+    """
 
     type: LoadItemType
     dest_index: MetadataIndex
@@ -81,7 +83,7 @@ class ReadItem:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """What a process writes."""
+    """The items that a process writes."""
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -91,7 +93,7 @@ class SavePlan:
 
 @dataclass
 class LoadPlan:
-    """What a process reads."""
+    """The items that a process reads."""
 
     items: list[ReadItem]
     storage_data: Any = None
@@ -99,62 +101,62 @@ class LoadPlan:
 
 
 class SavePlanner(ABC):
-    """Says what each process writes, and gives it.  Extend `DefaultSavePlanner`."""
+    """Interface of planners that decide what each process writes. Subclass `DefaultSavePlanner` to customize."""
 
     @abstractmethod
     def set_up_planner(
         self, state_dict: STATE_DICT_TYPE, storage_meta: StorageMeta | None = None, is_coordinator: bool = False
     ) -> None:
-        """Take what is to be saved, in each process."""
+        """Receive the state to save. Called in every process."""
 
     @abstractmethod
     def create_local_plan(self) -> SavePlan:
-        """What this process could write."""
+        """Return the items that this process could write. Called in every process."""
 
     @abstractmethod
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """What each process writes, in the one that coordinates."""
+        """Return what each process writes, and the metadata. Called in the coordinator."""
 
     @abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
-        """Take what has been decided."""
+        """Receive the final plan of this process."""
 
     @abstractmethod
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
-        """What is to be written."""
+        """Return the tensor or bytes to write for an item."""
 
 
 class LoadPlanner(ABC):
-    """Says what each process reads, and takes it.  Extend `DefaultLoadPlanner`."""
+    """Interface of planners that decide what each process reads. Subclass `DefaultLoadPlanner` to customize."""
 
     @abstractmethod
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False) -> None:
-        """Take what is to be filled, in each process."""
+        """Receive the state to fill. Called in every process."""
 
     @abstractmethod
     def create_local_plan(self) -> LoadPlan:
-        """What this process needs."""
+        """Return the items that this process needs. Called in every process."""
 
     @abstractmethod
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """What each process reads, in the one that coordinates."""
+        """Return what each process reads. Called in the coordinator."""
 
     @abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
-        """Take what has been decided."""
+        """Receive the final plan of this process."""
 
     @abstractmethod
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
-        """Take something that is no tensor."""
+        """Receive a pickled object."""
 
     def resolve_bytes(self, read_item: ReadItem) -> io.BytesIO:
-        """Where bytes are to be read to."""
+        """Return the buffer to read a pickled object into."""
         raise NotImplementedError("LoadPlanner.resolve_bytes is not implemented")
 
     @abstractmethod
     def resolve_tensor(self, read_item: ReadItem) -> Tensor:
-        """The tensor to read into."""
+        """Return the tensor to read an item into."""
 
     @abstractmethod
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
-        """Be told that it has been filled."""
+        """Called after the tensor of an item has been filled."""

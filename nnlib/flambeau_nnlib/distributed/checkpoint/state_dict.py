@@ -1,4 +1,4 @@
-"""The states of networks and optimizers by parameters' names, whatever has been wrapped around them."""
+"""State dicts of models and optimizers keyed by parameter names without the prefixes of wrappers."""
 
 from __future__ import annotations
 
@@ -43,16 +43,17 @@ _WRAPPERS = ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod.
 
 @dataclass
 class StateDictOptions:
-    """How states are taken and given.
+    """Options of the functions that get and set state dicts.
 
     Args:
-        full_state_dict: whether tensors are whole, rather than `DTensor`s.
-        cpu_offload: whether they are on the CPU; of whole ones, then, only the first process has any.
-        ignore_frozen_params: whether parameters that require no gradient are left out.
-        keep_submodule_prefixes: whether names are those in the whole network where `submodules` are given.
-        strict: whether the names have to be those of the network.
-        broadcast_from_rank0: whether the first process's state is given to all.
-        flatten_optimizer_state_dict: whether an optimizer's state has one level, with names such as `state.weight.exp_avg`.
+        full_state_dict: whether tensors are full tensors instead of `DTensor`s.
+        cpu_offload: whether tensors are moved to the CPU. With `full_state_dict`, only rank 0 gets a state dict.
+        ignore_frozen_params: whether to omit parameters that require no gradient.
+        keep_submodule_prefixes: whether keys keep the prefix of the submodule when `submodules` is given.
+        strict: whether the keys must be exactly those of the model.
+        broadcast_from_rank0: whether to send rank 0's state dict to all processes.
+        flatten_optimizer_state_dict: whether an optimizer's state is a flat dictionary with keys such as
+            `state.weight.exp_avg`.
     """
 
     full_state_dict: bool = False
@@ -66,14 +67,14 @@ class StateDictOptions:
 
 
 def _plain(name: str) -> str:
-    """A name without those of wrappers."""
+    """Remove the prefixes of wrappers from a name."""
     for wrapper in _WRAPPERS:
         name = name.replace(wrapper, "")
     return name
 
 
 def _unwrapped(model: Module) -> Module:
-    """The network in a `DistributedDataParallel` or `DataParallel`."""
+    """Return the model inside `DistributedDataParallel` or `DataParallel`."""
     from ...nn import DataParallel
     from ...nn.parallel import DistributedDataParallel
 
@@ -83,7 +84,7 @@ def _unwrapped(model: Module) -> Module:
 
 
 def _entries(model: Module) -> dict[str, Tensor]:
-    """The parameters and buffers that states have, by their plain names, as they are held."""
+    """Return the parameters and persistent buffers by plain name, without conversion."""
     model = _unwrapped(model)
     every = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
     saved = set(Module.state_dict(model))
@@ -100,18 +101,18 @@ def _given(value: Any, options: StateDictOptions) -> Any:
 
 
 def _only_first(options: StateDictOptions) -> bool:
-    """Whether this process gets nothing."""
+    """Whether this process gets an empty state dict because only rank 0 gets a full one."""
     return options.full_state_dict and options.cpu_offload and is_initialized() and get_rank() != 0
 
 
 def get_model_state_dict(
     model: Module, *, submodules: set[Module] | None = None, options: StateDictOptions | None = None
 ) -> dict[str, ValueType]:
-    """A network's state by plain names: of parameters in parts, `DTensor`s.
+    """Return a model's state dict with plain names; sharded parameters are `DTensor`s.
 
     Args:
-        model: the network, wrapped or not.
-        submodules: which of its modules; all by default.
+        model: the model, wrapped or not.
+        submodules: submodules to include; default: all.
         options: see `StateDictOptions`.
     """
     options = options or StateDictOptions()
@@ -133,7 +134,7 @@ def get_model_state_dict(
 
 
 def _held(value: Any, held: Any) -> Any:
-    """A tensor in the layout of one that the process holds."""
+    """Shard a full tensor like `held`, the tensor of this process; return other values unchanged."""
     whole = isinstance(held, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor)
     if whole and value.shape == held.shape:
         return distribute_tensor(value.detach(), held.device_mesh, held.placements, src_data_rank=None)
@@ -153,15 +154,15 @@ def _from_first(state: Any, options: StateDictOptions) -> Any:
 def set_model_state_dict(
     model: Module, model_state_dict: dict[str, ValueType], *, options: StateDictOptions | None = None
 ) -> Any:
-    """Give a network a state by plain names, of whole tensors or `DTensor`s.
+    """Load a state dict with plain names, of full tensors or `DTensor`s, into a model.
 
     Args:
-        model: the network, wrapped or not; the tensors of the state take the places of its own if these are on the device `meta`.
-        model_state_dict: the state; or states by submodules.
+        model: the model, wrapped or not. If it is on the device `meta`, the tensors of the state dict replace its own.
+        model_state_dict: the state dict, or a dictionary of state dicts by submodule.
         options: see `StateDictOptions`.
 
     Returns:
-        The names that are missing, and those that are not the network's, where `strict` is off.
+        The missing and unexpected keys, which can be present only if `strict` is False.
     """
     options = options or StateDictOptions()
     inner = _unwrapped(model)
@@ -198,12 +199,12 @@ def get_optimizer_state_dict(
     submodules: set[Module] | None = None,
     options: StateDictOptions | None = None,
 ) -> OptimizerStateType:
-    """The state of an optimizer, or of several, by parameters' plain names.
+    """Return the state of one or several optimizers, keyed by plain parameter names.
 
     Args:
-        model: the network, wrapped or not.
-        optimizers: those of its parameters.
-        submodules: of which of its modules; of all by default.
+        model: the model, wrapped or not.
+        optimizers: optimizers of the model's parameters.
+        submodules: submodules whose parameters to include; default: all.
         options: see `StateDictOptions`.
     """
     options = options or StateDictOptions()
@@ -236,7 +237,7 @@ def get_optimizer_state_dict(
 
 
 def _init_optim_state(optimizer: Optimizer) -> None:
-    """Let an optimizer that has made no step make its states: a step that changes nothing.  For PyTorch's own examples."""
+    """Create the state of an optimizer by a step that changes no parameter, unless it has a state. PyTorch's examples call it."""
     if optimizer.state:
         return
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.requires_grad]
@@ -268,12 +269,13 @@ def set_optimizer_state_dict(
     *,
     options: StateDictOptions | None = None,
 ) -> None:
-    """Give an optimizer, or several, a state by parameters' plain names, of whole tensors or `DTensor`s.
+    """Load a state keyed by plain parameter names, of full tensors or `DTensor`s, into one or several optimizers.
 
     Args:
-        model: the network, wrapped or not.
-        optimizers: those of its parameters.
-        optim_state_dict: the state that `get_optimizer_state_dict` gave, here or in a job of another size.
+        model: the model, wrapped or not.
+        optimizers: optimizers of the model's parameters.
+        optim_state_dict: a result of `get_optimizer_state_dict`, possibly of a job with a different number of
+            processes.
         options: see `StateDictOptions`.
     """
     options = options or StateDictOptions()
@@ -297,7 +299,7 @@ def set_optimizer_state_dict(
 
 
 def _nested(flat: dict[str, Any]) -> dict[str, Any]:
-    """An optimizer's state of one level as it is otherwise: a group for each parameter."""
+    """Convert a flat optimizer state to the nested form, with one parameter group per parameter."""
     states: dict[str, Any] = {}
     groups: dict[str, Any] = {}
     for path, value in flat.items():
@@ -317,7 +319,7 @@ def get_state_dict(
     submodules: set[Module] | None = None,
     options: StateDictOptions | None = None,
 ) -> tuple[dict[str, ValueType], OptimizerStateType]:
-    """`get_model_state_dict` and `get_optimizer_state_dict`."""
+    """Return the results of `get_model_state_dict` and `get_optimizer_state_dict`."""
     return (
         get_model_state_dict(model, submodules=submodules, options=options),
         get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options),
@@ -332,6 +334,6 @@ def set_state_dict(
     optim_state_dict: OptimizerStateType,
     options: StateDictOptions | None = None,
 ) -> Any:
-    """`set_model_state_dict` and `set_optimizer_state_dict`; returns what the former does."""
+    """Call `set_optimizer_state_dict` and `set_model_state_dict`; return the result of the latter."""
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)

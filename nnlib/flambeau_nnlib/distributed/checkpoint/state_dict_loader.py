@@ -1,4 +1,4 @@
-"""`load`."""
+"""Loading of checkpoints: `load`."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ def load(
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
-    """Fill a state from a checkpoint, in place: each process reads what it needs, however many had saved it.
+    """Fill a state dict from a checkpoint in place. Each process reads what it needs, for any number of saving
+    processes.
 
     Args:
-        state_dict: as it was saved: tensors are overwritten, whatever their layout, other entries replaced; modules and
-            optimizers take their states.
-        checkpoint_id: the folder.
-        storage_reader: a reader in place of `FileSystemReader(checkpoint_id)`.
-        planner: a planner in place of `DefaultLoadPlanner()`.
-        process_group: the processes; all by default.
-        no_dist: whether this process loads by itself, as it does where there is no job.
+        state_dict: same structure as the saved one. Tensors are overwritten, whatever their sharding, and other entries
+            are replaced; modules and optimizers load their states.
+        checkpoint_id: folder of the checkpoint.
+        storage_reader: a reader to use instead of `FileSystemReader(checkpoint_id)`.
+        planner: a planner to use instead of `DefaultLoadPlanner()`.
+        process_group: the processes that load; default: all.
+        no_dist: whether this process loads alone, which is the default without an initialized process group.
 
     Raises:
-        RuntimeError: there is neither a folder nor a reader.
-        CheckpointException: it has failed in one of the processes, as where an entry is missing or has another shape.
+        RuntimeError: neither `checkpoint_id` nor `storage_reader` is given.
+        CheckpointException: loading failed in a process, for example because an entry is missing or has a different
+            shape.
     """
     state = stated(state_dict)
     load_entries(state, checkpoint_id, storage_reader, planner, Team(process_group, alone=no_dist))
@@ -79,7 +81,7 @@ def _load_state_dict_from_keys(
     storage_reader: StorageReader | None = None,
     process_group: Any = None,
 ) -> dict[str, Any]:
-    """What a checkpoint has, or what begins with one of `keys`: whole tensors, in every process."""
+    """Load all entries of a checkpoint, or those that start with one of `keys`, as full tensors in every process."""
     state: dict[str, Any] = {}
     planner = _EmptyStateDictLoadPlanner({keys} if isinstance(keys, str) else keys)
     load_entries(state, checkpoint_id, storage_reader, planner, Team(process_group))
@@ -94,7 +96,7 @@ def load_state_dict(
     no_dist: bool = False,
     planner: LoadPlanner | None = None,
 ) -> None:
-    """`load` by its older name, which is deprecated."""
+    """Deprecated name of `load`."""
     message = "`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead."
     warnings.warn(message, FutureWarning, stacklevel=2)
     load_entries(state_dict, None, storage_reader, planner, Team(process_group, coordinator_rank, no_dist))

@@ -1,4 +1,4 @@
-"""`save` and `async_save`."""
+"""Saving of checkpoints: `save` and `async_save`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
 
 
 class AsyncCheckpointerType(Enum):
-    """What `async_save` works in: a thread."""
+    """Where `async_save` runs. Flambeau always uses a thread."""
 
     THREAD = "thread"
     PROCESS = "process"
 
 
 def stated(state_dict: STATE_DICT_TYPE) -> STATE_DICT_TYPE:
-    """The state, with those of what has one of its own in its place."""
+    """Replace modules, optimizers and other `Stateful` values by their state dicts."""
     return {key: value.state_dict() if has_state(value) else value for key, value in state_dict.items()}
 
 
@@ -50,22 +50,25 @@ def save(
     no_dist: bool = False,
     use_collectives: bool = True,
 ) -> Metadata:
-    """Save a state of which each process has its part: of `DTensor`s the chunks, of the rest what one process has.
+    """Save a state dict in parallel: each process writes its chunks of `DTensor`s; one process writes each of the other
+    entries.
 
-    All processes call it. A checkpoint of the same name is replaced at once, when the new one is complete.
+    All processes must call this. An existing checkpoint of the same name is replaced atomically when the new one is
+    complete.
 
     Args:
-        state_dict: tensors and anything that can be pickled, in dictionaries and lists; modules and optimizers by their states.
-        checkpoint_id: the folder.
-        storage_writer: a writer in place of `FileSystemWriter(checkpoint_id)`.
-        planner: a planner in place of `DefaultSavePlanner()`.
-        process_group: the processes; all by default.
-        no_dist: whether this process saves all by itself, as it does where there is no job.
+        state_dict: tensors and picklable objects, in dictionaries and lists. Modules and optimizers are saved by their
+            state dicts.
+        checkpoint_id: folder of the checkpoint.
+        storage_writer: a writer to use instead of `FileSystemWriter(checkpoint_id)`.
+        planner: a planner to use instead of `DefaultSavePlanner()`.
+        process_group: the processes that save; default: all.
+        no_dist: whether this process saves alone, which is the default without an initialized process group.
         use_collectives: accepted for compatibility.
 
     Raises:
-        RuntimeError: there is neither a folder nor a writer.
-        CheckpointException: it has failed in one of the processes.
+        RuntimeError: neither `checkpoint_id` nor `storage_writer` is given.
+        CheckpointException: saving failed in at least one process.
     """
     team = Team(process_group, alone=no_dist)
     return save_entries(stated(state_dict), checkpoint_id, storage_writer, planner, team)
@@ -123,14 +126,14 @@ def async_save(
     no_dist: bool = False,
     use_collectives: bool = True,
 ) -> Future[Any]:
-    """`save`, in a thread, of the state as it is now: tensors are copied before this returns.
+    """Save a state dict in a background thread. Tensors are copied to the CPU before this function returns.
 
     Args:
         state_dict, checkpoint_id, storage_writer, planner, process_group, no_dist, use_collectives: see `save`.
-        async_checkpointer_type, async_stager: accepted for compatibility: a thread saves a copy on the CPU.
+        async_checkpointer_type, async_stager: accepted for compatibility; a thread saves a copy on the CPU.
 
     Returns:
-        A future of what `save` returns, or raises.
+        A future of the result or exception of `save`.
     """
     team = Team(_own_group(process_group), alone=no_dist)
     with torch.no_grad():
@@ -139,7 +142,7 @@ def async_save(
 
 
 def _own_group(process_group: Any) -> Any:
-    """A group for the thread: its exchanges do not get in between those of the program."""
+    """Return a separate process group for the thread, so that its collectives do not mix with those of the program."""
     if not is_initialized():
         return None
     ranks = tuple(get_process_group_ranks(process_group))
@@ -169,7 +172,7 @@ def save_state_dict(
     no_dist: bool = False,
     planner: SavePlanner | None = None,
 ) -> Metadata:
-    """`save` by its older name, which is deprecated."""
+    """Deprecated name of `save`."""
     message = "`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead."
     warnings.warn(message, FutureWarning, stacklevel=2)
     storage_writer.reset()

@@ -1,4 +1,4 @@
-"""What has a state of its own."""
+"""The protocol of objects with a state dict."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["Stateful", "StatefulT"]
 
 @runtime_checkable
 class Stateful(Protocol):
-    """Something that `save` asks for its state, and `load` gives it back."""
+    """Protocol of objects that `save` and `load` handle through `state_dict` and `load_state_dict`."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Its state."""
+        """Return the object's state."""
         ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take a state."""
+        """Restore the object's state."""
         ...
 
 

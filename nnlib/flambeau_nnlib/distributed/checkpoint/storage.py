@@ -1,4 +1,4 @@
-"""The protocol of those who write and read checkpoints."""
+"""Interfaces of storage backends: `StorageWriter` and `StorageReader`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Id = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class WriteResult:
-    """Something that has been written, and where."""
+    """Key, size and location of a written item."""
 
     index: MetadataIndex
     size_in_bytes: int
@@ -26,70 +26,70 @@ class WriteResult:
 
 
 class StorageWriter(ABC):
-    """Writes what plans say."""
+    """Interface of objects that write the items of plans."""
 
     @abstractmethod
     def reset(self, checkpoint_id: Id | None = None) -> None:
-        """Begin a checkpoint."""
+        """Start a new checkpoint."""
 
     @abstractmethod
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Prepare, in each process."""
+        """Prepare for writing. Called in every process."""
 
     @abstractmethod
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
-        """Add to a process's plan, in each process."""
+        """Add storage data to this process's plan. Called in every process."""
 
     @abstractmethod
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """Add to all plans, in the process that coordinates."""
+        """Add storage data to all plans. Called in the coordinator."""
 
     @abstractmethod
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
-        """Write, in each process."""
+        """Write the items of a plan. Called in every process."""
 
     @abstractmethod
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
-        """Make the checkpoint valid, in the process that coordinates."""
+        """Write the metadata, which makes the checkpoint valid. Called in the coordinator."""
 
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: Id) -> bool:
-        """Whether this could write it."""
+        """Whether this writer supports the checkpoint id."""
         return True
 
     def storage_meta(self) -> StorageMeta | None:
-        """Which checkpoint it writes."""
+        """Return the identity of the checkpoint, or None."""
         return None
 
 
 class StorageReader(ABC):
-    """Reads what plans say."""
+    """Interface of objects that read the items of plans."""
 
     @abstractmethod
     def reset(self, checkpoint_id: Id | None = None) -> None:
-        """Begin with a checkpoint."""
+        """Start reading a checkpoint."""
 
     @abstractmethod
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the checkpoint says of itself."""
+        """Read the metadata of the checkpoint."""
 
     @abstractmethod
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Prepare, in each process."""
+        """Prepare for reading. Called in every process."""
 
     @abstractmethod
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
-        """Add to a process's plan, in each process."""
+        """Add storage data to this process's plan. Called in every process."""
 
     @abstractmethod
     def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
-        """Add to all plans, in the process that coordinates."""
+        """Add storage data to all plans. Called in the coordinator."""
 
     @abstractmethod
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
-        """Read, in each process."""
+        """Read the items of a plan. Called in every process."""
 
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: Id) -> bool:
-        """Whether this could read it."""
+        """Whether this reader supports the checkpoint id."""
         return True

@@ -1,4 +1,6 @@
-"""How processes agree on a checkpoint: each does its part, one decides, and a failure of one is that of all."""
+"""Coordination of processes that save or load a checkpoint: a coordinator decides, and an error in one process is
+raised in all.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ __all__ = ["Team"]
 
 
 class Team:
-    """The processes that save or load together.
+    """The processes that save or load a checkpoint together.
 
     Args:
-        group: their group; all by default.
-        coordinator: the rank in the group of the one that decides.
-        alone: whether this process does everything by itself.
+        group: their process group; default: all processes.
+        coordinator: rank in the group of the coordinator.
+        alone: whether this process works without the others.
     """
 
     def __init__(self, group: Any = None, coordinator: int = 0, alone: bool = False) -> None:
@@ -29,10 +31,11 @@ class Team:
         self.is_coordinator = self.rank == (0 if self.alone else coordinator)
 
     def agree(self, step: str, work: Callable[[], Any], decide: Callable[[list[Any]], list[Any]]) -> Any:
-        """Work in each process, let one decide what follows for each from all results; returns what does for this one.
+        """Run `work` in each process and `decide` on all results in the coordinator; return the element of the decision
+        for this rank.
 
         Raises:
-            CheckpointException: either has failed somewhere.
+            CheckpointException: `work` failed in some process, or `decide` failed.
         """
         mine = _attempt(work)
         results: list[Any] = [mine]
@@ -55,7 +58,7 @@ class Team:
         return decided[0][self.rank]
 
     def all_do(self, step: str, work: Callable[[], Any]) -> None:
-        """Work in each process.  CheckpointException if it has failed somewhere."""
+        """Run `work` in each process. CheckpointException in all processes if it failed in one."""
         self.agree(step, work, lambda results: [None] * len(results))
 
 

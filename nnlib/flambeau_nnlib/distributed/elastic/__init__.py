@@ -1,1 +1,1 @@
-"""Processes that are started, watched and restarted together; see `run` and `launcher`."""
+"""Jobs whose processes are started, monitored and restarted together; see `run` and `launcher`."""

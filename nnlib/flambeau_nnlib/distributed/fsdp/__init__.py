@@ -1,4 +1,4 @@
-"""Networks whose parameters are split over processes: `fully_shard`, and `FullyShardedDataParallel` around it."""
+"""Sharded training: `fully_shard` (FSDP2), and the wrapper `FullyShardedDataParallel` (FSDP1), which uses it."""
 
 from __future__ import annotations
 

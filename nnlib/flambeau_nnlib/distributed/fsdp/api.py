@@ -1,4 +1,4 @@
-"""The options of `FullyShardedDataParallel`."""
+"""Options of `FullyShardedDataParallel`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = [
     "ShardingStrategy", "StateDictConfig", "StateDictSettings", "StateDictType",
 ]  # fmt: skip
 
-BATCH_NORM = BatchNorm1d.__mro__[1]  # what all batch normalizations are
+BATCH_NORM = BatchNorm1d.__mro__[1]  # base class of all batch normalizations
 
 
 class ShardingStrategy(Enum):
-    """What is split: parameters, gradients and states of optimizers, or less."""
+    """What is sharded: parameters, gradients and optimizer states (FULL_SHARD), or less."""
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -28,14 +28,14 @@ class ShardingStrategy(Enum):
 
 
 class BackwardPrefetch(Enum):
-    """When the next parameters are gathered in a backward: here, when they are needed."""
+    """When the next parameters are gathered in the backward pass. Accepted for compatibility: they are gathered when needed."""
 
     BACKWARD_PRE = auto()
     BACKWARD_POST = auto()
 
 
 class StateDictType(Enum):
-    """What `state_dict` holds: whole tensors in every process, its parts as tensors, or its parts as `DTensor`s."""
+    """Content of `state_dict`: full tensors, local shards as tensors, or shards as `DTensor`s."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -44,7 +44,7 @@ class StateDictType(Enum):
 
 @dataclass
 class MixedPrecision:
-    """The dtypes of computation and exchange; see `MixedPrecisionPolicy`."""
+    """Dtypes of computation and communication; see `MixedPrecisionPolicy`."""
 
     param_dtype: Any = None
     reduce_dtype: Any = None
@@ -57,68 +57,68 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether parameters are kept on the CPU."""
+    """Whether parameters are stored on the CPU."""
 
     offload_params: bool = False
 
 
 @dataclass
 class StateDictConfig:
-    """Whether the tensors of states are moved to the CPU."""
+    """Whether to move the tensors of state dicts to the CPU."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Also, whether only the first process has them."""
+    """Options of FULL_STATE_DICT: with `rank0_only`, only rank 0 gets a state dict."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """For the parts as tensors."""
+    """Options of LOCAL_STATE_DICT."""
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """For the parts as `DTensor`s."""
+    """Options of SHARDED_STATE_DICT."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class OptimStateDictConfig:
-    """Whether the tensors of the optimizer's states are moved to the CPU."""
+    """Whether to move the tensors of optimizer states to the CPU."""
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Also, whether only the first process has them."""
+    """Options of optimizer states for FULL_STATE_DICT: with `rank0_only`, only rank 0 gets a state."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """For the parts as tensors."""
+    """Options of optimizer states for LOCAL_STATE_DICT."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """For the parts as `DTensor`s."""
+    """Options of optimizer states for SHARDED_STATE_DICT."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class StateDictSettings:
-    """What `state_dict` of a network and of an optimizer hold."""
+    """Type and options of the state dicts of a model and its optimizer."""
 
     state_dict_type: StateDictType = StateDictType.FULL_STATE_DICT
     state_dict_config: StateDictConfig = field(default_factory=FullStateDictConfig)

@@ -1,4 +1,4 @@
-"""`FullyShardedDataParallel`: `fully_shard` as a module around a network (FSDP1)."""
+"""`FullyShardedDataParallel` (FSDP1): a module wrapper around `fully_shard`."""
 
 from __future__ import annotations
 
@@ -48,31 +48,33 @@ _CONFIGS = {
 
 
 class OptimStateKeyType(Enum):
-    """By what the states of an optimizer are named: parameters' names, or their numbers."""
+    """Keys of optimizer states: parameter names or parameter indices."""
 
     PARAM_NAME = auto()
     PARAM_ID = auto()
 
 
 class FullyShardedDataParallel(Module):
-    """A network whose parameters are split over processes, each of which trains it on batches of its own.
+    """Data-parallel training with sharded parameters: each process stores a part of the parameters and trains on
+    separate batches.
 
-    It is `fully_shard` around the network, and around those of its submodules that a policy chooses; `state_dict` gives whole
-    tensors under the network's own names by default.
+    `fully_shard` is applied to the module, and to the submodules that the wrapping policy selects. By default,
+    `state_dict` contains full tensors under the names of the unwrapped module.
 
     Args:
-        module: the network.
-        process_group: the processes; for hybrid strategies a pair, of those that split and of those that repeat.
-        sharding_strategy: what is split; everything by default.
-        cpu_offload: whether parameters are kept on the CPU.
-        auto_wrap_policy: which submodules are gathered by themselves: a policy of `torch.distributed.fsdp.wrap`.
-        mixed_precision: dtypes of computation and exchange.
-        ignored_modules, ignored_states: modules and parameters that stay as they are.
-        param_init_fn: called with each module whose parameters are on `meta`.
-        device_id: the device that the network is moved to.
-        sync_module_states: whether all processes start from the first one's parameters and buffers.
+        module: the module to wrap.
+        process_group: the process group. For hybrid strategies a pair: the group to shard over and the group to
+            replicate over.
+        sharding_strategy: what is sharded; default: everything.
+        cpu_offload: whether parameters are stored on the CPU.
+        auto_wrap_policy: selects the submodules to shard separately: a policy of `torch.distributed.fsdp.wrap`.
+        mixed_precision: dtypes of computation and communication.
+        ignored_modules, ignored_states: modules and parameters that are not sharded.
+        param_init_fn: called with each module that has parameters on the device `meta`.
+        device_id: device to which the module is moved.
+        sync_module_states: whether to broadcast rank 0's parameters and buffers first.
         backward_prefetch, forward_prefetch, limit_all_gathers, use_orig_params: accepted for compatibility.
-        device_mesh: a mesh in place of the group.
+        device_mesh: a mesh to use instead of `process_group`.
     """
 
     def __init__(
@@ -139,11 +141,11 @@ class FullyShardedDataParallel(Module):
 
     @property
     def module(self) -> Module:
-        """The network."""
+        """Return the wrapped module."""
         return self._fsdp_wrapped_module
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The network's result for this process's batch."""
+        """Apply the wrapped module."""
         return self._fsdp_wrapped_module(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -153,13 +155,13 @@ class FullyShardedDataParallel(Module):
             return getattr(super().__getattr__(FSDP_WRAPPED_MODULE), name)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._fsdp_wrapped_module[key]  # type: ignore[index]  # where the network has items
+        return self._fsdp_wrapped_module[key]  # type: ignore[index]
 
-    # --- the whole ---
+    # --- gradients and full parameters ---
 
     @staticmethod
     def fsdp_modules(module: Module, root_only: bool = False) -> list[FullyShardedDataParallel]:
-        """The `FullyShardedDataParallel`s in a module; with `root_only`, those that are in no other."""
+        """Return the `FullyShardedDataParallel` instances in a module; with `root_only`, only the outermost ones."""
         found = [part for part in module.modules() if isinstance(part, FullyShardedDataParallel)]
         if not root_only:
             return found
@@ -167,12 +169,12 @@ class FullyShardedDataParallel(Module):
         return [one for one in found if one not in inner]
 
     def check_is_root(self) -> bool:
-        """Whether the module is in no other one, as far as it knows: it has not been wrapped by a policy."""
+        """Return True: instances do not record whether another one contains them."""
         return True
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which gradients are not summed over the processes; the first backward after it sums all of them."""
+        """Return a context without reduction of gradients. The first backward pass after it reduces the accumulated gradients."""
         self._sync(False)
         try:
             yield
@@ -194,10 +196,10 @@ class FullyShardedDataParallel(Module):
         offload_to_cpu: bool = False,
         with_grads: bool = False,
     ) -> Iterator[None]:
-        """A context in which parameters are whole; what is written to them is kept, unless `writeback` is off.
+        """Return a context in which the parameters are full tensors. Changes to them are kept if `writeback` is True.
 
         Raises:
-            ValueError: `writeback` together with `rank0_only`.
+            ValueError: both `writeback` and `rank0_only` are True.
         """
         if writeback and rank0_only:
             raise ValueError(
@@ -227,7 +229,7 @@ class FullyShardedDataParallel(Module):
 
     @torch.no_grad()
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
-        """Scale the gradients so that the norm of all together is at most `max_norm`; returns what it was."""
+        """Scale the gradients so that their total norm is at most `max_norm`; return the norm before scaling."""
         gradients = [parameter.grad for parameter in self.parameters() if parameter.grad is not None]
         if not gradients:
             return torch.zeros(())
@@ -238,12 +240,12 @@ class FullyShardedDataParallel(Module):
         return total
 
     def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
-        """Refuse: gradients are exchanged by `fully_shard`.  RuntimeError always."""
+        """Raise RuntimeError: `fully_shard` does not support communication hooks."""
         raise RuntimeError(
-            "FullyShardedDataParallel.register_comm_hook: communication hooks are those of DistributedDataParallel"
+            "FullyShardedDataParallel.register_comm_hook: communication hooks are supported by DistributedDataParallel only"
         )
 
-    # --- states ---
+    # --- state dicts ---
 
     @staticmethod
     def set_state_dict_type(
@@ -252,7 +254,9 @@ class FullyShardedDataParallel(Module):
         state_dict_config: StateDictConfig | None = None,
         optim_state_dict_config: OptimStateDictConfig | None = None,
     ) -> StateDictSettings:
-        """Say what states hold, for all `FullyShardedDataParallel`s in a module; returns what they held before."""
+        """Set the type and options of state dicts for all `FullyShardedDataParallel` instances in a module; return the
+        previous settings.
+        """
         parts = FullyShardedDataParallel.fsdp_modules(module)
         before = parts[0]._settings if parts else StateDictSettings()
         of_state, of_optimizer = _CONFIGS[state_dict_type]
@@ -263,7 +267,7 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     def get_state_dict_type(module: Module) -> StateDictSettings:
-        """What states of the `FullyShardedDataParallel`s in a module hold."""
+        """Return the type and options of state dicts of the instances in a module."""
         parts = FullyShardedDataParallel.fsdp_modules(module)
         return parts[0]._settings if parts else StateDictSettings()
 
@@ -275,7 +279,7 @@ class FullyShardedDataParallel(Module):
         state_dict_config: StateDictConfig | None = None,
         optim_state_dict_config: OptimStateDictConfig | None = None,
     ) -> Iterator[None]:
-        """A context in which states hold something else."""
+        """Return a context with a different type and options of state dicts."""
         set_type = FullyShardedDataParallel.set_state_dict_type
         before = set_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
         try:
@@ -284,7 +288,7 @@ class FullyShardedDataParallel(Module):
             set_type(module, before.state_dict_type, before.state_dict_config, before.optim_state_dict_config)
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The parameters and buffers under the network's own names: what `state_dict_type` says of each."""
+        """Return the parameters and buffers under the names of the unwrapped module, in the form set by `state_dict_type`."""
         inner = super().state_dict(*args, **kwargs)
         named = {key.replace(FSDP_PREFIX, ""): value for key, value in inner.items()}
         found = {key: self._given(value) for key, value in named.items()}
@@ -305,7 +309,7 @@ class FullyShardedDataParallel(Module):
         return value.to("cpu") if config.offload_to_cpu and isinstance(value, Tensor) else value
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
-        """Take a state that `state_dict` gave, of whole tensors or of parts."""
+        """Load a result of `state_dict`, of full tensors or of shards."""
         own = dict(super().state_dict())
         names = {key.replace(FSDP_PREFIX, ""): key for key in own}
         given = {names.get(key, key): _as_held(value, own.get(names.get(key, key))) for key, value in state_dict.items()}
@@ -313,7 +317,7 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     def optim_state_dict(model: Module, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str, Any]:
-        """The state of an optimizer by parameters' names: whole tensors, unless `state_dict_type` says otherwise."""
+        """Return the state of an optimizer keyed by parameter names: full tensors, unless `state_dict_type` is another."""
         state = optim.state_dict() if optim_state_dict is None else optim_state_dict
         names = _names(model, optim)
         settings = FullyShardedDataParallel.get_state_dict_type(model)
@@ -336,7 +340,9 @@ class FullyShardedDataParallel(Module):
         load_directly: bool = False,
         group: Any = None,
     ) -> dict[str, Any]:
-        """The state of an optimizer as it loads it, from what `optim_state_dict` gave, here or in a job of another size."""
+        """Convert a result of `optim_state_dict` to the argument of `optim.load_state_dict`; the number of processes
+        may differ.
+        """
         names = _names(model, optim)
         numbers = {name: number for number, name in enumerate(names)}
         parameters = [parameter for one in optim.param_groups for parameter in one["params"]]
@@ -354,14 +360,14 @@ class FullyShardedDataParallel(Module):
     def full_optim_state_dict(
         model: Module, optim: Any, optim_input: Any = None, rank0_only: bool = True, group: Any = None
     ) -> dict[str, Any]:
-        """The state of an optimizer as whole tensors; empty in other processes than the first with `rank0_only`."""
+        """Return the state of an optimizer as full tensors; with `rank0_only`, an empty dictionary in other ranks."""
         with FullyShardedDataParallel.state_dict_type(model, StateDictType.FULL_STATE_DICT):
             state = FullyShardedDataParallel.optim_state_dict(model, optim)
         return {} if rank0_only and get_rank() else state
 
     @staticmethod
     def sharded_optim_state_dict(model: Module, optim: Any, group: Any = None) -> dict[str, Any]:
-        """The state of an optimizer as `DTensor`s."""
+        """Return the state of an optimizer as `DTensor`s."""
         with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
             return FullyShardedDataParallel.optim_state_dict(model, optim)
 
@@ -371,22 +377,22 @@ def _whole(tensor: Any) -> Tensor:
 
 
 def _as_held(value: Any, held: Any) -> Any:
-    """A tensor in the layout of one that the process holds."""
+    """Convert a tensor to the sharding of `held`, the tensor of this process."""
     if isinstance(held, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor) and value.ndim == held.ndim:
-        if value.shape != held.shape:  # this process's part
+        if value.shape != held.shape:  # `value` is this process's shard
             return DTensor(value, held._spec, requires_grad=False)
         return distribute_tensor(value.detach(), held.device_mesh, held.placements, src_data_rank=None)
     return value
 
 
 def _names(model: Module, optimizer: Any) -> list[str]:
-    """The names of an optimizer's parameters, in its order."""
+    """Return the names of an optimizer's parameters, in the order of the optimizer."""
     names = {parameter: name.replace(FSDP_PREFIX, "") for name, parameter in model.named_parameters()}
     return [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
 
 
 def _mesh(process_group: Any, strategy: ShardingStrategy, module: Module) -> DeviceMesh:
-    """The mesh of a strategy."""
+    """Return the device mesh for a sharding strategy."""
     first = next((p for p in module.parameters()), None)
     device_type = "cpu" if first is None or first.is_meta else first.device.type
     if strategy in (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2):

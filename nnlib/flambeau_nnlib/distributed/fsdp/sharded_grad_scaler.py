@@ -1,4 +1,4 @@
-"""The gradient scaler of networks in parts."""
+"""Gradient scaling for sharded parameters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["ShardedGradScaler"]
 
 
 class ShardedGradScaler(GradScaler):
-    """A `GradScaler` for which a step is left out in all processes if gradients of one of them are not finite.
+    """A `GradScaler` that skips a step in all processes if the gradients in any process are not finite.
 
     Args:
         device, init_scale, growth_factor, backoff_factor, growth_interval, enabled: see `torch.amp.GradScaler`.
-        process_group: the processes; all by default.
+        process_group: the processes; default: all.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ShardedGradScaler(GradScaler):
         self.process_group = process_group
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients by the scale, and tell all processes whether they are finite."""
+        """Divide the gradients by the scale, and share among all processes whether they are finite."""
         super().unscale_(optimizer)
         if not self._enabled:
             return

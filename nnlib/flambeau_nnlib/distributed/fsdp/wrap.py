@@ -1,4 +1,4 @@
-"""Which submodules are sharded by themselves: policies for `FullyShardedDataParallel` and others."""
+"""Wrapping policies, which select the submodules that `FullyShardedDataParallel` shards separately."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = [
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
-    """Every submodule."""
+    """Select every submodule."""
     return True
 
 
 def lambda_auto_wrap_policy(module: Module, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable[[Module], Any]) -> Any:
-    """Submodules for which a function says so."""
+    """Select the submodules for which `lambda_fn` returns True."""
     return True if recurse else lambda_fn(module)
 
 
 def transformer_auto_wrap_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, transformer_layer_cls: Iterable[type[Module]]
 ) -> bool:
-    """Submodules of some classes: a transformer's blocks."""
+    """Select instances of the given classes, usually transformer blocks."""
     return True if recurse else isinstance(module, tuple(transformer_layer_cls))
 
 
@@ -40,7 +40,7 @@ def size_based_auto_wrap_policy(
     force_leaf_modules: set[type[Module]] | None = None,
     exclude_wrap_modules: set[type[Module]] | None = None,
 ) -> bool:
-    """Submodules with at least `min_num_params` numbers that are not in ones that are sharded by themselves."""
+    """Select submodules with at least `min_num_params` parameter elements outside of separately wrapped submodules."""
     large = nonwrapped_numel >= min_num_params
     if recurse:
         return large and not isinstance(module, tuple(force_leaf_modules or {MultiheadAttention}))
@@ -48,7 +48,7 @@ def size_based_auto_wrap_policy(
 
 
 class ModuleWrapPolicy:
-    """Submodules of some classes.
+    """Select instances of the given classes.
 
     Args:
         module_classes: the classes.
@@ -65,7 +65,7 @@ class ModuleWrapPolicy:
 
 
 class CustomPolicy:
-    """Submodules for which a function says so, by True or by a dictionary of their own options.
+    """Select submodules by a function that returns True, False, or a dictionary of wrapper options.
 
     Args:
         lambda_fn: called with each submodule.
@@ -75,7 +75,9 @@ class CustomPolicy:
         self._lambda_fn = lambda_fn
 
     def options(self, module: Module) -> dict[str, Any] | None:
-        """The options of a submodule; None if it is not sharded by itself.  ValueError if the function says neither."""
+        """Return the wrapper options of a submodule; None if it is not selected. ValueError for another result of the
+        function.
+        """
         chosen = self._lambda_fn(module)
         if not isinstance(chosen, (dict, bool)):
             raise ValueError(
@@ -87,7 +89,7 @@ class CustomPolicy:
 def wrapped_children(
     module: Module, policy: Any, ignored: set[Module], wrap_one: Callable[[Module, dict[str, Any]], Module]
 ) -> int:
-    """Wrap those descendants that a policy chooses, inner ones first; returns how many numbers of parameters they have."""
+    """Wrap the descendants that a policy selects, inner ones first; return the number of their parameter elements."""
     total = 0
     for name, child in list(module.named_children()):
         if child in ignored:
@@ -112,11 +114,11 @@ _wrapping: ContextVar[tuple[Any, dict[str, Any]] | None] = ContextVar("fsdp_wrap
 
 @contextmanager
 def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
-    """A context in which `wrap` wraps modules.
+    """Return a context in which `wrap` wraps modules.
 
     Args:
-        wrapper_cls: by which class, as `FullyShardedDataParallel`.
-        wrapper_kwargs: its options.
+        wrapper_cls: class of the wrappers, for example `FullyShardedDataParallel`.
+        wrapper_kwargs: options of the wrappers.
     """
     token = _wrapping.set((wrapper_cls, wrapper_kwargs))
     try:
@@ -126,9 +128,9 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
 
 
 def wrap(module: Module, **wrap_overrides: Any) -> Module:
-    """A module, wrapped inside `enable_wrap`; `wrap_overrides` are options besides those given there."""
+    """Wrap a module inside an `enable_wrap` context; return it unchanged elsewhere. `wrap_overrides` are additional options."""
     current = _wrapping.get()
     if current is None:
         return module
     wrapper, options = current
-    return wrapper(module, **{**options, **wrap_overrides})  # type: ignore[no-any-return]  # a module
+    return wrapper(module, **{**options, **wrap_overrides})  # type: ignore[no-any-return]

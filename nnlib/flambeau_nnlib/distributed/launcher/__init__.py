@@ -1,4 +1,4 @@
-"""Starting the processes of a job from Python; see `run` for the command line."""
+"""Launching the processes of a job from Python; see `run` for the command line."""
 
 from __future__ import annotations
 

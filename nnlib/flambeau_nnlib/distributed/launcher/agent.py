@@ -1,4 +1,4 @@
-"""The process that starts the others on its host, watches them, and starts them again."""
+"""The agent of a host: starts the processes of a job, monitors them, and restarts them."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "CommandWorker", "FunctionWorker", "Worker"]
 
-SHUTDOWN = 30  # seconds that processes have to end
+SHUTDOWN = 30  # seconds that processes have to exit
 
 
 class Worker(Protocol):
-    """A process that was started."""
+    """A started process."""
 
     pid: int
 
     def exitcode(self) -> int | None:
-        """Its exit status, negative for a signal; None while it runs."""
+        """Return the exit status, negative for a signal; None while the process runs."""
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send a signal to the process."""
 
     def result(self) -> Any:
-        """What it returned, once it has ended."""
+        """Return the result of the process's function, after it has ended."""
 
 
 class CommandWorker:
@@ -63,7 +63,7 @@ class CommandWorker:
                 streams[name].close()
 
     def exitcode(self) -> int | None:
-        """Its exit status, negative for a signal; None while it runs."""
+        """Return the exit status, negative for a signal; None while the process runs."""
         code = self._process.poll()
         if code is not None:
             for copy in self._copies:
@@ -71,11 +71,11 @@ class CommandWorker:
         return code
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send a signal to the process."""
         self._process.send_signal(number)
 
     def result(self) -> None:
-        """A command returns nothing."""
+        """Return None: a command has no result."""
 
 
 class FunctionWorker:
@@ -91,7 +91,7 @@ class FunctionWorker:
         self._result: Any = None
 
     def exitcode(self) -> int | None:
-        """Its exit status, negative for a signal; None while it runs."""
+        """Return the exit status, negative for a signal; None while the process runs."""
         with suppress(EOFError, OSError):
             if self._returned.poll():
                 self._result = self._returned.recv()
@@ -99,12 +99,12 @@ class FunctionWorker:
         return code
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send a signal to the process."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
     def result(self) -> Any:
-        """What the function returned."""
+        """Return the result of the function."""
         return self._result
 
 
@@ -116,7 +116,7 @@ def _call(function: Callable[..., Any], arguments: Sequence[Any], environment: d
 
 
 class Interrupted(Exception):
-    """A signal has asked the processes to end."""
+    """Raised when the agent receives a signal that ends the job."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"received {signal.Signals(number).name}")
@@ -124,12 +124,12 @@ class Interrupted(Exception):
 
 
 class Agent:
-    """Starts the processes of one host.
+    """Start and monitor the processes of one host.
 
     Args:
-        config: how many, and where hosts meet.
-        start: starts one of them, given its environment, where its output goes and a prefix for it.
-        name: what they run, for errors.
+        config: launch configuration.
+        start: starts a process, given its environment, log destination and log prefix.
+        name: name of the program, for error messages.
     """
 
     def __init__(self, config: LaunchConfig, start: Callable[..., Worker], name: str) -> None:
@@ -138,7 +138,7 @@ class Agent:
         self._logs: dict[int, LogsDest] = {}
 
     def run(self) -> dict[int, Any]:
-        """Run the processes to their ends; returns their results by global rank."""
+        """Run the processes until they end; return their results by global rank."""
         config = self._config
         store, address = self._meeting_point()
         before = {
@@ -171,12 +171,12 @@ class Agent:
     # --- hosts ---
 
     def _meeting_point(self) -> tuple[TCPStore, str]:
-        """The store of the job, served by the first host's agent, and its address."""
+        """Return the job's store, which the agent of the first host serves, and its address."""
         config = self._config
         timeout = timedelta(seconds=float(config.rdzv_configs.get("timeout", 900)))
         host, _, port = (config.rdzv_endpoint or "127.0.0.1:0").rpartition(":")
         if not config.rdzv_endpoint:
-            os.environ.setdefault(SECRET, secrets.token_hex(32))  # of this job alone
+            os.environ.setdefault(SECRET, secrets.token_hex(32))  # a new secret for this job
         serves = config.rdzv_configs.get("rank", 0) == 0 if config.rdzv_backend == "static" else _is_this_host(host)
         if serves:
             try:
@@ -188,7 +188,7 @@ class Agent:
         return TCPStore(host, int(port or 29400), timeout=timeout, wait_for_workers=False), host
 
     def _meet(self, store: Store, attempt: int) -> tuple[int, int, int, int]:
-        """This host's place, how many there are, the rank of its first process, and how many processes there are."""
+        """Return this host's index, the number of hosts, the global rank of this host's first process, and the world size."""
         config = self._config
         prefix = f"agents/{config.run_id}/{attempt}"
         if config.rdzv_backend == "static":
@@ -200,7 +200,9 @@ class Agent:
         return place, nodes, sum(counts[:place]), sum(counts)
 
     def _count_in(self, store: Store, prefix: str) -> tuple[int, int]:
-        """Come as the next host; the first one closes the door once all have come, or enough and no more for a while."""
+        """Register this host. Host 0 closes the registration when `max_nodes` hosts are present, or `min_nodes` and a
+        timeout is over.
+        """
         config = self._config
         place = store.add(f"{prefix}/hosts", 1) - 1
         if place == 0:
@@ -214,11 +216,11 @@ class Agent:
             store.set(f"{prefix}/closed", str(min(count, config.max_nodes)))
         nodes = int(store.get(f"{prefix}/closed"))
         if place >= nodes:
-            raise RuntimeError(f"the job {config.run_id!r} has its {nodes} hosts already, and takes no more until a restart")
+            raise RuntimeError(f"the job {config.run_id!r} already has {nodes} hosts: a further host can join at a restart only")
         return place, nodes
 
     def _wait_for_other_hosts(self, store: TCPStore, attempt: int, nodes: int) -> None:
-        """Whoever serves the store stays until all hosts are done."""
+        """Keep the process that serves the store alive until all hosts are done."""
         done = f"agents/{self._config.run_id}/{attempt}/done"
         with suppress(DistNetworkError):
             store.add(done, 1)
@@ -260,7 +262,9 @@ class Agent:
             self._workers[local] = self._start(environment, logs, f"[{config.role}{first_rank + local}]:")
 
     def _watch(self, store: Store, attempt: int, nodes: int, first_rank: int) -> dict[int, ProcessFailure] | None:
-        """Wait until all processes have ended well: None. If one has not, here or on another host, end all: how they failed."""
+        """Return None when all processes have exited with status 0. After a failure, here or on another host, end all
+        processes and return the failures.
+        """
         failed = f"agents/{self._config.run_id}/{attempt}/failed"
         while True:
             codes = {local: worker.exitcode() for local, worker in self._workers.items()}
@@ -282,7 +286,7 @@ class Agent:
             time.sleep(self._config.monitor_interval)
 
     def _end(self, number: int) -> None:
-        """End all processes that still run: with a signal first, for good after a while."""
+        """Send a signal to all running processes, and SIGKILL after a timeout."""
         running = [worker for worker in self._workers.values() if worker.exitcode() is None]
         for worker in running:
             worker.signal(number)
@@ -301,7 +305,7 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 
 def _is_this_host(host: str) -> bool:
-    """Whether a name or an address is this host's: whether a socket can be bound to it."""
+    """Whether a host name or address belongs to this host, tested by binding a socket to it."""
     with socket.socket() as probe:
         try:
             probe.bind((host, 0))

@@ -1,4 +1,4 @@
-"""What to start, and how: `elastic_launch(LaunchConfig(...), function_or_command)(*arguments)`."""
+"""Launching of processes: `elastic_launch(LaunchConfig(...), function_or_command)(*arguments)`."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from .agent import Agent, CommandWorker, FunctionWorker, Worker
 
 __all__ = ["LOCAL_RANK", "LaunchConfig", "elastic_launch"]
 
-LOCAL_RANK = "${local_rank}"  # stands for the local rank in the arguments of a command
+LOCAL_RANK = "${local_rank}"  # placeholder of the local rank in the arguments of a command
 
 
 @dataclass
 class LaunchConfig:
-    """How to start the processes of a job on this host.
+    """Configuration of a launch on this host.
 
     Args:
-        min_nodes, max_nodes: how many hosts take part.
-        nproc_per_node: how many processes on this one.
-        logs_specs: where their output goes.
-        run_id: the name of the job, the same on all hosts.
+        min_nodes, max_nodes: minimum and maximum number of hosts.
+        nproc_per_node: number of processes on this host.
+        logs_specs: destinations of the output of processes.
+        run_id: name of the job, the same on all hosts.
         role: a name for the processes.
-        rdzv_endpoint: `host:port` where the hosts meet; empty for one host.
-        rdzv_backend: `"static"`, where each host knows its rank (`rdzv_configs["rank"]`), or `"c10d"`, where they are counted as
-            they come.
-        rdzv_configs: `rank`, `timeout` (seconds to wait for other hosts), `last_call_timeout` (seconds to wait for more once
-            there are `min_nodes`).
-        rdzv_timeout: seconds to wait for other hosts; -1 leaves it to `rdzv_configs`.
-        max_restarts: how often all processes are started again after one has failed.
-        monitor_interval: seconds between looks at the processes.
-        start_method: how processes that run a function are started.
-        local_addr: this host's address.
-        signals_to_handle: signals that end the processes too.
-        shutdown_timeout: seconds that processes have to end.
+        rdzv_endpoint: `host:port` of the rendezvous; empty for one host.
+        rdzv_backend: `"static"`: each host's rank is given by `rdzv_configs["rank"]`. `"c10d"`: hosts are numbered in
+            the order they join.
+        rdzv_configs: `rank`, `timeout` (seconds to wait for other hosts), `last_call_timeout` (seconds to wait for
+            further hosts when `min_nodes` have joined).
+        rdzv_timeout: seconds to wait for other hosts; -1 uses `rdzv_configs`.
+        max_restarts: maximum number of restarts of all processes after a failure.
+        monitor_interval: seconds between checks of the processes.
+        start_method: start method of processes that run a function.
+        local_addr: address of this host.
+        signals_to_handle: signals that end the processes as well as the agent.
+        shutdown_timeout: seconds that processes have to exit before SIGKILL.
     """
 
     min_nodes: int
@@ -69,11 +69,11 @@ class LaunchConfig:
 
 
 class elastic_launch:
-    """Starts processes that run a function or a command; calling it with the arguments waits for them.
+    """Launch processes that run a function or a command. Call the object with the arguments to run them.
 
     Args:
-        config: how.
-        entrypoint: a function, which has to be importable with the start method `spawn`, or a program.
+        config: the launch configuration.
+        entrypoint: a function, which must be importable with the start method `spawn`, or a program.
 
     The call returns what the function returned in each process, by global rank. It raises `ChildFailedError` if a process failed
     and no restarts are left.

@@ -1,4 +1,4 @@
-"""Collectives that gradients flow through: the loss is the sum of those of all processes."""
+"""Differentiable collectives. Gradients are those of the sum of all processes' losses."""
 
 from __future__ import annotations
 
@@ -87,23 +87,23 @@ class _AllToAll(Function):
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduced tensors of all processes."""
-    return _AllReduce.apply(tensor, op, group)  # type: ignore[no-any-return]  # what `forward` returns
+    """Return the reduction of the tensors of all processes."""
+    return _AllReduce.apply(tensor, op, group)  # type: ignore[no-any-return]
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
-    """The tensors of all processes."""
-    return _AllGather.apply(tensor, group)  # type: ignore[no-any-return]  # likewise
+    """Return the tensors of all processes in rank order."""
+    return _AllGather.apply(tensor, group)  # type: ignore[no-any-return]
 
 
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduced tensors of all processes at this one's place; `output` says shape and dtype."""
-    return _ReduceScatter.apply(output, op, group, *input_list)  # type: ignore[no-any-return]  # likewise
+    """Return the reduction of the tensors `input_list[rank]` of all processes; `output` gives shape and dtype only."""
+    return _ReduceScatter.apply(output, op, group, *input_list)  # type: ignore[no-any-return]
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
-    """The tensor of process `src`."""
-    return _Broadcast.apply(tensor, src, group)  # type: ignore[no-any-return]  # likewise
+    """Return the tensor of rank `src`."""
+    return _Broadcast.apply(tensor, src, group)  # type: ignore[no-any-return]
 
 
 def all_to_all_single(
@@ -113,5 +113,5 @@ def all_to_all_single(
     input_split_sizes: Sequence[int] | None = None,
     group: Any = None,
 ) -> Tensor:
-    """Parts of the tensors of all processes, as `torch.distributed.all_to_all_single`; `output` says shape and dtype."""
-    return _AllToAll.apply(output, input, output_split_sizes, input_split_sizes, group)  # type: ignore[no-any-return]  # likewise
+    """Return the result of `torch.distributed.all_to_all_single`; `output` gives shape and dtype only."""
+    return _AllToAll.apply(output, input, output_split_sizes, input_split_sizes, group)  # type: ignore[no-any-return]

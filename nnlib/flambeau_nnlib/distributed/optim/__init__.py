@@ -1,4 +1,4 @@
-"""Optimizers of which every process holds a part, or whose parameters are averaged."""
+"""Optimizers with sharded states, or with averaged parameters."""
 
 from __future__ import annotations
 

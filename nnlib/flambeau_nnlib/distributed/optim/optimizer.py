@@ -1,4 +1,4 @@
-"""The optimizer of parameters on other workers."""
+"""Placeholder of the RPC-based `DistributedOptimizer`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ __all__ = ["DistributedOptimizer"]
 
 
 class DistributedOptimizer:
-    """An optimizer of parameters that lie on other workers, which the RPC framework reaches: there is none here.
+    """An optimizer of parameters in other processes, which requires remote procedure calls. Flambeau does not support
+    it.
 
     Args:
-        optimizer_class: the optimizer on each worker.
-        params_rref: references to the parameters.
+        optimizer_class: optimizer class in each process.
+        params_rref: remote references to the parameters.
 
     Raises:
-        RuntimeError: always. `ZeroRedundancyOptimizer`, `fully_shard` and `DTensor` split optimizers without it.
+        RuntimeError: always. Use `ZeroRedundancyOptimizer`, `fully_shard` or `DTensor` to shard optimizer states.
     """
 
     def __init__(self, optimizer_class: type, params_rref: Any, *args: Any, **kwargs: Any) -> None:
@@ -25,4 +26,4 @@ class DistributedOptimizer:
         )
 
     def step(self, context_id: int) -> None:
-        """A step on all workers."""
+        """Not reached: the constructor raises."""

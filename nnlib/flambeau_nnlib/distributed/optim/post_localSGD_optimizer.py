@@ -1,4 +1,4 @@
-"""An optimizer after whose steps parameters are averaged from time to time."""
+"""An optimizer wrapper that periodically averages parameters over processes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["PostLocalSGDOptimizer"]
 
 
 class PostLocalSGDOptimizer(Optimizer):
-    """An optimizer after whose steps an averager averages parameters over processes.
+    """Wrap an optimizer: after each step, an averager may average the parameters over processes.
 
     Args:
-        optim: the optimizer of this process.
-        averager: as `PeriodicModelAverager`.
+        optim: the local optimizer.
+        averager: for example a `PeriodicModelAverager`.
     """
 
     def __init__(self, optim: Optimizer, averager: ModelAverager) -> None:
@@ -25,19 +25,19 @@ class PostLocalSGDOptimizer(Optimizer):
         self.param_groups = optim.param_groups
 
     @property
-    def state(self) -> Any:  # type: ignore[override]  # that of the inner optimizer
-        """The state of the inner optimizer."""
+    def state(self) -> Any:  # type: ignore[override]
+        """Return the state of the wrapped optimizer."""
         return self.optim.state
 
     def __repr__(self) -> str:
         return repr(self.optim)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the inner optimizer, and in which step the averager is."""
+        """Return the state of the wrapped optimizer and the step count of the averager."""
         return {**self.optim.state_dict(), "step": self.averager.step}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take a state that `state_dict` gave."""
+        """Load a result of `state_dict`."""
         self.optim.load_state_dict(state_dict)
         self.param_groups = self.optim.param_groups
         if "step" in state_dict:
@@ -49,14 +49,14 @@ class PostLocalSGDOptimizer(Optimizer):
             self.averager.step = 0
 
     def step(self, closure: Callable[[], Any] | None = None) -> None:
-        """A step of the inner optimizer, and of the averager."""
+        """Run a step of the wrapped optimizer, then the averager."""
         self.optim.step() if closure is None else self.optim.step(closure)
         self.averager.average_parameters(params=self.param_groups)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
+        """Reset the gradients."""
         self.optim.zero_grad(set_to_none=set_to_none)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters to the inner optimizer."""
+        """Add a parameter group to the wrapped optimizer."""
         self.optim.add_param_group(param_group)

@@ -1,4 +1,4 @@
-"""Optimizers that take gradients as arguments."""
+"""Optimizers that receive gradients as arguments."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ __all__ = ["as_functional_optim", "functional_optim_map", "register_functional_o
 
 
 class FunctionalOptimizer:
-    """An optimizer that takes gradients as arguments, and parameters one by one or all at once.
+    """An optimizer that receives gradients as arguments, for one or for all parameters.
 
     Args:
-        optim_cls: the optimizer.
-        params: the parameters of `step`.
-        args, kwargs: its options.
+        optim_cls: the optimizer class.
+        params: the parameters that `step` updates.
+        args, kwargs: arguments of the optimizer class.
     """
 
     def __init__(self, optim_cls: Any, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
         self._cls, self._options = optim_cls, (args, kwargs)
         self.param_group: dict[str, Any] = {"params": list(params)}
         self._optimizers: dict[Tensor, Optimizer] = {}
-        optim_cls([torch.zeros(1)], *args, **kwargs)  # refuses options that are wrong
+        optim_cls([torch.zeros(1)], *args, **kwargs)  # raises for invalid options
 
     @property
     def state(self) -> dict[Tensor, Any]:
-        """The states of parameters."""
+        """Return the optimizer states by parameter."""
         return {param: optimizer.state[param] for param, optimizer in self._optimizers.items()}
 
     def step_param(self, param: Tensor, grad: Tensor | None) -> None:
-        """Update a parameter by a gradient."""
+        """Update one parameter with its gradient."""
         args, kwargs = self._options
         if param not in self._optimizers:
             self._optimizers[param] = self._cls([param], *args, **kwargs)
@@ -46,7 +46,7 @@ class FunctionalOptimizer:
             param.grad = before
 
     def step(self, gradients: Sequence[Tensor | None]) -> None:
-        """Update all parameters, each by its gradient.  ValueError if there are more or fewer."""
+        """Update all parameters with their gradients. ValueError if their numbers differ."""
         params = self.param_group["params"]
         if len(params) != len(gradients):
             raise ValueError(
@@ -62,19 +62,19 @@ functional_optim_map: dict[Any, Any] = dict.fromkeys(_KNOWN, FunctionalOptimizer
 
 
 def register_functional_optim(key: Any, optim: Any) -> None:
-    """Let `as_functional_optim(key, ...)` return `optim(params, ...)`."""
+    """Register `optim`, so that `as_functional_optim(key, ...)` returns `optim(params, ...)`."""
     functional_optim_map.setdefault(key, optim)
 
 
 def as_functional_optim(optim_cls: type, *args: Any, **kwargs: Any) -> Any:
-    """An optimizer that takes gradients as arguments: `step_param(param, grad)`.
+    """Return an optimizer that receives gradients as arguments: `step_param(param, grad)`.
 
     Args:
         optim_cls: a class of `torch.optim`.
-        args, kwargs: its options.
+        args, kwargs: arguments of the optimizer class.
 
     Raises:
-        ValueError: there is none for this class.
+        ValueError: the class has no functional counterpart.
 
     >>> x = torch.ones(2)
     >>> as_functional_optim(torch.optim.SGD, lr=0.5).step_param(x, torch.ones(2)); x

@@ -1,4 +1,4 @@
-"""An optimizer whose state is spread over processes: each updates its share of the parameters and sends it to the others."""
+"""An optimizer with sharded state: each process updates some of the parameters and broadcasts them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ __all__ = ["ZeroRedundancyOptimizer"]
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
-    """An optimizer of which every process holds the state for its share of the parameters (ZeRO, stage 1).
+    """An optimizer whose states are distributed over processes, each of which updates some of the parameters (ZeRO
+    stage 1).
 
     Args:
-        params: all parameters, or groups of them, in the same order in every process.
-        optimizer_class: the optimizer for the shares, as `torch.optim.Adam`.
+        params: all parameters or parameter groups, in the same order in every process.
+        optimizer_class: optimizer class to use in each process, for example `torch.optim.Adam`.
         process_group: the processes; None for all.
-        parameters_as_bucket_view: accepted for compatibility: parameters keep their memory.
+        parameters_as_bucket_view: accepted for compatibility; parameters are not copied to buckets.
         defaults: arguments of `optimizer_class`.
 
     Raises:
-        RuntimeError: `overlap_with_ddp`, which needs hooks of `DistributedDataParallel` that are not there.
+        RuntimeError: `overlap_with_ddp` is True, which is not supported.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         **defaults: Any,
     ) -> None:
         if overlap_with_ddp:
-            raise RuntimeError("ZeroRedundancyOptimizer: overlap_with_ddp=True is not supported: leave it out")
+            raise RuntimeError("ZeroRedundancyOptimizer does not support overlap_with_ddp=True: use the default False")
         self.process_group = torch.distributed.group.WORLD if process_group is None else process_group
         self.rank = torch.distributed.get_rank(process_group)
         self.world_size = torch.distributed.get_world_size(process_group)
@@ -47,12 +48,12 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._everything: dict[str, Any] | None = None
         Joinable.__init__(self)
         groups = list(params)
-        full = optimizer_class(groups, **defaults)  # fills in the defaults of groups, and checks them
+        full = optimizer_class(groups, **defaults)  # checks the groups and adds default options
         Optimizer.__init__(self, groups, full.defaults)
         self._build()
 
     def _build(self) -> None:
-        """Share out the parameters, and make the optimizer of this process's share."""
+        """Assign the parameters to processes, and create the optimizer of this process's parameters."""
         self._owners = self._shared_out()
         mine = [
             {**{key: value for key, value in group.items() if key != "params"}, "params": self._of(group, self.rank)}
@@ -62,7 +63,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._places = [place for place, group in enumerate(mine) if group["params"]]
 
     def _shared_out(self) -> dict[Tensor, int]:
-        """The process of each parameter: in each group, the largest go first to whoever has the least."""
+        """Return the rank that updates each parameter. In each group, the largest parameters go first, to the rank with
+        the fewest elements.
+        """
         loads, owners = [0] * self.world_size, {}
         for group in self.param_groups:
             for parameter in sorted(group["params"], key=lambda p: -p.numel()):
@@ -75,7 +78,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return [parameter for parameter in group["params"] if self._owners[parameter] == rank]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group; its parameters are shared out too, and states of parameters that move start anew."""
+        """Add a parameter group and assign all parameters again. Parameters assigned to another process lose their state."""
         Optimizer.add_param_group(self, param_group)
         if hasattr(self, "optim"):
             before = self.optim.state
@@ -87,12 +90,12 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     # --- a step ---
 
     def _options(self, source: Sequence[dict[str, Any]], target: Sequence[dict[str, Any]]) -> None:
-        """Take over learning rates and the like."""
+        """Copy options such as learning rates from one list of groups to another."""
         for one, other in zip(source, target, strict=True):
             other.update({key: value for key, value in one.items() if key != "params"})
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """Update this process's share, and take the others' from them; returns the closure's result."""
+        """Update the parameters of this process, and receive the others by broadcast; return the closure's result."""
         from ..algorithms.join import Join
 
         Join.notify_join_context(self)
@@ -110,7 +113,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @torch.no_grad()
     def _send_shares(self) -> None:
-        """Broadcast each share, all of a dtype and device in one row."""
+        """Broadcast the parameters that each rank updated: one broadcast per rank, dtype and device."""
         rows: dict[Any, list[Tensor]] = {}
         for parameter, owner in self._owners.items():
             rows.setdefault((owner, str(parameter.dtype), str(parameter.device)), []).append(parameter)
@@ -121,10 +124,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 for parameter, part in zip(parameters, row.split([p.numel() for p in parameters]), strict=True):
                     parameter.data.copy_(part.view(parameter.shape))
 
-    # --- the whole state ---
+    # --- state dicts ---
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Collect the states of all processes in process `to`, where `state_dict` then gives them; all call it."""
+        """Gather the states of all processes in rank `to`, where `state_dict` then returns them. All ranks must call this."""
         owned = [self._number(parameter) for parameter in self._owners if self._owners[parameter] == self.rank]
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         mine = {number: self.optim.state.get(parameters[number], {}) for number in owned}
@@ -139,10 +142,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return next(n for n, p in enumerate(p for group in self.param_groups for p in group["params"]) if p is parameter)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of all parameters, as `optimizer_class` would have it.
+        """Return the state of all parameters, in the format of `optimizer_class`.
 
         Raises:
-            RuntimeError: `consolidate_state_dict` has not been called for this process.
+            RuntimeError: `consolidate_state_dict` has not been called with this rank.
         """
         if self._everything is None:
             raise RuntimeError(
@@ -157,7 +160,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return {"state": self._everything["state"], "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take this process's share of a state that `state_dict` gave, here or in a job of another size."""
+        """Load this process's states from a result of `state_dict`; the number of processes may differ."""
         self._everything = None
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         self._options(state_dict["param_groups"], self.param_groups)
@@ -173,18 +176,18 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     # --- uneven inputs ---
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What this process does once it has run out of inputs: it updates and sends its share, as in a step."""
+        """Return a hook that runs a step when this process's inputs are exhausted."""
         return _Shadow(self)
 
     @property
     def join_device(self) -> torch.device:
-        """The device of the collectives by which processes tell each other."""
+        """Return the device of the first parameter."""
         device: torch.device = self.param_groups[0]["params"][0].device
         return device
 
     @property
     def join_process_group(self) -> Any:
-        """The processes."""
+        """Return the process group."""
         return self.process_group
 
 
@@ -194,5 +197,5 @@ class _Shadow(JoinHook):
         optimizer.optim.zero_grad()
 
     def main_hook(self) -> None:
-        """A step of the others: take part in it."""
+        """Run a step together with the processes that still have inputs."""
         self._optimizer.step()

@@ -1,8 +1,8 @@
-"""Tensors that lie on a mesh of processes: `DTensor` and its placements.
+"""Tensors distributed over a mesh of processes: `DTensor` and its placements.
 
-A call chooses placements by its operation (`_strategies`), redistributes its arguments, and computes local parts
-with the operation itself.  Must stay true: an operation without a strategy runs on replicated tensors or raises, but never
-returns another result.
+The strategies of an operation (`_strategies`) list possible placements. A call selects one, redistributes its
+arguments, and applies the operation to the local tensors. Invariant: an operation without a strategy runs on replicated
+tensors or raises, so it never returns a wrong result.
 
 >>> from flambeau.distributed.tensor import Replicate, Shard
 >>> Shard(0), Replicate()

@@ -1,4 +1,4 @@
-"""`DTensor`: a tensor that lies on a mesh of processes, and is computed with as if it were in one."""
+"""`DTensor`: a tensor distributed over a mesh of processes, with the same semantics as a tensor in one process."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["DTensor", "distribute_module", "distribute_tensor", "normalized"]
 
 
 def normalized(placements: Sequence[Placement] | None, mesh: DeviceMesh, ndim: int) -> tuple[Placement, ...]:
-    """Placements, one for each dimension of the mesh, with dimensions counted from 0.
+    """Return placements, one for each mesh dimension, with nonnegative tensor dimensions.
 
     Raises:
-        ValueError: there are more or fewer, or several kinds of reductions.
+        ValueError: the number of placements is not the number of mesh dimensions, or `Partial` reductions differ.
     """
     if placements is None:
         placements = [Replicate()] * mesh.ndim
@@ -45,7 +45,7 @@ class _ToLocal(Function):
     @staticmethod
     def forward(ctx: Any, tensor: Any, placements: Any) -> Tensor:
         ctx.spec, ctx.placements = tensor._spec, placements
-        return tensor._local_tensor.view_as(tensor._local_tensor)  # type: ignore[no-any-return]  # of a DTensor
+        return tensor._local_tensor.view_as(tensor._local_tensor)  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
@@ -91,10 +91,12 @@ def _placed(tensor: Any, placements: tuple[Placement, ...], dtype: Any = None) -
 
 
 class DTensor(Tensor):
-    """A tensor of which each process of a mesh holds a part, the whole, or a term of a sum (see `Placement`).
+    """A tensor distributed over a mesh: along each mesh dimension it is sharded, replicated, or a partial reduction
+    (see `Placement`).
 
-    Operations on it have the result that they would have in one process: each computes its part, and they exchange what they have
-    to. Make one by `distribute_tensor`, `DTensor.from_local`, or `torch.distributed.tensor.zeros` and the like.
+    Operations have the same result as in one process. Each process computes its part, and collectives exchange data
+    where necessary. Create a DTensor by `distribute_tensor`, `DTensor.from_local`, or factories such as
+    `torch.distributed.tensor.zeros`.
     """
 
     _local_tensor: Tensor
@@ -122,7 +124,7 @@ class DTensor(Tensor):
     def __torch_dispatch__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         return _dispatch.dispatch(DTensor, func, args, kwargs or {})
 
-    def __repr__(self, **options: Any) -> str:  # type: ignore[override]  # takes what Tensor takes
+    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         return f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, placements={self._spec.placements})"
 
     def __tensor_flatten__(self) -> tuple[list[str], Any]:
@@ -139,12 +141,12 @@ class DTensor(Tensor):
 
     @property
     def device_mesh(self) -> DeviceMesh:
-        """The mesh that it lies on."""
+        """Return the mesh of the tensor."""
         return self._spec.mesh
 
     @property
     def placements(self) -> tuple[Placement, ...]:
-        """How it lies on each dimension of the mesh."""
+        """Return the placement on each mesh dimension."""
         return self._spec.placements
 
     @staticmethod
@@ -158,18 +160,19 @@ class DTensor(Tensor):
         stride: Sequence[int] | None = None,
         grad_placements: Sequence[Placement] | None = None,
     ) -> DTensor:
-        """The DTensor whose parts are the local tensors.
+        """Return a DTensor made of the local tensors of all processes.
 
         Args:
             local_tensor: this process's part; gradients flow back to it.
-            device_mesh: the mesh; that of `with mesh:` by default.
-            placements: how it lies on each dimension of the mesh; replicated by default.
-            run_check: whether to overwrite replicated tensors by those of the first processes.
-            shape, stride: those of the whole tensor, where the parts are not equally large; both or neither.
-            grad_placements: the layout of the gradient that the local tensor gets; for parts of a sum, replicated.
+            device_mesh: the mesh; default: the mesh of the enclosing `with mesh:`.
+            placements: placement on each mesh dimension; default: replicated.
+            run_check: whether to overwrite replicated tensors by those of the first process of each group.
+            shape, stride: shape and strides of the global tensor, needed for uneven shards; give both or neither.
+            grad_placements: placements of the local tensor's gradient; default: as `placements`, but replicated instead
+                of `Partial`.
 
         Raises:
-            RuntimeError: only one of shape and stride is given.
+            RuntimeError: only one of `shape` and `stride` is given.
         """
         mesh = device_mesh or current_mesh()
         placed = normalized(placements, mesh, local_tensor.ndim)
@@ -188,10 +191,10 @@ class DTensor(Tensor):
         return made
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """This process's part, whose gradient is that of the DTensor.
+        """Return this process's local tensor. Its gradient flows back to the DTensor.
 
         Args:
-            grad_placements: the layout of that gradient, where it is not that of the tensor.
+            grad_placements: placements of that gradient, if they differ from those of the tensor.
         """
         if not torch.is_grad_enabled():
             return self._local_tensor
@@ -208,16 +211,16 @@ class DTensor(Tensor):
         forward_dtype: Any = None,
         backward_dtype: Any = None,
     ) -> DTensor:
-        """The same tensor in another layout; its gradient goes the other way.
+        """Return the same tensor with other placements. The backward pass redistributes the gradient back.
 
         Args:
-            device_mesh: its own mesh, the default.
-            placements: the new layout.
-            async_op: accepted for compatibility: the exchange is over when this returns.
-            forward_dtype, backward_dtype: in which dtypes to exchange.
+            device_mesh: must be the tensor's mesh, the default.
+            placements: the new placements.
+            async_op: accepted for compatibility: communication is complete on return.
+            forward_dtype, backward_dtype: dtypes of the communication in forward and backward passes.
 
         Raises:
-            RuntimeError: there are no placements, or `Partial` ones that the tensor does not have.
+            RuntimeError: `placements` is missing, or contains a `Partial` that the tensor does not have.
         """
         mesh = device_mesh or self.device_mesh
         if placements is None:
@@ -237,26 +240,26 @@ class DTensor(Tensor):
         return moved
 
     def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """The whole tensor, in every process; all call it.
+        """Return the global tensor in every process. All processes must call this.
 
         Args:
-            grad_placements: the layout of its gradient; replicated by default.
+            grad_placements: placements of its gradient; default: replicated.
         """
         whole = self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)
         return whole.to_local(grad_placements=grad_placements)
 
-    # --- numbers: of the whole tensor, so all processes ask for them ---
+    # --- Python values of the global tensor: collective calls ---
 
     def _known(self) -> Tensor:
         with torch.no_grad():
             return self.full_tensor()
 
     def item(self) -> Any:
-        """The element of a tensor that has one."""
+        """Return the element of a one-element tensor. All processes must call this."""
         return self._known().item()
 
     def tolist(self) -> Any:
-        """The elements as lists."""
+        """Return the elements of the global tensor as nested lists. All processes must call this."""
         return self._known().tolist()
 
     def __bool__(self) -> bool:
@@ -290,18 +293,19 @@ def distribute_tensor(
     *,
     src_data_rank: int | None = 0,
 ) -> DTensor:
-    """Lay a tensor on a mesh.
+    """Distribute a tensor over a mesh.
 
     Args:
-        tensor: the whole, a leaf; that of the first process counts.
-        device_mesh: the mesh; that of `with mesh:` by default.
-        placements: how it is to lie on each dimension of the mesh; replicated by default.
-        src_data_rank: the place on each line of the mesh of the process that has the data; None if all have the same, which saves
-            sending it.
+        tensor: the global tensor, a leaf. The values in process `src_data_rank` are used.
+        device_mesh: the mesh; default: the mesh of the enclosing `with mesh:`.
+        placements: placement on each mesh dimension; default: replicated.
+        src_data_rank: rank, in each group along a mesh dimension, of the process that has the data. None if all
+            processes have the same data, which avoids communication.
 
     Raises:
-        RuntimeError: the tensor is no leaf.
-        ValueError: there are more or fewer placements than dimensions, or it is a DTensor with other ones.
+        RuntimeError: the tensor is not a leaf.
+        ValueError: the number of placements differs from that of mesh dimensions, or the tensor is a DTensor with other
+            placements.
     """
     mesh = device_mesh or current_mesh()
     if not tensor.is_leaf:
@@ -329,7 +333,7 @@ def distribute_tensor(
 
 
 def _part(tensor: Tensor, placement: Placement, mesh: DeviceMesh, mesh_dim: int, source: int | None) -> Tensor:
-    """What the process that has the data gives to this one, on its line of the mesh."""
+    """Return this process's part along one mesh dimension, received from the process that has the data."""
     group, rank, count = mesh.get_group(mesh_dim), mesh.get_local_rank(mesh_dim), mesh.size(mesh_dim)
     known = source is None or tensor.is_meta
     if isinstance(placement, Shard):
@@ -354,15 +358,17 @@ def distribute_module(
     input_fn: Callable[[Module, Any, DeviceMesh], Any] | None = None,
     output_fn: Callable[[Module, Any, DeviceMesh], Any] | None = None,
 ) -> Module:
-    """Lay the parameters and buffers of a module on a mesh.
+    """Distribute the parameters and buffers of a module over a mesh.
 
     Args:
-        module: the module, which is changed.
-        device_mesh: the mesh; that of `with mesh:` by default.
-        partition_fn: called with the name of each submodule, the submodule and the mesh: it replaces parameters by those of
-            `distribute_tensor`. What it leaves is replicated.
-        input_fn: called with the module, its inputs and the mesh before each forward: its result, if any, are the inputs.
-        output_fn: called with the module, its outputs and the mesh after each forward: its result, if any, are the outputs.
+        module: the module to modify in place.
+        device_mesh: the mesh; default: the mesh of the enclosing `with mesh:`.
+        partition_fn: called with the name of each submodule, the submodule and the mesh. It may replace parameters by
+            results of `distribute_tensor`; others are replicated.
+        input_fn: called with the module, its inputs and the mesh before each forward pass. A result other than None
+            replaces the inputs.
+        output_fn: called with the module, its outputs and the mesh after each forward pass. A result other than None
+            replaces the outputs.
     """
     mesh = device_mesh or current_mesh()
     if getattr(module, "_distribute_module_applied", False):

@@ -1,4 +1,4 @@
-"""One operation on DTensors: choose placements, bring the arguments there, compute the local parts."""
+"""Dispatch of operations on DTensors: choose placements, redistribute the arguments, compute the local results."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 __all__ = ["dispatch", "implicit_replication", "registered"]
 
-registered: dict[Any, Callable[..., Any]] = {}  # by operator: what `register_sharding` has been given
+registered: dict[Any, Callable[..., Any]] = {}  # rules of `register_sharding`, by operator
 _implicit = ContextVar("implicit_replication", default=False)
 
 
 class Plan(NamedTuple):
-    """How to compute a call: kept, since the same calls come again in every step."""
+    """Placements of the arguments and results of a call. Plans are cached, since the same calls recur in every step."""
 
     inputs: list[DTensorSpec]
-    outputs: list[DTensorSpec] | None  # None: the results are no tensors
+    outputs: list[DTensorSpec] | None  # None if the results are not tensors
 
 
 _plans: dict[Any, Plan] = {}
@@ -39,7 +39,7 @@ MOST_PLANS = 10_000
 
 @contextmanager
 def implicit_replication() -> Any:
-    """A context in which plain tensors beside DTensors are taken as the same in all processes."""
+    """Return a context in which plain tensors mixed with DTensors are treated as replicated."""
     token = _implicit.set(True)
     try:
         yield
@@ -48,10 +48,10 @@ def implicit_replication() -> Any:
 
 
 def dispatch(cls: type, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of an operator of `torch.ops.aten` for DTensors.
+    """Compute an operator of `torch.ops.aten` on DTensors.
 
     Raises:
-        RuntimeError: there are plain tensors of more than one element beside them, or DTensors on different meshes.
+        RuntimeError: plain tensors of more than one element are mixed with DTensors, or meshes differ.
     """
     name = func._packet.__name__
     if name in _RANDOM:
@@ -91,7 +91,9 @@ def dispatch(cls: type, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _replicated(cls: Any, func: Any, tensor: Tensor, mesh: DeviceMesh) -> Any:
-    """A plain tensor beside DTensors: a number, or one that is the same in all processes."""
+    """Return a replicated DTensor of a plain tensor. RuntimeError if it has several elements and `implicit_replication`
+    is off.
+    """
     if tensor.numel() == 1 and tensor.ndim == 1:
         warnings.warn(
             "Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated DTensor for it. "
@@ -115,7 +117,7 @@ def _planned(func: Any, name: str, leaves: list[Any], structure: Any, places: li
     key = (func, structure, *leaves, *map(type, leaves))
     try:
         plan = _plans.get(key)
-    except TypeError:  # something that has no hash, as a slice
+    except TypeError:  # an unhashable argument, such as a slice
         return _plan(func, name, leaves, structure, places, in_place)
     if plan is None:
         if len(_plans) >= MOST_PLANS:
@@ -147,7 +149,7 @@ def _plan(func: Any, name: str, leaves: list[Any], structure: Any, places: list[
 
 
 def _whole_results(func: Any, leaves: list[Any], structure: Any, spec: DTensorSpec, in_place: bool) -> list[TensorMeta] | None:
-    """Shapes, strides and dtypes of the results for whole tensors, from a run on tensors without elements."""
+    """Return shapes, strides and dtypes of the global results, from a run on the device `meta`."""
     if in_place:
         return [spec.tensor_meta]
     described = [_without_elements(leaf) if isinstance(leaf, DTensorSpec) else leaf for leaf in leaves]
@@ -163,7 +165,9 @@ def _without_elements(spec: DTensorSpec) -> Tensor:
 
 
 def _counter(spec: DTensorSpec, mesh_dim: int) -> Callable[[int], int]:
-    """Into how many parts a dimension of a tensor is split, if one dimension of the mesh splits it too."""
+    """Return a function that gives the number of parts of a tensor dimension if mesh dimension `mesh_dim` shards it in
+    addition.
+    """
     sizes = {dim: spec.mesh.size(dim) for dim in range(spec.mesh.ndim)}
 
     def count(dim: int) -> int:
@@ -180,7 +184,7 @@ def _strategies(func: Any, call: Call) -> list[Strategy]:
 
 
 def _as_strided(options: list[Strategy], current: Sequence[Placement]) -> list[Strategy]:
-    """Strategies for tensors of which some are split strided on this dimension of the mesh: others may be split so, too."""
+    """Add strategies with strided shards, if a tensor has a strided shard on this mesh dimension."""
     factor = next((placement.split_factor for placement in current if isinstance(placement, _StridedShard)), None)
     if factor is None:
         return options
@@ -199,7 +203,7 @@ def _cheapest(
     in_place: bool,
     call: Call,
 ) -> Strategy:
-    """The strategy whose placements are the cheapest to come to; an operation in place leaves its tensor where it is."""
+    """Return the strategy with the lowest redistribution cost. An in-place operation must keep the placement of its tensor."""
     if in_place:
         options = [option for option in options if option.inputs[0] == option.output == current[0]]
         if not options:
@@ -209,7 +213,7 @@ def _cheapest(
 
 
 def _cost(source: Placement, goal: Placement, spec: DTensorSpec, size: int) -> float:
-    """What a process sends to change a placement, in elements; making less of what it has costs next to nothing."""
+    """Estimate the number of elements a process sends to change a placement. Dropping local data costs almost nothing."""
     count = max(1, math.prod(spec.shape)) * (size - 1) / size
     if source == goal:
         return 0
@@ -233,7 +237,7 @@ def _compute(func: Any, name: str, args: Any, kwargs: Any, plan: Plan) -> Any:
 
 
 def _rows_of(spec: DTensorSpec, weight: Tensor, indices: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The rows that this process holds, and zeros for the others: the sum over the processes has all."""
+    """Look up the rows of this process's shard, and zeros for other indices. The sum over the processes is the embedding."""
     start = local_shape_and_offset(spec.shape, spec.mesh, spec.placements)[1][0]
     here = (indices >= start) & (indices < start + weight.size(0))
     if not weight.size(0):
@@ -245,7 +249,7 @@ def _rows_of(spec: DTensorSpec, weight: Tensor, indices: Tensor, *args: Any, **k
 def _likelihoods_of(
     spec: DTensorSpec, input: Tensor, target: Tensor, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Tensor:
-    """The part of `nll_loss` that comes from the classes of this process: the sum over the processes is the loss."""
+    """Return the terms of `nll_loss` for this process's classes. The sum over the processes is the loss."""
     start = local_shape_and_offset(spec.shape, spec.mesh, spec.placements)[1][1]
     counted = target != ignore_index
     here = (target >= start) & (target < start + input.size(1)) & counted
@@ -261,10 +265,10 @@ def _likelihoods_of(
 _OF_PARTS: dict[str, tuple[int, Callable[..., Tensor]]] = {
     "embedding": (0, _rows_of),
     "nll_loss": (1, _likelihoods_of),
-}  # with the dimension that is split
+}  # sharded dimension of the first argument, and function of the local shard
 
 
-# --- softmax along a dimension that is split: processes exchange what there is for each row ------------------------------
+# --- softmax along a sharded dimension: only row maxima and sums are exchanged ------------------------------
 
 
 def _is_split_along(tensor: Any, dim: Any) -> bool:
@@ -294,14 +298,14 @@ _RANDOM = frozenset({
 
 
 def _draw(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Random numbers for a whole tensor, of which each process keeps its part: those that one process would draw.
+    """Fill a DTensor with the random numbers that one process would draw; each process keeps its part.
 
-    All processes draw alike if their generators are in the same state.
+    All processes draw the same numbers if their generators have the same state.
     """
     target: Any = next(leaf for leaf in tree_flatten((args, kwargs))[0] if hasattr(leaf, "_spec"))
     spec = target._spec
     if any(isinstance(placement, Partial) for placement in spec.placements):
-        raise RuntimeError(f"{func}: random numbers for a tensor that is still to be reduced ({spec})")
+        raise RuntimeError(f"{func}: random numbers are not supported for tensors with Partial placements ({spec})")
 
     def whole(leaf: Any) -> Any:
         if not hasattr(leaf, "_spec"):

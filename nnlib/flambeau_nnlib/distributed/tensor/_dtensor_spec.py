@@ -1,4 +1,4 @@
-"""The layout of a DTensor: its mesh, a placement for each dimension of it, and the whole tensor's shape, strides and dtype."""
+"""The layout of a DTensor: its mesh, placements, and the shape, strides and dtype of the global tensor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class TensorMeta(NamedTuple):
-    """What is known of the whole tensor without its elements."""
+    """Shape, strides and dtype of the global tensor."""
 
     shape: torch.Size
     stride: tuple[int, ...]
@@ -32,7 +32,7 @@ class TensorMeta(NamedTuple):
 
 @dataclass(frozen=True)
 class DTensorSpec:
-    """A layout."""
+    """Mesh, placements and metadata of a DTensor."""
 
     mesh: DeviceMesh
     placements: tuple[Placement, ...]
@@ -40,42 +40,42 @@ class DTensorSpec:
 
     @property
     def device_mesh(self) -> DeviceMesh:
-        """The mesh."""
+        """Return the mesh."""
         return self.mesh
 
     @property
     def shape(self) -> torch.Size:
-        """The shape of the whole tensor."""
+        """Return the shape of the global tensor."""
         return self.tensor_meta.shape
 
     @property
     def stride(self) -> tuple[int, ...]:
-        """The strides of the whole tensor."""
+        """Return the strides of the global tensor."""
         return self.tensor_meta.stride
 
     @property
     def ndim(self) -> int:
-        """How many dimensions the tensor has."""
+        """Return the number of dimensions of the tensor."""
         return len(self.tensor_meta.shape)
 
     @property
     def num_shards(self) -> int:
-        """Into how many parts the tensor is split."""
+        """Return the number of shards of the tensor."""
         count = 1
         for dim, placement in enumerate(self.placements):
             count *= self.mesh.size(dim) if placement.is_shard() else 1
         return count
 
     def with_placements(self, placements: Sequence[Placement]) -> DTensorSpec:
-        """The same tensor in another layout."""
+        """Return a copy with other placements."""
         return DTensorSpec(self.mesh, tuple(placements), self.tensor_meta)
 
     def is_replicated(self) -> bool:
-        """Whether every process holds the whole."""
+        """Whether every process has the entire tensor."""
         return all(placement.is_replicate() for placement in self.placements)
 
     def is_sharded(self) -> bool:
-        """Whether some processes hold different parts."""
+        """Whether any mesh dimension shards the tensor."""
         return any(placement.is_shard() for placement in self.placements)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class DTensorSpec:
 
 
 def split_order(placements: Sequence[Placement]) -> list[int]:
-    """The dimensions of a mesh in the order in which they split: strided shards come after those to the right of them."""
+    """Return the mesh dimensions in sharding order: strided shards come after the mesh dimensions to their right."""
     strided = [mesh_dim for mesh_dim, placement in enumerate(placements) if isinstance(placement, _StridedShard)]
     return [mesh_dim for mesh_dim in range(len(placements)) if mesh_dim not in strided] + strided[::-1]
 
@@ -91,7 +91,7 @@ def split_order(placements: Sequence[Placement]) -> list[int]:
 def local_shape_and_offset(
     shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape of this process's part of a tensor, and where it begins in each dimension."""
+    """Return the shape of this process's part of a tensor, and its offset in each dimension."""
     sizes, offsets = list(shape), [0] * len(shape)
     for mesh_dim in split_order(placements):
         placement = placements[mesh_dim]
@@ -104,12 +104,12 @@ def local_shape_and_offset(
 
 
 def local_shape(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]) -> tuple[int, ...]:
-    """The shape of this process's part of a tensor."""
+    """Return the shape of this process's part of a tensor."""
     return local_shape_and_offset(shape, mesh, placements)[0]
 
 
 def global_shape(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]) -> torch.Size:
-    """The shape of the tensor whose parts all have this shape."""
+    """Return the global shape, assuming that the local tensors of all processes have this shape."""
     sizes = list(shape)
     for mesh_dim, placement in enumerate(placements):
         if isinstance(placement, Shard):
@@ -118,7 +118,7 @@ def global_shape(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Pl
 
 
 def contiguous_strides(shape: Sequence[int], like: Sequence[int] = ()) -> tuple[int, ...]:
-    """The strides of a dense tensor whose dimensions lie in memory in the order of those with the strides `like`."""
+    """Return the strides of a dense tensor whose memory order of dimensions is that of the strides `like`."""
     order = sorted(range(len(shape)), key=lambda dim: (like[dim] if like else 0, -dim))
     strides, step = [0] * len(shape), 1
     for dim in order:

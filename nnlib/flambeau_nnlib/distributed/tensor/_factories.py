@@ -1,4 +1,4 @@
-"""New tensors on a mesh, of which each process makes its part."""
+"""Factory functions of DTensors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _new(
     placements: Layout | None,
     drawn: bool = False,
 ) -> DTensor:
-    """A tensor of which each process makes its part; of drawn numbers, it makes the whole and keeps its part."""
+    """Create a DTensor. With `drawn`, each process draws the random numbers of the global tensor and keeps its part."""
     mesh, shape = device_mesh or current_mesh(), torch.Size(shape)
     placed = normalized(placements, mesh, len(shape))
     dtype = dtype or torch.get_default_dtype()
@@ -43,7 +43,7 @@ def _new(
 
 
 def _factory(factory: Callable[..., Tensor], what: str, drawn: bool = False) -> Callable[..., DTensor]:
-    """The function for a mesh that corresponds to one for a device."""
+    """Return the DTensor version of a factory function."""
 
     def of_size(
         *size: Any,
@@ -60,22 +60,22 @@ def _factory(factory: Callable[..., Tensor], what: str, drawn: bool = False) -> 
     of_size.__doc__ = f"""{what}
 
     Args:
-        size: the shape of the whole tensor.
-        dtype: its dtype; the default dtype otherwise.
+        size: shape of the global tensor.
+        dtype: default: `torch.get_default_dtype()`.
         layout: `torch.strided`.
-        requires_grad: whether it requires a gradient.
-        device_mesh: the mesh; that of `with mesh:` by default.
-        placements: how it lies on each dimension of the mesh; replicated by default.
+        requires_grad: whether the tensor requires a gradient.
+        device_mesh: the mesh; default: the mesh of the enclosing `with mesh:`.
+        placements: placement on each mesh dimension; default: replicated.
     """
     return of_size
 
 
-_SAME = "the same in any layout, if all processes have the same seed."
-empty = _factory(torch.empty, "A DTensor that is not filled.")
-zeros = _factory(torch.zeros, "A DTensor of zeros.")
-ones = _factory(torch.ones, "A DTensor of ones.")
-rand = _factory(torch.rand, f"A DTensor of random numbers from 0 to 1: {_SAME}", drawn=True)
-randn = _factory(torch.randn, f"A DTensor of normally distributed random numbers: {_SAME}", drawn=True)
+_SAME = "the same for all placements if all processes have the same seed."
+empty = _factory(torch.empty, "Return an uninitialized DTensor.")
+zeros = _factory(torch.zeros, "Return a DTensor of zeros.")
+ones = _factory(torch.ones, "Return a DTensor of ones.")
+rand = _factory(torch.rand, f"Return a DTensor of uniform random numbers in [0, 1): {_SAME}", drawn=True)
+randn = _factory(torch.randn, f"Return a DTensor of standard normal random numbers: {_SAME}", drawn=True)
 
 
 def full(
@@ -88,7 +88,7 @@ def full(
     device_mesh: DeviceMesh | None = None,
     placements: Layout | None = None,
 ) -> DTensor:
-    """A DTensor of `fill_value`; other arguments as for `empty`."""
+    """Return a DTensor filled with `fill_value`. Other arguments as for `empty`."""
 
     def filled(shape: Any, **options: Any) -> Tensor:
         return torch.full(shape, fill_value, **options)

@@ -1,4 +1,4 @@
-"""From one layout to another: which collectives it takes, and its derivative, which goes the other way."""
+"""Redistribution of DTensors: the collectives that change placements, and the placements of gradients."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 __all__ = ["gradient_placements", "redistribute_local_tensor"]
 
-Step = tuple[int, Placement, Placement]  # the dimension of the mesh, what lies on it, and what is to
+Step = tuple[int, Placement, Placement]  # mesh dimension, current placement, target placement
 
 
 def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: DTensorSpec) -> Tensor:
-    """This process's part in another layout of the same tensor, on the same mesh."""
+    """Return this process's part of the tensor with other placements on the same mesh."""
     mesh, placements = current.mesh, list(current.placements)
     for mesh_dim, source, goal in steps(current.placements, target.placements):
         others = [Replicate() if dim == mesh_dim else placement for dim, placement in enumerate(placements)]
-        outside = local_shape(current.shape, mesh, others)  # of what the processes on this line hold together
+        outside = local_shape(current.shape, mesh, others)  # shape of the tensor that this group shards
         local = _move(local, source, goal, mesh, mesh_dim, outside)
         placements[mesh_dim] = goal
     return local
 
 
 def steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Step]:
-    """What to do on which dimension of the mesh, in order.
+    """Return the placement changes, with their mesh dimensions, in order.
 
-    Strided shards split after what is to the right of them: where something changes, they are put together first, and split last.
+    Strided shards are split after the mesh dimensions to their right. So changing ones are gathered first and split
+    last.
     """
     current, target = list(current), list(target)
     before: list[Step] = []
@@ -57,10 +58,10 @@ def steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Ste
 
 
 def _plain_steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Step]:
-    """`steps` where no strided shard changes.
+    """Return `steps` for placements without changing strided shards.
 
-    A dimension of a tensor that several dimensions of the mesh split is split from the left to the right, so it is put together
-    from the right to the left. Whatever splits one that changes further to the left is put together first.
+    A tensor dimension sharded by several mesh dimensions is split from left to right, so it is gathered from right to
+    left. Shards to the right of a change in the same tensor dimension are gathered first.
     """
     gathered: list[Step] = []
     moved: list[Step] = []
@@ -79,7 +80,7 @@ def _plain_steps(current: Sequence[Placement], target: Sequence[Placement]) -> l
 
 
 def _move(local: Tensor, source: Placement, goal: Placement, mesh: DeviceMesh, mesh_dim: int, outside: Sequence[int]) -> Tensor:
-    """Change the placement on one dimension of the mesh, where the processes on a line hold a tensor of shape `outside`."""
+    """Change the placement on one mesh dimension; `outside` is the shape of the tensor that the group shards."""
     group, rank, count = mesh.get_group(mesh_dim), mesh.get_local_rank(mesh_dim), mesh.size(mesh_dim)
     if isinstance(goal, Partial):
         if isinstance(source, Shard):
@@ -114,7 +115,7 @@ def _all_reduce(local: Tensor, partial: Partial, group: Any) -> Tensor:
 
 
 def _all_gather(local: Tensor, dim: int, length: int, group: Any, count: int) -> Tensor:
-    """Put the parts of a dimension together, which are equally long but for the last ones."""
+    """Concatenate the shards of a dimension, which have equal sizes except the last ones."""
     row = padded(local.movedim(dim, 0), 0, -(-length // count)).contiguous()
     whole = row.new_empty((count * row.size(0), *row.shape[1:]))
     collectives.all_gather_into_tensor(whole, row, group)
@@ -132,7 +133,7 @@ def _reduce_scatter(local: Tensor, partial: Partial, dim: int, group: Any, rank:
 
 
 def _all_to_all(local: Tensor, source: Shard, goal: Shard, outside: Sequence[int], group: Any, rank: int, count: int) -> Tensor:
-    """Exchange parts of one dimension for parts of another."""
+    """Move the sharding from one tensor dimension to another."""
     sent, _ = goal._split_tensor(local, count, with_padding=False)
     shape = list(local.shape)
     shape[goal.dim] = goal.local_shard_size_and_offset(outside[goal.dim], count, rank)[0]
@@ -145,5 +146,5 @@ def _all_to_all(local: Tensor, source: Shard, goal: Shard, outside: Sequence[int
 
 
 def gradient_placements(placements: Sequence[Placement]) -> tuple[Placement, ...]:
-    """How the gradient of a tensor lies: that of each part of a sum is the gradient of the sum."""
+    """Return the placements of a tensor's gradient: `Partial` becomes `Replicate`, since d(sum)/d(term) = 1."""
     return tuple(Replicate() if isinstance(placement, Partial) else placement for placement in placements)

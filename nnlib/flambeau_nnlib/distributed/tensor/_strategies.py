@@ -1,11 +1,11 @@
-"""Which placements an operation can be computed with, one dimension of the mesh at a time.
+"""Strategies: the placements with which an operation can be computed locally, for one mesh dimension at a time.
 
-A rule gets a `Call` and returns `Strategy`s: the placements of its tensors, in the order of its arguments, and those of its
-results, for which each process can compute by itself. That all hold everything is always one more. The dispatcher takes the
-cheapest to come to.
+A rule receives a `Call` and returns `Strategy`s: placements of the tensor arguments and of the results with which no
+communication is needed. Replicating everything is always possible. The dispatcher selects the strategy with the
+cheapest redistribution.
 
-`rule_of` returns the rule that is registered for an operation, or the one for its kind and linearity, which are facts of the
-operation. An operation without a rule is computed from whole tensors.
+`rule_of` returns the rule registered for an operation, or the one for its kind and linearity, which are facts of the
+operation. An operation without a rule is computed on replicated tensors.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ P = Partial()
 
 
 class Strategy(NamedTuple):
-    """Placements for which each process can compute its part by itself."""
+    """Placements of arguments and results with which an operation needs no communication."""
 
     inputs: tuple[Placement, ...]
     output: Placement
-    """That of all results."""
+    """Placement of all results."""
 
 
 @dataclass
 class Call:
-    """A call of an operation, as far as rules see it."""
+    """A call of an operation, as seen by rules."""
 
     name: str
     tensors: list[DTensorSpec]
-    args: tuple[Any, ...]  # tensors among them are `DTensorSpec`s
+    args: tuple[Any, ...]  # `DTensorSpec`s instead of tensors
     kwargs: dict[str, Any]
-    shapes: list[tuple[int, ...]]  # of the results
-    strides: list[tuple[int, ...]]  # of the results
-    count: Callable[[int], int]  # into how many parts one more split of a dimension of the first tensor leads to, in all
+    shapes: list[tuple[int, ...]]  # global shapes of the results
+    strides: list[tuple[int, ...]]  # global strides of the results
+    count: Callable[[int], int]  # number of parts of a dimension of the first tensor after sharding it once more
 
     def argument(self, name: str, default: Any = None) -> Any:
-        """An argument by its name in the schema of the operation; its default if it is not given."""
+        """Return an argument by its name in the operation's schema, or its default."""
         if name in self.kwargs:
             return self.kwargs[name]
         for schema in schemas(self.name):
@@ -62,14 +62,14 @@ class Call:
         return any(argument.name == name for schema in schemas(self.name) for argument in schema.arguments)
 
     def dims(self, value: Any, ndim: int | None = None) -> tuple[int, ...]:
-        """Dimensions that are given as one, several or none (all of them), counted from 0."""
+        """Convert a `dim` argument (an integer, several, or None for all) to nonnegative dimensions."""
         ndim = len(self.tensors[0].shape) if ndim is None else ndim
         if value is None or value in ((), []):
             return tuple(range(ndim))
         return tuple(dim % max(ndim, 1) for dim in (value if isinstance(value, (tuple, list)) else (value,)))
 
     def even(self, dim: int) -> bool:
-        """Whether all parts of a dimension of the first tensor are equally long."""
+        """Whether a dimension of the first tensor can be sharded into equal parts."""
         return int(self.tensors[0].shape[dim]) % self.count(dim) == 0
 
 
@@ -78,7 +78,7 @@ _rules: dict[str, Rule] = {}
 
 
 def rule_of(name: str) -> Rule | None:
-    """The rule for an operation: registered for its name, or for its kind."""
+    """Return the rule registered for an operation, or the rule for its kind; None if neither exists."""
     facts = facts_of(name)
     return _rules.get(name) or (_rule_of_kind(facts) if facts is not None else None)
 
@@ -99,11 +99,11 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-# --- element by element ---------------------------------------------------------------------------------------------
+# --- elementwise operations ---------------------------------------------------------------------------------------------
 
 
 def pointwise(call: Call) -> list[Strategy]:
-    """Any dimension of the result may be split, with it those of the arguments that it comes from."""
+    """Shard any dimension of the result, and the corresponding dimensions of the arguments."""
     ndim = len(call.shapes[0])
     return [_aligned(call, dim, ndim) for dim in range(ndim)]
 
@@ -121,14 +121,14 @@ rule("zero", "ones_of", "soft_margin")(pointwise)
 
 @rule("alias", "_to_copy", "copy", "with_tied_gradient")
 def conversions(call: Call) -> list[Strategy]:
-    """The same elements in another dtype, memory layout or on another device."""
+    """Rule for conversions of dtype, memory format or device."""
     if tuple(call.shapes[0]) != tuple(call.tensors[0].shape):
         return []
     return [*pointwise(call), *same_partial(call)]
 
 
 def same_partial(call: Call) -> list[Strategy]:
-    """Parts of a sum remain such; so do those of an extreme, for what only moves elements."""
+    """Keep `Partial` placements, for operations that only move elements."""
     return [Strategy((placement,) * len(call.tensors), placement) for placement in partials(call)]
 
 
@@ -139,18 +139,18 @@ def partials(call: Call) -> list[Placement]:
 
 @rule("tied")
 def sums(call: Call) -> list[Strategy]:
-    """Sums of parts are parts of the sum."""
+    """Rule for sums: `Partial` arguments give a `Partial` result."""
     if len(call.tensors) == len(call.args) == 1:
         return [*pointwise(call), *same_partial(call)]
     options = pointwise(call)
-    if len(call.tensors) == len([value for value in call.args if value is not None]):  # a number would be added in each process
+    if len(call.tensors) == len([value for value in call.args if value is not None]):  # no Python numbers
         options.append(Strategy((P,) * len(call.tensors), P))
         options.append(Strategy((Partial("avg"),) * len(call.tensors), Partial("avg")))
     return options
 
 
 def products(call: Call) -> list[Strategy]:
-    """Parts of one times the whole of the other are parts of the product."""
+    """Rule for products: a `Partial` and a replicated factor give a `Partial` result."""
     options = pointwise(call)
     for partial in (P, Partial("avg")):
         if len(call.tensors) == 1:
@@ -172,12 +172,12 @@ def quotients(call: Call) -> list[Strategy]:
 
 
 def _kept(dim: int, reduced: Sequence[int], keepdim: bool) -> int:
-    """Where a dimension is once others have been reduced."""
+    """Return the position of a dimension after the reduction of others."""
     return dim if keepdim else dim - sum(other < dim for other in reduced)
 
 
 def reduction(call: Call, dims: Any, keepdim: bool, partial: Placement | None, even: bool = False) -> list[Strategy]:
-    """Dimensions that stay may be split; those that are reduced, too, where there is something to reduce parts with."""
+    """Shard dimensions that are not reduced. Shard reduced ones also if partial results can be combined by `partial`."""
     reduced, options = call.dims(dims), []
     for dim, length in enumerate(call.tensors[0].shape):
         parts = call.count(dim)
@@ -192,7 +192,7 @@ _COMBINED = {"sum": "sum", "mean": "avg", "prod": "product", "amax": "max", "ami
 
 
 def reductions(call: Call) -> list[Strategy]:
-    """Parts of a dimension that is reduced have parts of the result, for reductions that can be combined."""
+    """Rule for reductions: sharding a reduced dimension gives a `Partial` result if partial results can be combined."""
     op = _COMBINED.get(call.name)
     if len(call.tensors) != 1 or not (call.takes("dim") and call.takes("keepdim")):
         return []
@@ -210,7 +210,7 @@ def norms(call: Call) -> list[Strategy]:
 
 
 def along_dimensions(call: Call) -> list[Strategy]:
-    """Dimensions other than those along which the operation works may be split."""
+    """Shard the dimensions along which the operation does not work."""
     name = "dims" if call.takes("dims") else "dim"
     rank = len(call.tensors[0].shape)
     if len(call.tensors) != 1 or not call.takes(name) or any(len(shape) != rank for shape in call.shapes):
@@ -249,7 +249,7 @@ def matrix_products(call: Call) -> list[Strategy]:
 
 @rule("addmm", "linear")
 def affine_maps(call: Call) -> list[Strategy]:
-    """`linear(bias, input, weight)`, where the weight is the matrix transposed, and `addmm(bias, input, matrix)`."""
+    """Rule for `linear(bias, input, weight)` and `addmm(bias, input, matrix)`; the weight is the transposed matrix."""
     biased = isinstance(call.args[0], DTensorSpec)
     input = call.tensors[-2]
     last, inner, outer = len(input.shape) - 1, *((1, 0) if call.name == "linear" else (0, 1))
@@ -258,7 +258,7 @@ def affine_maps(call: Call) -> list[Strategy]:
     def strategy(bias_dim: Placement, first: Placement, second: Placement, output: Placement) -> Strategy:
         return Strategy((bias_dim, first, second) if biased else (first, second), output)
 
-    wide = bias is not None and len(bias.shape) > 1  # of addmm: a matrix, or one row of it
+    wide = bias is not None and len(bias.shape) > 1  # for addmm: a matrix, or one row
     options = [
         strategy(Shard(dim) if bias is not None and wide and bias.shape[dim] > 1 else R, Shard(dim), R, Shard(dim))
         for dim in range(last)
@@ -293,7 +293,7 @@ def attention(call: Call) -> list[Strategy]:
 
 @rule("layer_norm")
 def normalizations(call: Call) -> list[Strategy]:
-    """Examples may be split where each is normalized by itself."""
+    """Shard the dimensions that are not normalized over."""
     rank = len(call.tensors[0].shape)
     used = call.dims(call.args[5], rank)
     rest = (R,) * (len(call.tensors) - 1)
@@ -315,7 +315,7 @@ def embedding_gradients(call: Call) -> list[Strategy]:
 
 
 def _reduction(call: Call) -> str:
-    """How a loss is reduced: records of losses take the name as their first string."""
+    """Return the reduction of a loss: its first string argument."""
     return next((value for value in (*call.args, *call.kwargs.values()) if isinstance(value, str)), "mean")
 
 
@@ -331,7 +331,7 @@ def losses(call: Call) -> list[Strategy]:
 
 @rule("nll_loss")
 def likelihoods(call: Call) -> list[Strategy]:
-    """Examples may be split, unless the mean is asked for, which counts those of all processes; and so may classes."""
+    """Shard classes. Shard examples unless the reduction is "mean", which divides by the number of examples in all processes."""
     if len(call.tensors[0].shape) < 2:
         return []
     rest = (R,) * (len(call.tensors) - 2)
@@ -343,7 +343,7 @@ def likelihoods(call: Call) -> list[Strategy]:
 
 @rule("convolution", "convolution_transposed")
 def convolutions(call: Call) -> list[Strategy]:
-    """Examples may be split."""
+    """Shard the batch dimension."""
     return [Strategy((Shard(0), *(R,) * (len(call.tensors) - 1)), Shard(0))]
 
 
@@ -354,12 +354,12 @@ def convolution_gradients(call: Call) -> list[Strategy]:
 
 @rule("max_pool_indices", *(name.format(dims) for dims in "123" for name in ("max_pool{}d", "avg_pool{}d_windows")))
 def poolings(call: Call) -> list[Strategy]:
-    """Examples and channels may be split."""
+    """Shard the batch and channel dimensions."""
     return [Strategy((Shard(dim),), Shard(dim)) for dim in (0, 1)]
 
 
 def views(call: Call) -> list[Strategy]:
-    """Dimensions that the result has with the same length and stride may be split; and everything may be part of a sum."""
+    """Shard dimensions that the result has with the same length and stride; keep `Partial` placements."""
     old, new = call.tensors[0], call.shapes[0]
     if len(call.tensors) != 1 or call.takes("stride") or any(shape != new for shape in call.shapes):
         return []
@@ -369,12 +369,14 @@ def views(call: Call) -> list[Strategy]:
         before, after = (list(zip(*each, strict=True)) for each in ((old.shape, old.stride), (new, call.strides[0])))
         alone = [each for each in before if before.count(each) == after.count(each) == 1 and each[0] > 1]
         places = {before.index(each): after.index(each) for each in alone}
-    cut = call.argument("dimension")  # into windows
+    cut = call.argument("dimension")  # the dimension that `unfold` splits into windows
     return moved(call, {dim: place for dim, place in places.items() if cut is None or dim != cut % len(old.shape)})
 
 
 def moved(call: Call, places: dict[int, int]) -> list[Strategy]:
-    """Dimensions of the argument may be split that are found again in the result; and everything may be part of a sum."""
+    """Shard the argument's dimensions that are keys of `places`, which are dimension `places[dim]` of the result; keep
+    `Partial` placements.
+    """
     return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *same_partial(call)]
 
 

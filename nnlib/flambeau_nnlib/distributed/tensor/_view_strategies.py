@@ -1,4 +1,4 @@
-"""Rules of operations that take the shape of their result, or that join tensors."""
+"""Strategies of operations that take the shape of their result or that join tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SHAPED"]
 _NEW = ("new_empty", "new_full", "new_ones", "new_zeros", "zeros_of")
 SHAPED = frozenset(
     {"view", "reshape", "squeeze", "expand", "_unsafe_view", *_NEW}
-)  # whose second argument is the shape of the result
+)  # operations whose second argument is the shape of the result
 
 
 @rule("view", "reshape", "_unsafe_view", "squeeze")
@@ -22,9 +22,9 @@ def reshaped(call: Call) -> list[Strategy]:
 
 
 def kept_dimensions(old: Sequence[int], new: Sequence[int], call: Call) -> dict[int, int]:
-    """The dimensions that may be split, each with the one that is split by it in the other shape.
+    """Map the dimensions of `old` that may be sharded to the corresponding dimensions of `new`.
 
-    Those are dimensions that stay as they are, and the first of several that become one, or that one becomes.
+    These are unchanged dimensions, and the first of several that are merged into one or split from one.
     """
     places: dict[int, int] = {}
     i = j = 0
@@ -59,7 +59,7 @@ def expanded(call: Call) -> list[Strategy]:
 def joined(call: Call) -> list[Strategy]:
     rank = len(call.shapes[0])
     (used,) = call.dims(call.argument("dim", 0), rank)
-    alike = all(len(spec.shape) == rank for spec in call.tensors)  # an empty tensor of one dimension is left out
+    alike = all(len(spec.shape) == rank for spec in call.tensors)  # `cat` skips legacy empty tensors of shape (0,)
     return [*(_all(call, Shard(dim), Shard(dim)) for dim in range(rank) if dim != used and alike), _all(call, P, P)]
 
 
@@ -96,7 +96,7 @@ def padded(call: Call) -> list[Strategy]:
 
 @rule(*_NEW)
 def new(call: Call) -> list[Strategy]:
-    """Of its shape, as the tensor lies; of another one, in every process, whatever the tensor is."""
+    """Give a result of the argument's shape the same sharding; replicate a result of another shape."""
     dims = range(len(call.tensors[0].shape))
     same = tuple(call.tensors[0].shape) == tuple(call.shapes[0])
     options = [Strategy((Shard(dim),), Shard(dim) if same else R) for dim in dims]

@@ -1,4 +1,4 @@
-"""The mesh, under the name that it has beside `DTensor`."""
+"""`DeviceMesh` under the module name next to `DTensor`, as in PyTorch."""
 
 from __future__ import annotations
 

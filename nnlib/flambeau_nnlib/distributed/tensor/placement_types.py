@@ -1,4 +1,4 @@
-"""How a tensor lies on one dimension of a mesh of processes: in parts, whole in each, or as parts of a sum."""
+"""Placements of a tensor on one mesh dimension: sharded, replicated, or partial results of a reduction."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
 class Placement:
-    """What `Shard`, `Replicate` and `Partial` have in common."""
+    """Base class of `Shard`, `Replicate` and `Partial`."""
 
     def is_shard(self, dim: int | None = None) -> bool:
-        """Whether each process holds a part: of the dimension `dim`, if one is given."""
+        """Whether the tensor is sharded, along `dim` if given."""
         return isinstance(self, Shard) and (dim is None or self.dim == dim)
 
     def is_replicate(self) -> bool:
-        """Whether each process holds the whole."""
+        """Whether each process has the entire tensor."""
         return isinstance(self, Replicate)
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
-        """Whether what the processes hold is still to be reduced: by `reduce_op`, if one is given."""
+        """Whether the local tensors are partial results of a reduction, by `reduce_op` if given."""
         return isinstance(self, Partial) and (reduce_op is None or self.reduce_op == reduce_op)
 
 
 @dataclass(frozen=True)
 class Shard(Placement):
-    """Each process holds a part of one dimension, split as `torch.chunk` splits it.
+    """Each process has a part of one tensor dimension, split as by `torch.chunk`.
 
     Args:
-        dim: the dimension of the tensor.
+        dim: the tensor dimension.
 
     >>> Shard(0).local_shard_size_and_offset(10, 4, 3)
     (1, 9)
@@ -43,7 +43,7 @@ class Shard(Placement):
 
     @staticmethod
     def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int | None]:
-        """The length of a rank's part of a dimension, and where it begins."""
+        """Return the size and offset of a rank's part of a dimension."""
         full = -(-curr_local_size // num_chunks)
         start = min(full * rank, curr_local_size)
         return min(full, curr_local_size - start), start
@@ -51,7 +51,7 @@ class Shard(Placement):
     def _split_tensor(
         self, tensor: Tensor, num_chunks: int, *, with_padding: bool = True, contiguous: bool = True
     ) -> tuple[list[Tensor], list[int]]:
-        """The parts of a tensor, and how much was added to each to make all equally long."""
+        """Return the shards of a tensor, and the padding of each that makes all equally long."""
         parts, pads = [], []
         length = tensor.size(self.dim)
         full = -(-length // num_chunks)
@@ -69,7 +69,7 @@ class Shard(Placement):
 
 @dataclass(frozen=True)
 class _StridedShard(Shard):
-    """A shard of a dimension which mesh dimensions to the right of this one have split first, into `split_factor` parts."""
+    """A shard of a dimension that mesh dimensions to the right have already split into `split_factor` parts."""
 
     split_factor: int = 1
 
@@ -79,7 +79,7 @@ class _StridedShard(Shard):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Each process holds the whole tensor."""
+    """Each process has the entire tensor."""
 
     def __str__(self) -> str:
         return "R"
@@ -87,10 +87,10 @@ class Replicate(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """Each process holds a tensor of the whole shape, which together, once reduced, are the tensor.
+    """Each process has a tensor of the global shape. Reducing these tensors over the processes gives the global tensor.
 
     Args:
-        reduce_op: how to reduce: "sum", "avg", "product", "min", "max", ...
+        reduce_op: the reduction: "sum", "avg", "product", "min", "max", ...
     """
 
     reduce_op: str = "sum"
@@ -102,25 +102,25 @@ class Partial(Placement):
         return f"P({self.reduce_op})"
 
     def before(self, local: Tensor) -> tuple[Tensor, ReduceOp]:
-        """What is reduced in place of a local tensor, and how."""
+        """Return the tensor and operation of the collective reduction."""
         return local, getattr(ReduceOp, self.reduce_op.upper())
 
     def after(self, reduced: Tensor) -> Tensor:
-        """The tensor, from what came out of the reduction."""
+        """Convert the result of the collective reduction to the global tensor."""
         return reduced
 
     def of_whole(self, tensor: Tensor, rank: int, size: int) -> Tensor:
-        """A rank's part of a reduction whose result is a tensor that all have."""
+        """Return a rank's partial tensor, such that the reduction over all ranks is `tensor`."""
         if self.reduce_op == "sum":
             return tensor if rank == 0 else torch.zeros_like(tensor)
         if self.reduce_op == "product":
             return tensor if rank == 0 else torch.ones_like(tensor)
-        return tensor  # the mean, the least and the largest of equals
+        return tensor  # the mean, minimum and maximum of equal values
 
 
 @dataclass(frozen=True)
 class _NormPartial(Partial):
-    """Norms of parts, of which the norm is that of the whole."""
+    """Local norms. The norm of the local norms is the norm of the global tensor."""
 
     reduce_op: str = "sum"
     norm_type: float = 2
@@ -145,7 +145,7 @@ class _NormPartial(Partial):
 
 
 def padded(tensor: Tensor, dim: int, length: int) -> Tensor:
-    """A tensor with zeros at the end of a dimension, so that it is `length` long."""
+    """Pad a dimension with zeros at its end to `length`."""
     missing = length - tensor.size(dim)
     if not missing:
         return tensor

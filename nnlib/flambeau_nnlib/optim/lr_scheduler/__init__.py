@@ -1,7 +1,7 @@
-"""Learning rate schedules.
+"""Learning rate schedulers.
 
-A scheduler sets the learning rate of every parameter group of an optimizer: to its first value when it is
-created, and to the next one each time its `step` is called, after the optimizer's.
+A scheduler sets the learning rates of all parameter groups of an optimizer: initial values when it is created, and the
+next ones in each call of `step`, after the optimizer's `step`.
 """
 
 from .combined import ChainedScheduler, SequentialLR

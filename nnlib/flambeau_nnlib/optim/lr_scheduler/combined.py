@@ -1,4 +1,4 @@
-"""Schedules made of schedules."""
+"""Schedulers that combine other schedulers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ChainedScheduler", "SequentialLR"]
 
 
 class CombinedLR(LRScheduler):
-    """Several schedulers of one optimizer."""
+    """Base class of schedulers that combine several schedulers of one optimizer."""
 
     _schedulers: Sequence[LRScheduler]
 
@@ -37,32 +37,31 @@ class CombinedLR(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state, with those of the schedulers, for a checkpoint."""
+        """Return the state, including those of the combined schedulers, for a checkpoint."""
         return {
             **super().state_dict(),
             "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers],
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Restore a result of `state_dict`."""
         super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(saved)
 
 
 class SequentialLR(CombinedLR):
-    """Follow one schedule after the other.
+    """Apply several schedulers one after the other.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        schedulers: the schedulers, each of that optimizer.
-        milestones: the epochs from which on to follow the next scheduler, which begins there with its epoch
-            0.
-        last_epoch: the epoch to continue from; -1 to begin.
+        schedulers: the schedulers, all of this optimizer.
+        milestones: the epochs at which the next scheduler starts, with its epoch 0.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
-        ValueError: there are no schedulers, not one milestone less than schedulers, or one of another
-            optimizer.
+        ValueError: no schedulers are given, the number of milestones is not one less than theirs, or a scheduler
+            belongs to another optimizer.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
@@ -99,7 +98,7 @@ class SequentialLR(CombinedLR):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Undo the initial steps, which the schedulers took when they were created."""
+        """Undo the initial steps that the schedulers made when they were created."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for part in scheduler._schedulers:
@@ -108,7 +107,7 @@ class SequentialLR(CombinedLR):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch; to be called after the optimizer's `step`."""
+        """Advance to the next epoch. Call this after the optimizer's `step`."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -120,14 +119,14 @@ class SequentialLR(CombinedLR):
 
 
 class ChainedScheduler(CombinedLR):
-    """Follow several schedules at once: each changes what the one before it has set.
+    """Apply several schedulers in each step: each one modifies the learning rates that the previous one set.
 
     Args:
         schedulers: the schedulers, all of one optimizer.
-        optimizer: that optimizer, by default the first scheduler's.
+        optimizer: the optimizer; default: that of the first scheduler.
 
     Raises:
-        ValueError: there are no schedulers, or one of another optimizer.
+        ValueError: no schedulers are given, or they belong to different optimizers.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
@@ -151,7 +150,7 @@ class ChainedScheduler(CombinedLR):
         self._last_lr = values(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch; to be called after the optimizer's `step`."""
+        """Advance to the next epoch. Call this after the optimizer's `step`."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = values(self.optimizer, "lr")

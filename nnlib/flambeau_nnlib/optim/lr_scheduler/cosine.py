@@ -11,14 +11,14 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Lower the learning rates along half a cosine, as in [SGDR: Stochastic Gradient Descent with Warm
+    """Decrease the learning rates along a half cosine, as in [SGDR: Stochastic Gradient Descent with Warm
     Restarts](https://arxiv.org/abs/1608.03983) but without restarts.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        T_max: the epoch that reaches the minimum; from there the learning rates rise again.
-        eta_min: the minimum.
-        last_epoch: the epoch to continue from; -1 to begin.
+        T_max: the epoch of the minimum; afterwards the learning rates increase again.
+        eta_min: minimum learning rate.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
@@ -44,7 +44,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
         groups = self.optimizer.param_groups
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last epoch was at the minimum, of height 0
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last epoch was the minimum: avoids a division by 0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [group["lr"] + (lr - self.eta_min) * rise for lr, group in zip(self.base_lrs, groups, strict=True)]
         factor = self._height(self.last_epoch) / self._height(self.last_epoch - 1)
@@ -56,15 +56,15 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lower the learning rates along half a cosine, again and again, as in [SGDR: Stochastic Gradient Descent
-    with Warm Restarts](https://arxiv.org/abs/1608.03983).
+    """Decrease the learning rates along a half cosine, repeatedly, as in [SGDR: Stochastic Gradient Descent with Warm
+    Restarts](https://arxiv.org/abs/1608.03983).
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        T_0: the number of epochs until the first restart.
-        T_mult: the factor by which that number grows with every restart.
-        eta_min: the minimum.
-        last_epoch: the epoch to continue from; -1 to begin.
+        T_0: number of epochs until the first restart.
+        T_mult: factor of the number of epochs after each restart.
+        eta_min: minimum learning rate.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
         ValueError: an argument is out of range.
@@ -98,10 +98,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (lr - self.eta_min) * height / 2 for lr in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on to the next epoch, or to any one.
+        """Advance to the next epoch, or to a given one.
 
         Args:
-            epoch: where to go to, with a fraction for a part of an epoch.
+            epoch: the epoch to move to; may be fractional.
         """
         if epoch is None and self.last_epoch < 0:
             epoch = 0

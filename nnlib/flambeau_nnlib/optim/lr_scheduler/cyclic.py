@@ -1,4 +1,4 @@
-"""The cyclic schedule, and what it shares with the 1cycle schedule."""
+"""The cyclic scheduler, and its base class, shared with the 1cycle scheduler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = float | list[float]
 
 
 class MomentumCycler(LRScheduler):
-    """A schedule that can lower the momentum, or beta1, while the learning rate rises, and raise it again."""
+    """Base class of schedulers that can decrease the momentum (or beta1) while the learning rate increases, and vice versa."""
 
     cycle_momentum: bool
     use_beta1: bool
@@ -43,27 +43,27 @@ class MomentumCycler(LRScheduler):
 
 
 class CyclicLR(MomentumCycler):
-    """Move the learning rates up and down between two bounds, batch by batch, as in [Cyclical Learning Rates
-    for Training Neural Networks](https://arxiv.org/abs/1506.01186).
+    """Cycle the learning rates between two bounds, changing them after every batch, as in [Cyclical Learning Rates for
+    Training Neural Networks](https://arxiv.org/abs/1506.01186).
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        base_lr: the lower bound, a number or a list of one for each group.
-        max_lr: the upper bound.
-        step_size_up: the number of batches on the way up.
-        step_size_down: the number of batches on the way down, by default the same.
-        mode: `"triangular"`, `"triangular2"`, which halves the range with every cycle, or
-            `"exp_range"`, which multiplies it by `gamma` with every batch.
-        gamma: see `mode`.
-        scale_fn: the factor of the range as a function, in place of `mode`.
-        scale_mode: whether that is a function of the `"cycle"` or of the `"iterations"`.
-        cycle_momentum: move the momentum too, in the opposite direction.
-        base_momentum: the lower bound of the momentum.
-        max_momentum: the upper bound of the momentum.
-        last_epoch: the batch to continue from; -1 to begin.
+        base_lr: lower bound, a number or a list with one for each group.
+        max_lr: upper bound, a number or a list with one for each group.
+        step_size_up: number of batches of the increasing half.
+        step_size_down: number of batches of the decreasing half; default: `step_size_up`.
+        mode: `"triangular"`; `"triangular2"`, which halves the range in every cycle; or `"exp_range"`, which multiplies
+            the range by `gamma` in every batch.
+        gamma: factor of `mode="exp_range"`.
+        scale_fn: a function that returns the factor of the range, instead of `mode`.
+        scale_mode: argument of `scale_fn`: the number of the `"cycle"` or of `"iterations"`.
+        cycle_momentum: also cycle the momentum, in the opposite direction.
+        base_momentum: lower bound of the momentum.
+        max_momentum: upper bound of the momentum.
+        last_epoch: the batch to resume from; -1 to start.
 
     Raises:
-        ValueError: `mode` is unknown, or the optimizer has no momentum to move.
+        ValueError: `mode` is unknown, or the optimizer has no momentum to cycle.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
@@ -118,7 +118,7 @@ class CyclicLR(MomentumCycler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """Return the factor of the range, in cycle or at batch `x`."""
+        """Return the factor of the range in cycle or batch `x`."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -139,13 +139,13 @@ class CyclicLR(MomentumCycler):
         return [base + (top - base) * height * scale for base, top in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state; of a `scale_fn` that is an object with `__call__`, its attributes."""
+        """Return the state. If `scale_fn` is a callable object, its attributes are included."""
         f = self._scale_fn_custom
         saved = None if f is None or isinstance(f, FunctionType) else f.__dict__.copy()
         return {**super().state_dict(), "_scale_fn_custom": saved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Restore a result of `state_dict`."""
         f = self._scale_fn_custom
         super().load_state_dict({**state_dict, "_scale_fn_custom": f})
         saved = state_dict["_scale_fn_custom"]

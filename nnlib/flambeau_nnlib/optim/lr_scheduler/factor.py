@@ -1,4 +1,4 @@
-"""Schedules that multiply all learning rates by the same factor."""
+"""Schedulers that multiply all learning rates by a common factor."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ __all__ = ["ConstantLR", "ExponentialLR", "LinearLR", "MultiStepLR", "Polynomial
 
 
 class FactorLR(LRScheduler):
-    """A schedule that multiplies the present learning rates by a factor in each epoch, and has a closed form.
+    """Base class of schedulers that multiply the current learning rates by a factor in each epoch, and have a closed
+    form.
 
-    It multiplies the present learning rates, not the initial ones, because other schedulers may have changed them.
+    The current learning rates are multiplied, not the initial ones, because other schedulers may have changed them.
     """
 
     def _factor(self) -> float:
-        """Return the change from the last epoch to this one."""
+        """Return the factor from the last epoch to this one."""
         raise NotImplementedError
 
     def _closed_form(self) -> float:
-        """Return the change from the first epoch to this one."""
+        """Return the factor from the first epoch to this one."""
         raise NotImplementedError
 
     def _next_lrs(self) -> Rates:
@@ -40,9 +41,9 @@ class StepLR(FactorLR):
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        step_size: the number of epochs between changes.
+        step_size: number of epochs between changes.
         gamma: the factor.
-        last_epoch: the epoch to continue from; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
@@ -72,9 +73,9 @@ class MultiStepLR(FactorLR):
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        milestones: the epochs of the changes; one that is given twice changes twice.
+        milestones: the epochs of the changes; an epoch given twice applies `gamma` twice.
         gamma: the factor.
-        last_epoch: the epoch to continue from; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
@@ -104,8 +105,8 @@ class ConstantLR(FactorLR):
     Args:
         optimizer: the optimizer whose learning rates are set.
         factor: the factor, from 0 to 1.
-        total_iters: the number of epochs with the factor.
-        last_epoch: the epoch to continue from; -1 to begin.
+        total_iters: number of epochs with the factor.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
         ValueError: the factor is not between 0 and 1.
@@ -136,14 +137,14 @@ class ConstantLR(FactorLR):
 
 
 class LinearLR(FactorLR):
-    """Change the learning rates linearly over the first epochs, for a warm-up say.
+    """Change the learning rates linearly over the first epochs, for example for a warm-up.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        start_factor: the factor in epoch 0, above 0 and up to 1.
-        end_factor: the factor from epoch `total_iters` on, from 0 to 1.
-        total_iters: the number of epochs of the change.
-        last_epoch: the epoch to continue from; -1 to begin.
+        start_factor: factor in epoch 0, in (0, 1].
+        end_factor: factor from epoch `total_iters` on, in [0, 1].
+        total_iters: number of epochs of the change.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
         ValueError: a factor is out of range.
@@ -194,7 +195,7 @@ class ExponentialLR(FactorLR):
     Args:
         optimizer: the optimizer whose learning rates are set.
         gamma: the factor.
-        last_epoch: the epoch to continue from; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
@@ -217,13 +218,13 @@ class ExponentialLR(FactorLR):
 
 
 class PolynomialLR(FactorLR):
-    """Lower the learning rates to zero, along `(1 - epoch / total_iters) ** power`.
+    """Decrease the learning rates to zero along `(1 - epoch / total_iters) ** power`.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        total_iters: the epoch that reaches zero.
-        power: the power of the polynomial.
-        last_epoch: the epoch to continue from; -1 to begin.
+        total_iters: the epoch at which the learning rates are zero.
+        power: exponent of the polynomial.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)

@@ -1,4 +1,4 @@
-"""Schedules given by functions."""
+"""Schedulers defined by functions of the epoch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Factor = Callable[[int], float]
 
 
 class FunctionLR(LRScheduler):
-    """A schedule that takes its factors from functions of the epoch, one for each group or one for all."""
+    """Base class of schedulers whose factors are functions of the epoch: one for each group, or one for all."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
@@ -25,12 +25,12 @@ class FunctionLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state; of the functions, the attributes of those that are objects with `__call__`."""
+        """Return the state. For functions that are callable objects, their attributes are included."""
         saved = [None if isinstance(f, FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
         return {**super().state_dict(), "lr_lambdas": saved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Restore a result of `state_dict`."""
         functions = self.lr_lambdas
         super().load_state_dict({**state_dict, "lr_lambdas": functions})
         for f, saved in zip(functions, state_dict["lr_lambdas"], strict=True):
@@ -39,15 +39,15 @@ class FunctionLR(LRScheduler):
 
 
 class LambdaLR(FunctionLR):
-    """Set the learning rates to the first ones times a function of the epoch.
+    """Set the learning rates to the initial ones times a function of the epoch.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        lr_lambda: the function, or a list of one for each group.
-        last_epoch: the epoch to continue from; -1 to begin.
+        lr_lambda: the function, or a list with one for each group.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
-        ValueError: there are not as many functions as groups.
+        ValueError: the number of functions is not the number of groups.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
@@ -63,16 +63,16 @@ class LambdaLR(FunctionLR):
 
 
 class MultiplicativeLR(FunctionLR):
-    """Multiply the learning rates by a function of the epoch.
+    """Multiply the learning rates in each epoch by a function of the epoch.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        lr_lambda: the function, or a list of one for each group.
-        last_epoch: the epoch to continue from; -1 to begin.
+        lr_lambda: the function, or a list with one for each group.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
-        ValueError: there are not as many functions as groups.
-        TypeError: a function is not one.
+        ValueError: the number of functions is not the number of groups.
+        TypeError: `lr_lambda` is not callable.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)

@@ -1,4 +1,4 @@
-"""The 1cycle schedule."""
+"""The 1cycle scheduler."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ __all__ = ["OneCycleLR"]
 
 
 class OneCycleLR(MomentumCycler):
-    """Raise the learning rates once, then lower them to almost nothing, batch by batch, as in
-    [Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates](https://arxiv.org/abs/1708.07120).
+    """Increase the learning rates once, then decrease them to almost zero, changing them after every batch, as in
+    [Super-Convergence: Very Fast Training of Neural Networks Using Large Learning
+    Rates](https://arxiv.org/abs/1708.07120).
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        max_lr: the highest learning rate, a number or a list of one for each group.
-        total_steps: the number of batches; or else `epochs * steps_per_epoch`.
-        epochs: the number of epochs.
-        steps_per_epoch: the number of batches in an epoch.
-        pct_start: the share of the batches on the way up.
-        anneal_strategy: `"cos"` or `"linear"`.
-        cycle_momentum: move the momentum, or beta1, too, in the opposite direction.
+        max_lr: highest learning rate, a number or a list with one for each group.
+        total_steps: number of batches; default: `epochs * steps_per_epoch`.
+        epochs: number of epochs.
+        steps_per_epoch: number of batches in an epoch.
+        pct_start: fraction of the batches in which the learning rates increase.
+        anneal_strategy: `"cos"` or `"linear"`: shape of the increase and decrease.
+        cycle_momentum: also cycle the momentum, or beta1, in the opposite direction.
         base_momentum: the lowest momentum.
         max_momentum: the highest momentum.
         div_factor: the first learning rate is `max_lr / div_factor`.
         final_div_factor: the last learning rate is the first one divided by this.
-        three_phase: come down as slowly as up, then go down to the last learning rate.
-        last_epoch: the batch to continue from; -1 to begin.
+        three_phase: decrease as slowly as increase, then decrease to the final learning rate in a third phase.
+        last_epoch: the batch to resume from; -1 to start.
 
     Raises:
-        ValueError: an argument is out of range, or the optimizer has no momentum to move; from `step`,
-            there are no batches left.
+        ValueError: an argument is out of range, or the optimizer has no momentum to cycle; in `step`, more than
+            `total_steps` steps were made.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
@@ -120,7 +121,7 @@ def _count_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """Return where each phase ends, and between which options of the group it moves."""
+    """Return, for each phase, its last batch and the names of the group options at its start and end."""
     last = total_steps - 1
     up = float(pct_start * total_steps) - 1
     if three_phase:

@@ -1,4 +1,4 @@
-"""The schedule that waits for progress to stop."""
+"""The scheduler that reduces learning rates when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        mode: `"min"` for a metric that is to fall, `"max"` for one that is to rise.
+        mode: `"min"` for a metric to minimize, `"max"` for one to maximize.
         factor: the factor, below 1.
-        patience: how many epochs without improvement to wait.
-        threshold: the least improvement that counts.
+        patience: number of epochs without improvement to wait.
+        threshold: minimum improvement that counts.
         threshold_mode: `"rel"` for a threshold relative to the best metric, `"abs"` for an absolute one.
-        cooldown: how many epochs after a change do not count.
-        min_lr: the lowest learning rate, a number or a list of one for each group.
-        eps: the least change of a learning rate that is made.
+        cooldown: number of epochs after a change that are not counted as without improvement.
+        min_lr: minimum learning rate, a number or a list with one for each group.
+        eps: changes of a learning rate that are not larger than this are omitted.
         verbose: print every change.
 
     Raises:
@@ -91,11 +91,11 @@ class ReduceLROnPlateau(LRScheduler):
             self.verbose = True
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Look at the metric of an epoch.
+        """Update the scheduler with the metric of an epoch.
 
         Args:
             metrics: the metric, a number or a tensor of one element.
-            epoch: which epoch that was; deprecated.
+            epoch: the epoch of the metric; deprecated.
         """
         metric = float(metrics)
         if epoch is None:
@@ -147,5 +147,5 @@ class ReduceLROnPlateau(LRScheduler):
                     print(f"Epoch {epoch:05d}: reducing learning rate of group {i} to {new_lr:.4e}.")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything that the scheduler knows, except its optimizer, for a checkpoint."""
+        """Return the state, without the optimizer, for a checkpoint."""
         return {key: value for key, value in super().state_dict().items() if key != "verbose"}

@@ -27,17 +27,16 @@ EPOCH_DEPRECATION_WARNING = (
 class LRScheduler:
     """Base class of all learning rate schedulers.
 
-    A subclass defines `get_lr`, which returns the learning rates for the epoch `self.last_epoch` from the
-    present ones, or from the first ones, `self.base_lrs`.  The constructor sets those for epoch 0.
+    A subclass defines `get_lr`, which returns the learning rates for the epoch `self.last_epoch`. It computes them from
+    the current ones or from the initial ones, `self.base_lrs`. The constructor sets those for epoch 0.
 
     Args:
-        optimizer: the optimizer whose learning rates are set.  Load its checkpoint after creating the
-            scheduler.
-        last_epoch: the epoch to continue from; -1 to begin.
+        optimizer: the optimizer whose learning rates are set. Load its checkpoint after creating the scheduler.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
         TypeError: `optimizer` is not an optimizer.
-        KeyError: an epoch is given to continue from, but the optimizer has not had a scheduler.
+        KeyError: `last_epoch` is given, but the optimizer has not had a scheduler before.
 
     Example:
         >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
@@ -78,9 +77,9 @@ class LRScheduler:
             self.step()
 
     def get_lr(self) -> Rates:
-        """Compute the learning rate of each group for this epoch; only `step` should call this.
+        """Compute the learning rate of each group for this epoch; called by `step` only.
 
-        `get_last_lr` returns the learning rates in use.
+        `get_last_lr` returns the current learning rates.
         """
         if not self._get_lr_called_within_step:
             warnings.warn(
@@ -94,14 +93,14 @@ class LRScheduler:
         raise NotImplementedError
 
     def get_last_lr(self) -> Rates:
-        """Return the learning rate of each group, as the scheduler last set it."""
+        """Return the learning rate of each group that the scheduler set last."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch; to be called after the optimizer's `step`.
+        """Advance to the next epoch. Call this after the optimizer's `step`.
 
         Args:
-            epoch: the epoch to go to; deprecated.
+            epoch: the epoch to move to; deprecated.
         """
         if self._step_count == 1:
             self._check_order()
@@ -143,15 +142,15 @@ class LRScheduler:
         self._last_lr = values(self.optimizer, "lr")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything that the scheduler knows, except its optimizer, for a checkpoint."""
+        """Return the state, without the optimizer, for a checkpoint."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Restore a result of `state_dict`."""
         self.__dict__.update(state_dict)
 
 
-_LRScheduler = LRScheduler  # its name before 2.0, which programs subclass
+_LRScheduler = LRScheduler  # name before PyTorch 2.0, which programs subclass
 
 
 def check_optimizer(optimizer: Any) -> None:
@@ -160,12 +159,12 @@ def check_optimizer(optimizer: Any) -> None:
 
 
 def values(optimizer: Optimizer, key: str) -> list[Any]:
-    """Return an option of every parameter group."""
+    """Return the value of an option for every parameter group."""
     return [_copied(group[key]) for group in optimizer.param_groups]
 
 
 def set_value(group: Group, key: str, value: float | Tensor) -> None:
-    """Set an option of a parameter group; a tensor is written in place, since a device graph may have captured it."""
+    """Set an option of a parameter group. A tensor is changed in place, since a device graph may have captured it."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.squeeze() if isinstance(value, Tensor) else value)
     else:
@@ -173,7 +172,7 @@ def set_value(group: Group, key: str, value: float | Tensor) -> None:
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """Return a value for each parameter group, from a list of them or one for all."""
+    """Return a list with one value for each parameter group, from such a list or a single value."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         value = [value] * groups
@@ -203,7 +202,7 @@ def _watch_step(optimizer: Any) -> None:
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     step = optimizer.step.__func__
-    reference = weakref.ref(optimizer)  # a strong reference would be a cycle, and delay freeing the optimizer
+    reference = weakref.ref(optimizer)  # a strong reference would form a cycle and delay freeing the optimizer
 
     @functools.wraps(step)
     def watched_step(*args: Any, **kwargs: Any) -> Any:

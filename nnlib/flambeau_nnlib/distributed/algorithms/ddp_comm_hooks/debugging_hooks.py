@@ -1,4 +1,4 @@
-"""A hook that leaves out the exchange, to see what it costs."""
+"""A communication hook that does not communicate, for measuring the cost of communication."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["noop_hook"]
 
 
 def noop_hook(_: Any, bucket: Any) -> torch.futures.Future[Tensor]:
-    """The gradients of a bucket, as this process has them: a hook for `DistributedDataParallel`."""
+    """Return the local gradients of a bucket without communication: a hook for `DistributedDataParallel`."""
     future: torch.futures.Future[Tensor] = torch.futures.Future()
     future.set_result(bucket.buffer())
     return future

@@ -1,4 +1,4 @@
-"""Hooks that average a bucket of gradients, in its own dtype or in half of its bytes."""
+"""Communication hooks that average a bucket of gradients, in its dtype or as float16 or bfloat16."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Hook = Callable[[Any, Any], Any]
 
 
 def averaged(tensor: Tensor, group: Any) -> torch.futures.Future[Tensor]:
-    """The average of a tensor over a group, which it becomes."""
+    """Average a tensor over a group in place; return a future of the tensor."""
     tensor.div_(torch.distributed.get_world_size(group))
     work = torch.distributed.all_reduce(tensor, group=group, async_op=True)
     result: torch.futures.Future[Tensor] = work.get_future().then(lambda done: done.value()[0])
@@ -28,7 +28,7 @@ def averaged(tensor: Tensor, group: Any) -> torch.futures.Future[Tensor]:
 
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Any:
-    """The average, as DistributedDataParallel takes it without a hook."""
+    """Average the gradients, as `DistributedDataParallel` does without a hook."""
     return averaged(bucket.buffer(), process_group)
 
 
@@ -39,12 +39,12 @@ def _compressed(process_group: Any, bucket: Any, dtype: torch.dtype) -> Any:
 
 
 def fp16_compress_hook(process_group: Any, bucket: Any) -> Any:
-    """The average of gradients that travel as float16."""
+    """Average the gradients in float16."""
     return _compressed(process_group, bucket, torch.float16)
 
 
 def bf16_compress_hook(process_group: Any, bucket: Any) -> Any:
-    """The average of gradients that travel as bfloat16."""
+    """Average the gradients in bfloat16."""
     return _compressed(process_group, bucket, torch.bfloat16)
 
 
@@ -65,10 +65,10 @@ def _wrapped(hook: Hook, dtype: torch.dtype) -> Hook:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that hands `hook` a bucket of float16."""
+    """Return a hook that casts the bucket to float16, calls `hook`, and casts the result back."""
     return _wrapped(hook, torch.float16)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that hands `hook` a bucket of bfloat16."""
+    """Return a hook that casts the bucket to bfloat16, calls `hook`, and casts the result back."""
     return _wrapped(hook, torch.bfloat16)

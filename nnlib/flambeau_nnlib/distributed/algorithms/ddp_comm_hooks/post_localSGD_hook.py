@@ -1,4 +1,4 @@
-"""Gradients averaged over all processes at first, and then within small groups: with averages of parameters, post-local SGD."""
+"""Post-local SGD: average gradients over all processes in the first steps, then only within small groups."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["PostLocalSGDState", "post_localSGD_hook"]
 
 
 class PostLocalSGDState:
-    """When averages become local, and over which groups.
+    """State of `post_localSGD_hook`.
 
     Args:
-        process_group: the processes of the first steps; all by default.
-        subgroup: those of later ones; those of one machine by default.
-        start_localSGD_iter: the first of the later steps.
-        post_local_gradient_allreduce: whether gradients are averaged at all then.
+        process_group: group of the first steps; default: all processes.
+        subgroup: group of later steps; default: the processes of one host.
+        start_localSGD_iter: first step that uses `subgroup`.
+        post_local_gradient_allreduce: whether gradients are averaged in later steps at all.
     """
 
     __slots__ = ("iter", "post_local_gradient_allreduce", "process_group", "start_localSGD_iter", "subgroup")
@@ -32,14 +32,14 @@ class PostLocalSGDState:
         self.post_local_gradient_allreduce, self.iter = post_local_gradient_allreduce, 0
 
     def maybe_increase_iter(self, bucket: Any) -> None:
-        """Count a step, once its last bucket is there."""
+        """Count a step if `bucket` is its last one."""
         self.iter += bucket.is_last()
 
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: Any) -> torch.futures.Future[Tensor]:
     """Average the gradients of a bucket over all processes or over a small group: a hook for `DistributedDataParallel`.
 
-    Combine it with `PostLocalSGDOptimizer`, or with a `PeriodicModelAverager` after the optimizer's steps.
+    Combine it with `PostLocalSGDOptimizer`, or call a `PeriodicModelAverager` after each optimizer step.
     """
     if state.iter < state.start_localSGD_iter:
         state.maybe_increase_iter(bucket)

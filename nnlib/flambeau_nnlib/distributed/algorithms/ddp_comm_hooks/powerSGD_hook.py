@@ -1,7 +1,8 @@
-"""PowerSGD: gradients travel as two thin matrices whose product is near them (Vogels et al., 2019, arXiv:1905.13727).
+"""PowerSGD: gradients are approximated by a product of two thin matrices before they are sent (Vogels et al., 2019,
+arXiv:1905.13727).
 
-What the product leaves out is added to the next step's gradients (error feedback), and the last step's matrix starts the next
-power iteration (warm start), which makes one iteration enough.
+The approximation error is added to the next step's gradients (error feedback). The power iteration starts with the
+matrix of the last step (warm start), so one iteration is enough.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 
 
 class PowerSGDState:
-    """What the hooks remember between steps.
+    """State of the PowerSGD hooks, kept between steps.
 
     Args:
         process_group: the processes; None for all.
-        matrix_approximation_rank: columns of the thin matrices.
-        start_powerSGD_iter: steps that are averaged in full before compression begins; at least 2 with error feedback or warm
-            start, without which the first compressed steps would go astray.
-        min_compression_rate: compress only matrices that get smaller by this factor.
-        use_error_feedback: whether to add to each step what was left out of the one before.
-        warm_start: whether each power iteration starts from the last step's matrix.
-        orthogonalization_epsilon: added to the lengths of columns that are divided by.
-        random_seed: of the first matrices, the same in all processes.
+        matrix_approximation_rank: number of columns of the thin matrices.
+        start_powerSGD_iter: number of steps with uncompressed averaging; at least 2 with error feedback or warm start,
+            which would otherwise diverge in the first compressed steps.
+        min_compression_rate: matrices are compressed only if that reduces their size by this factor.
+        use_error_feedback: whether to add the approximation error of each step to the next step's gradients.
+        warm_start: whether each power iteration starts with the last step's matrix.
+        orthogonalization_epsilon: added to the norms of columns before dividing by them.
+        random_seed: seed of the first matrices, the same in all processes.
         compression_stats_logging_frequency, batch_tensors_with_same_shape: accepted for compatibility.
 
     Raises:
@@ -62,12 +63,12 @@ class PowerSGDState:
         self.q_memory_dict: dict[tuple[int, int], Tensor] = {}
 
     def maybe_increase_iter(self, bucket: Any) -> None:
-        """Count a step, at its last bucket."""
+        """Count a step if `bucket` is its last one."""
         self.iter += bucket.is_last()
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
-    """Average a bucket with each large matrix in it compressed on its own; the rest travels as it is."""
+    """Average a bucket; compress each large matrix in it separately and send the rest uncompressed."""
     gradients = bucket.gradients()
     matrices = [gradient.reshape(gradient.shape[0], -1) for gradient in gradients if gradient.dim() > 1]
     rank = state.matrix_approximation_rank
@@ -78,7 +79,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
-    """Average a bucket as one square matrix: quicker than `powerSGD_hook`, and farther from the gradients."""
+    """Average a bucket compressed as one square matrix: faster than `powerSGD_hook`, but less accurate."""
     buffer = bucket.buffer()
     side = math.ceil(math.sqrt(buffer.numel()))
     square = torch.zeros(side * side, dtype=buffer.dtype, device=buffer.device)
@@ -88,13 +89,13 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
 
 
 def _gains(matrix: Tensor, rank: int) -> float:
-    """By which factor two thin matrices are smaller."""
+    """Return the factor by which compression reduces the size of a matrix."""
     rows, columns = matrix.shape
     return matrix.numel() / max(1, (rows + columns) * min(rows, columns, rank))
 
 
 def _average(state: PowerSGDState, bucket: Any, matrices: list[Tensor], rest: list[Tensor], whole: Tensor | None = None) -> Any:
-    """The averaged bucket: views of it that are compressed, and views that travel as they are."""
+    """Average a bucket. `matrices` are views of it to compress; `rest` are views sent uncompressed."""
     buffer = bucket.buffer() if whole is None else whole
     group, size = state.process_group, torch.distributed.get_world_size(state.process_group)
     future: Any = torch.futures.Future()
@@ -113,7 +114,7 @@ def _average(state: PowerSGDState, bucket: Any, matrices: list[Tensor], rest: li
         torch.distributed.all_reduce(flat, group=group)
         for view, part in zip(rest, flat.split([view.numel() for view in rest]), strict=True):
             view.copy_(part)
-            if given is not None:  # nothing of it is left out
+            if given is not None:  # uncompressed parts have no error
                 _same_place(given, buffer, view).copy_(part)
     for place, matrix in enumerate(matrices):
         _approximate(state, (index, place), matrix, size)
@@ -125,13 +126,13 @@ def _average(state: PowerSGDState, bucket: Any, matrices: list[Tensor], rest: li
 
 
 def _same_place(other: Tensor, whole: Tensor, view: Tensor) -> Tensor:
-    """The elements of `other` where `view` lies in `whole`."""
+    """Return the elements of `other` at the position of `view` in `whole`."""
     start = (view.data_ptr() - whole.data_ptr()) // whole.element_size()
     return other[start : start + view.numel()]
 
 
 def _approximate(state: PowerSGDState, key: tuple[int, int], matrix: Tensor, size: int) -> None:
-    """Overwrite a matrix with the average over the processes, as a product of two thin ones."""
+    """Overwrite a matrix with its average over the processes, approximated by a product of two thin matrices."""
     rank = min(*matrix.shape, state.matrix_approximation_rank)
     q = state.q_memory_dict.get(key)
     if q is None or not state.warm_start:
@@ -148,7 +149,7 @@ def _approximate(state: PowerSGDState, key: tuple[int, int], matrix: Tensor, siz
 
 
 def _orthogonal(matrix: Tensor, epsilon: float) -> Tensor:
-    """Columns of length 1 that are orthogonal to each other: by QR, or by Gram and Schmidt with an epsilon."""
+    """Orthonormalize the columns: by QR, or by Gram-Schmidt if `epsilon` is not 0."""
     if not epsilon:
         q: Tensor = torch.linalg.qr(matrix.float())[0]
         return q.to(matrix.dtype)

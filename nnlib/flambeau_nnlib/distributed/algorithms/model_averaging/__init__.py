@@ -1,1 +1,1 @@
-"""Averages of parameters, in place of those of gradients."""
+"""Averaging of parameters over processes, instead of gradients."""

@@ -1,4 +1,4 @@
-"""When parameters are averaged: every few steps (Lin et al., 2018, "Don't Use Large Mini-Batches, Use Local SGD")."""
+"""Periodic averaging of parameters (Lin et al., 2018, "Don't Use Large Mini-Batches, Use Local SGD")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ModelAverager", "PeriodicModelAverager"]
 
 
 class ModelAverager(ABC):
-    """What averages parameters over a group.
+    """Base class of objects that average parameters over a group.
 
     Args:
         process_group: the processes; all by default.
@@ -26,15 +26,15 @@ class ModelAverager(ABC):
 
     @abstractmethod
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """Average parameters, or not, after a step."""
+        """Called after each step: average the parameters if this step requires it."""
 
 
 class PeriodicModelAverager(ModelAverager):
-    """Averages parameters in each `period`-th step.
+    """Average the parameters in every `period`-th step.
 
     Args:
-        period: every how many steps.
-        warmup_steps: how many steps there are before the first.
+        period: number of steps between averages.
+        warmup_steps: number of steps before the first average.
         process_group: the processes; all by default.
 
     Raises:
@@ -56,7 +56,7 @@ class PeriodicModelAverager(ModelAverager):
         self.period, self.warmup_steps = period, warmup_steps
 
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """Average parameters, if this is the step for it, and count it."""
+        """Average the parameters if this is a `period`-th step, and count the step."""
         if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
             utils.average_parameters_or_parameter_groups(params, self.process_group)
         self.step += 1

@@ -1,4 +1,4 @@
-"""Averages over small groups often, and over larger ones from time to time."""
+"""Hierarchical averaging: often over small groups, less often over larger ones."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ __all__ = ["HierarchicalModelAverager"]
 
 
 class HierarchicalModelAverager(ModelAverager):
-    """Averages parameters over groups of several sizes, each with its own period: over the largest whose step it is.
+    """Average parameters over groups of several sizes, each with a period. In each step, the largest group whose period
+    divides the step is used.
 
     Args:
-        period_group_size_dict: the sizes of groups by periods, both rising; the last one is the whole group.
-        warmup_steps: how many steps there are before the first.
+        period_group_size_dict: group sizes by period, both increasing. The last size is that of the entire group.
+        warmup_steps: number of steps before the first average.
         process_group: the processes; all by default.
 
     Raises:
-        ValueError: the sizes or periods do not rise, or the last size is not that of the group.
+        ValueError: the sizes or periods do not increase, or the last size is not that of the group.
     """
 
     def __init__(self, period_group_size_dict: OrderedDict[int, int], warmup_steps: int = 0, process_group: Any = None) -> None:
@@ -46,7 +47,7 @@ class HierarchicalModelAverager(ModelAverager):
         )
 
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """Average parameters over the largest group whose step this is, if it is any's, and count it."""
+        """Average the parameters over the largest group whose period divides this step, if any, and count the step."""
         if self.step >= self.warmup_steps:
             for period, group in reversed(self.period_process_group_dict.items()):
                 if (self.step - self.warmup_steps) % period == 0:

@@ -1,4 +1,4 @@
-"""The average of parameters over processes."""
+"""Functions that average parameters over processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_
 
 @torch.no_grad()
 def average_parameters(params: Iterator[Any], process_group: Any) -> None:
-    """Replace parameters by their averages over a group, in one exchange.  Does nothing in a process that is not in it."""
+    """Replace parameters by their averages over a group, in one collective. Do nothing in processes outside the group."""
     parameters = list(params)
     if not parameters or get_rank(process_group) < 0:
         return
@@ -28,7 +28,9 @@ def average_parameters(params: Iterator[Any], process_group: Any) -> None:
 
 
 def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
-    """The parameters that have gradients, of a network or of an optimizer's groups.  NotImplementedError for anything else."""
+    """Return the parameters that have gradients, given parameters or an optimizer's parameter groups.
+    NotImplementedError for other types.
+    """
     found: list[Tensor] = []
     for given in params:
         if not isinstance(given, (Tensor, dict)):
@@ -38,5 +40,5 @@ def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
 
 
 def average_parameters_or_parameter_groups(params: Iterable[Any], process_group: Any) -> None:
-    """Replace parameters that have gradients, of a network or of an optimizer's groups, by their averages over a group."""
+    """Average the parameters that have gradients, given parameters or an optimizer's parameter groups."""
     average_parameters(iter(get_params_to_average(params)), process_group)

@@ -1,4 +1,4 @@
-"""Where the output of started processes goes, and how their errors are told."""
+"""Log files and error reports of the processes that a launcher starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of processes that were started together."""
+"""Error reports of the processes that a launcher starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VARIABLE = "TORCHELASTIC_ERROR_FILE"
 
 @dataclass
 class ProcessFailure:
-    """How a process has failed."""
+    """The failure of one process. The message is read from `error_file` if that exists."""
 
     local_rank: int
     pid: int
@@ -39,11 +39,11 @@ class ProcessFailure:
 
 
 class ChildFailedError(Exception):
-    """Processes that were started together have failed.
+    """At least one of the processes that a launcher started failed.
 
     Args:
-        name: what they ran.
-        failures: how, by global rank.
+        name: the program that they ran.
+        failures: the failures by global rank.
     """
 
     def __init__(self, name: str, failures: Mapping[int, ProcessFailure]) -> None:
@@ -51,11 +51,11 @@ class ChildFailedError(Exception):
         super().__init__(self.format_msg())
 
     def get_first_failure(self) -> tuple[int, ProcessFailure]:
-        """The rank that failed first, and how."""
+        """Return the rank that failed first, and its failure."""
         return min(self.failures.items(), key=lambda item: item[1].timestamp)
 
     def format_msg(self) -> str:
-        """What failed, with the first failure last."""
+        """Return a report of all failures; the first failure is listed last, as root cause."""
         first, _ = self.get_first_failure()
         others = "\n".join(self._described(rank) for rank in sorted(self.failures) if rank != first)
         line = "=" * 60
@@ -77,7 +77,7 @@ class ChildFailedError(Exception):
 
 
 def record(fn: F) -> F:
-    """Decorates the main function of a program: what it raises is told by the process that started it.
+    """Decorate the main function of a program to report its exception to the launcher, through a file.
 
     >>> @record
     ... def main() -> int:
@@ -99,4 +99,4 @@ def record(fn: F) -> F:
                 Path(path).write_text(json.dumps({"message": told}), encoding="utf-8")
             raise
 
-    return recorded  # type: ignore[return-value]  # the same calls
+    return recorded  # type: ignore[return-value]

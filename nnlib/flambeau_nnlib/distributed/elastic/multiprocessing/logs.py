@@ -1,4 +1,4 @@
-"""Where the output of started processes goes: to files, to this process's output, or both."""
+"""Redirection of the output of started processes to files, to the launcher's output, or to both."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["DefaultLogsSpecs", "LogsDest", "LogsSpecs", "Std"]
 
 
 class Std(IntFlag):
-    """Streams of a process."""
+    """Standard output and error streams of a process."""
 
     NONE, OUT, ERR = 0, 1, 2
     ALL = OUT | ERR
 
     @classmethod
     def from_str(cls, vm: str) -> Std | dict[int, Std]:
-        """Streams of all processes (`"3"`), or of each (`"0:1,1:2"`).
+        """Parse the streams of all processes (`"3"`) or of each local rank (`"0:1,1:2"`).
 
         >>> Std.from_str("0:3,1:0")[0] == Std.ALL
         True
 
         Raises:
-            ValueError: neither.
+            ValueError: the text has neither form.
         """
         try:
             if ":" not in vm:
@@ -40,7 +40,7 @@ class Std(IntFlag):
 
 @dataclass
 class LogsDest:
-    """Where the streams of one process go: files, or None for this process's own; and whether they are shown besides."""
+    """Destination of one process's streams: files, or None for the launcher's streams; `tees` are also shown."""
 
     stdout: Path | None
     stderr: Path | None
@@ -50,13 +50,13 @@ class LogsDest:
 
 
 class LogsSpecs(ABC):
-    """Decides where the output of processes goes.
+    """Base class of objects that choose the destinations of the output of processes.
 
     Args:
-        log_dir: a folder for files; a temporary one by default.
-        redirects: which streams go to files, of all processes or by local rank.
-        tee: which go to files and are shown.
-        local_ranks_filter: whose streams are shown at all; None for all.
+        log_dir: folder of the log files; default: a temporary one.
+        redirects: streams written to files, for all processes or by local rank.
+        tee: streams written to files and also shown.
+        local_ranks_filter: local ranks whose streams are shown; None for all.
     """
 
     def __init__(
@@ -72,27 +72,27 @@ class LogsSpecs(ABC):
     @property
     @abstractmethod
     def root_log_dir(self) -> str:
-        """The folder."""
+        """Return the folder of the log files."""
 
     @abstractmethod
     def destination(self, run_id: str, attempt: int, local_rank: int) -> LogsDest:
-        """Where the streams of a process go."""
+        """Return the destination of a process's streams."""
 
 
 class DefaultLogsSpecs(LogsSpecs):
-    """Files `stdout.log`, `stderr.log` and `error.json` in a folder for each run, attempt and local rank."""
+    """Write `stdout.log`, `stderr.log` and `error.json` to a folder for each run, attempt and local rank."""
 
     _run_dir: str | None = None
 
     @property
     def root_log_dir(self) -> str:
-        """The folder."""
+        """Return the folder of the log files; create a temporary one if none was given."""
         if self._root_log_dir is None:
             self._root_log_dir = tempfile.mkdtemp(prefix="flambeau-run-")
         return self._root_log_dir
 
     def destination(self, run_id: str, attempt: int, local_rank: int) -> LogsDest:
-        """Where the streams of a process go."""
+        """Return the destination of a process's streams."""
         if self._run_dir is None:
             Path(self.root_log_dir).mkdir(parents=True, exist_ok=True)
             self._run_dir = tempfile.mkdtemp(prefix=f"{run_id}_", dir=self.root_log_dir)
@@ -115,7 +115,7 @@ def _of(streams: Std | Mapping[int, Std], local_rank: int) -> Std:
 
 
 def copy_to(source: IO[bytes], file: IO[bytes], shown: Any, prefix: str) -> threading.Thread:
-    """Copy a stream to a file, and to another stream with a prefix on each line, in a thread."""
+    """Start a thread that copies a stream to a file, and to `shown` with a prefix on each line."""
 
     def copy() -> None:
         with file:

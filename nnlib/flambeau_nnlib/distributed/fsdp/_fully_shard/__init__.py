@@ -1,4 +1,4 @@
-"""`fully_shard`: parameters, gradients and states of optimizers in parts (FSDP2, ZeRO stage 3)."""
+"""`fully_shard`: sharding of parameters, gradients and optimizer states (FSDP2, ZeRO stage 3)."""
 
 from __future__ import annotations
 

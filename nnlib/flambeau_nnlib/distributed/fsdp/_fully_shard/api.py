@@ -1,4 +1,4 @@
-"""`fully_shard` and what a module is then."""
+"""`fully_shard`, and the methods that it adds to modules."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = [
 
 
 class UnshardHandle:
-    """What `unshard(async_op=True)` returns: the exchange is under way."""
+    """Handle of an asynchronous `unshard`."""
 
     def __init__(self, group: ParameterGroup) -> None:
         self._group = group
 
     def wait(self) -> None:
-        """Put the whole parameters in their places, once they are here.  The forward does so too."""
+        """Wait for the gathered parameters and set them on the module. The forward pass also does this."""
         self._group.unshard()
 
 
 class _Running(threading.local):
-    """The modules whose forward runs in this thread, the outermost first, and the last whose forward has ended."""
+    """Parameter groups whose forward pass is running in this thread, outermost first, and the last one that ended."""
 
     def __init__(self) -> None:
         self.groups: list[ParameterGroup] = []
@@ -49,7 +49,7 @@ _running = _Running()
 
 
 class _State:
-    """What a module that is fully sharded needs in its forward."""
+    """The hooks around the forward pass of a sharded module."""
 
     def __init__(self, group: ParameterGroup) -> None:
         self.group = group
@@ -76,7 +76,7 @@ class _State:
     def leave(self, outputs: Any) -> Any:
         if self.contexts:
             self.contexts.pop().close()
-            outermost = _running.groups[0].outermost  # not where a checkpoint computes again
+            outermost = _running.groups[0].outermost  # None while activation checkpointing recomputes a forward
             _running.groups.pop()
             if outermost and _running.ended is not self.group:
                 self.group.before, _running.ended = _running.ended, self.group
@@ -91,7 +91,7 @@ def _casting(dtype: Any) -> Callable[[Any], Any]:
 
 
 def _forgetting(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Hooks by which the graph does not keep whole parameters between forward and backward, where they are gathered again."""
+    """Return saved-tensor hooks by which the graph does not store full parameters: the backward pass gathers them again."""
     wholes = group.wholes or []
     numbers = {_identity(whole): number for number, whole in enumerate(wholes)}
     with torch.no_grad():
@@ -120,18 +120,19 @@ def _identity(tensor: Any) -> tuple[Any, ...]:
 
 
 class FSDPModule:
-    """What a module also is once `fully_shard` has been applied to it."""
+    """Methods that `fully_shard` adds to a module."""
 
     def _groups(self, recurse: bool = True) -> Iterator[ParameterGroup]:
-        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]  # of Module
+        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
             if isinstance(module, FSDPModule):
                 yield _state_of(module).group
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Put the module's own whole parameters in their places, until `reshard` or the end of their backward.
+        """Gather the full parameters of this module, without submodules sharded separately; they stay until `reshard`
+        or the backward pass.
 
         Args:
-            async_op: start to gather them, and return a handle to wait for; the module's forward waits for them too.
+            async_op: return a handle immediately; the module's forward pass also waits for the parameters.
         """
         group = _state_of(self).group
         group.kept = True
@@ -142,58 +143,64 @@ class FSDPModule:
         return None
 
     def reshard(self) -> None:
-        """Put the parts back."""
+        """Replace the full parameters by this process's shards."""
         _state_of(self).group.reshard()
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
-        """Whether backward passes sum gradients over the processes; without, they wait for one that does."""
+        """Set whether backward passes reduce gradients over the processes. If not, gradients accumulate until a
+        backward pass that does.
+        """
         for group in self._groups(recurse):
             group.syncs = requires_gradient_sync
 
     def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
-        """Whether backward passes sum gradients over replicas; without, they wait for one that does."""
+        """Set whether backward passes reduce gradients over replicas. If not, gradients accumulate until a backward
+        pass that does.
+        """
         for group in self._groups(recurse):
             group.all_reduces = requires_all_reduce
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
-        """Whether whole parameters are given up between forward and backward."""
+        """Set whether full parameters are freed between the forward and the backward pass."""
         for group in self._groups(recurse):
             group.reshard_after_forward = reshard_after_forward
 
     def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
-        """Accepted for compatibility: whole parameters live as long as the graph that uses them."""
+        """Accepted for compatibility: full parameters are freed with the graph that uses them."""
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
-        """Accepted for compatibility: every backward ends what it has begun."""
+        """Accepted for compatibility: every backward pass completes its reductions."""
 
     def set_modules_to_forward_prefetch(self, modules: Sequence[Any]) -> None:
-        """Start to gather these modules' parameters before this one's forward computes, which hides the exchange."""
+        """Start gathering the parameters of these modules before this module's forward pass, to overlap communication
+        and computation.
+        """
         _state_of(self).group.ahead_in_forward = [_state_of(module).group for module in _all_sharded(modules)]
 
     def set_modules_to_backward_prefetch(self, modules: Sequence[Any]) -> None:
-        """Start to gather these modules' parameters before this one's backward computes.
+        """Start gathering the parameters of these modules before this module's backward pass.
 
-        By default these are the parameters of the module whose forward has ended before this one's.
+        The default is the module whose forward pass ended before this one's.
         """
         _state_of(self).group.ahead_in_backward = [_state_of(module).group for module in _all_sharded(modules)]
 
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
-        """Accepted for compatibility: the graph decides which parameters a backward needs."""
+        """Accepted for compatibility: the graph determines which parameters are gathered in the backward pass."""
 
     def set_post_optim_event(self, event: Any) -> None:
-        """Accepted for compatibility: exchanges are over when they return."""
+        """Accepted for compatibility: collectives are complete when they return."""
 
     def set_reduce_scatter_divide_factor(self, factor: float) -> None:
-        """What sums of gradients are divided by; the number of processes by default."""
+        """Set the divisor of reduced gradients; default: the number of processes."""
         _state_of(self).group.divide_factor = factor
 
     set_gradient_divide_factor = set_reduce_scatter_divide_factor
 
     def set_force_sum_reduction_for_comms(self, enable: bool) -> None:
-        """Accepted for compatibility: gradients are always summed, and then divided."""
+        """Accepted for compatibility: gradients are always summed and then divided."""
 
     def set_all_reduce_hook(self, hook: Callable[[Tensor], None], *, stream: Any = None) -> None:
-        """Call something with each gradient once it has been summed over replicas."""
+        """Set a function that is called with each gradient after its reduction over replicas."""
         _state_of(self).group.all_reduce_hook = hook
 
 
@@ -220,31 +227,33 @@ def fully_shard(
     ignored_params: set[Parameter] | None = None,
     dp_mesh_dims: DataParallelMeshDims | None = None,
 ) -> Any:
-    """Split a module's parameters over processes, each of which trains it on batches of its own (FSDP2, ZeRO stage 3).
+    """Shard a module's parameters over processes, each of which trains on separate batches (FSDP2, ZeRO stage 3).
 
-    Apply it to submodules first, as to the blocks of a transformer, and to the whole network last: what a module's forward needs
-    is gathered before it, in one exchange, and given up after it. The backward sums gradients over the processes and leaves each
-    its part, so that optimizers, which see `DTensor`s, have states of that size.
+    Apply it first to submodules, for example the blocks of a transformer, and last to the entire model. The full
+    parameters of a module are gathered in one collective before its forward pass and freed after it. The backward pass
+    sums gradients over the processes and keeps each process's shard. Optimizers work on `DTensor`s, so their states are
+    sharded also.
 
     Args:
-        module: the module, which is changed, or several whose parameters travel together.
-        mesh: a mesh of one dimension, among which parameters are split, or of two: the first repeats them. All processes by
-            default.
-        reshard_after_forward: whether whole parameters are given up between forward and backward, which gathers them again.
-            By default they are, but for those of the outermost module. A number of processes, such as there are on one host,
-            which divides that of all: so many keep them in parts together, among which they are gathered again.
-        shard_placement_fn: says by a `Shard` which dimension of a parameter is split; None for the first.
-        mp_policy: dtypes of computation and exchange.
-        offload_policy: where parameters are kept.
-        ignored_params: parameters that stay as they are.
-        dp_mesh_dims: which dimensions of `mesh` to use.
+        module: the module to modify in place, or a list of modules whose parameters are gathered together.
+        mesh: a one-dimensional mesh to shard over, or a two-dimensional mesh whose first dimension replicates the
+            shards. Default: all processes.
+        reshard_after_forward: whether full parameters are freed between forward and backward pass; the backward pass
+            gathers them again. Default: True except for the outermost module. An integer is a number of processes, for
+            example those of one host, that keep shards of the parameters between the passes; it must divide the number
+            of all processes.
+        shard_placement_fn: returns the `Shard` dimension for a parameter; None for dimension 0.
+        mp_policy: dtypes of computation and communication.
+        offload_policy: where parameters are stored.
+        ignored_params: parameters that are not sharded.
+        dp_mesh_dims: names of the dimensions of `mesh` to use.
 
     Returns:
-        The module, which is now an `FSDPModule` too.
+        The module, whose class is now a subclass of `FSDPModule`.
 
     Raises:
-        ValueError: the mesh has more than two dimensions, the module is sharded already, or a number of processes does not
-            divide that of all.
+        ValueError: the mesh has more than two dimensions, the module is already sharded, or an integer
+            `reshard_after_forward` does not divide the number of processes.
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     for one in modules:
@@ -275,7 +284,7 @@ def _after_forward(module: Module, inputs: Any, outputs: Any) -> Any:
 def _meshes(
     mesh: DeviceMesh | None, dims: DataParallelMeshDims | None, modules: Sequence[Module]
 ) -> tuple[DeviceMesh, DeviceMesh | None]:
-    """The mesh among which parameters are split, and that over which they are repeated."""
+    """Return the meshes to shard over and to replicate over."""
     if mesh is None:
         first = next((p for module in modules for p in module.parameters()), None)
         device_type = "cpu" if first is None or first.is_meta else first.device.type
@@ -293,7 +302,7 @@ def _meshes(
 
 
 def _few(reshard: bool | int | None, mesh: DeviceMesh) -> tuple[bool | None, ProcessGroup | None]:
-    """Whether to reshard after a forward, and among which of the mesh's processes if not all."""
+    """Return whether to reshard after the forward pass, and the group to reshard over if it is not the entire mesh."""
     if reshard is None or isinstance(reshard, bool):
         return reshard, None
     size = mesh.size()
@@ -314,7 +323,7 @@ _groups_of_world: WeakKeyDictionary[ProcessGroup, dict[tuple[int, ...], ProcessG
 
 
 def _group_of_few(ranks: tuple[int, ...]) -> ProcessGroup:
-    """The group of these processes: one for all modules."""
+    """Return the process group of these ranks, shared by all modules."""
     groups = _groups_of_world.setdefault(default_group(), {})
     if ranks not in groups:
         groups[ranks] = new_group(ranks, use_local_synchronization=True)
@@ -328,7 +337,7 @@ def _places(
     placement_of: Callable[[Parameter], Any] | None,
     ignored: set[Parameter],
 ) -> list[Place]:
-    """Split the parameters of modules, but for those of submodules that are sharded already."""
+    """Shard the parameters of modules, except those of submodules that are already sharded."""
     owners: dict[Any, list[tuple[Module, str]]] = {}
     for module in modules:
         for submodule in _own_modules(module):
@@ -353,10 +362,10 @@ def _own_modules(module: Module) -> Iterator[Module]:
 
 
 def register_fsdp_forward_method(module: Any, method_name: str) -> None:
-    """Let a method other than `forward` gather the parameters before it and give them up after it, too.
+    """Let a method other than `forward` gather the parameters before it runs and free them afterwards.
 
     Raises:
-        ValueError: there is no such method.
+        ValueError: the module has no such method.
     """
     if not isinstance(module, FSDPModule):
         return
@@ -377,7 +386,7 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
 
 
 def share_comm_ctx(modules: Sequence[Any]) -> None:
-    """Accepted for compatibility: exchanges have no streams to share."""
+    """Accepted for compatibility: flambeau has no communication streams."""
     for module in modules:
         if not isinstance(module, FSDPModule):
             raise ValueError(f"Expects list of FSDPModules but got {type(module)}")

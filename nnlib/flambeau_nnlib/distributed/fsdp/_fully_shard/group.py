@@ -1,4 +1,4 @@
-"""The parameters of a module that travel together: gathered before its forward, their gradients scattered after its backward."""
+"""The parameters of a module that are gathered together before its forward pass and whose gradients are reduced together."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ __all__ = ["ParameterGroup"]
 
 
 class Place(NamedTuple):
-    """Where a parameter is: of a module and by a name, and the same one of others that share it."""
+    """The location of a parameter: a module and a name, and further pairs if modules share the parameter."""
 
     owners: tuple[tuple[Module, str], ...]
-    dim: int  # the dimension that is split
-    inner: DTensorSpec | None  # how the whole lies on the mesh of tensor parallelism
+    dim: int  # the sharded dimension
+    inner: DTensorSpec | None  # placement on the mesh of tensor parallelism, if any
 
     def get(self) -> Any:
-        """The parameter, as it is now."""
+        """Return the current parameter."""
         module, name = self.owners[0]
         return module._parameters[name]
 
     def put(self, value: Any) -> None:
-        """Put a tensor in its place."""
+        """Set the parameter in all modules that own it."""
         for module, name in self.owners:
             module._parameters[name] = value
 
 
 class _Gather(Function):
-    """Whole parameters from the parts of all processes; backward, the parts of gradients summed over all processes.
+    """Gather full parameters from shards in the forward pass; reduce-scatter their gradients in the backward pass.
 
-    The backward starts the sums, and the parts get their gradients when all of it has run, so that it goes on meanwhile.
+    The backward pass starts the reductions asynchronously. The shards receive their gradients at the end of the entire
+    backward pass.
     """
 
     @staticmethod
@@ -64,15 +65,15 @@ class _Gather(Function):
 
 
 class ParameterGroup:
-    """What `fully_shard` knows of a module's own parameters, those of submodules that are sharded by themselves left out.
+    """Parameters of one module that `fully_shard` handles together, without those of submodules sharded separately.
 
     Args:
-        places: where they are.
-        shard_mesh, replicate_mesh: the processes among which they are split, and those that hold the same parts.
+        places: locations of the parameters.
+        shard_mesh, replicate_mesh: meshes to shard over and to replicate over.
         policy, offload: see `fully_shard`.
-        reshard_after_forward: whether whole parameters are given up between forward and backward; None: unless this is the
-            outermost module.
-        few: processes that keep the whole parameters in parts between forward and backward, in place of all.
+        reshard_after_forward: whether full parameters are freed between forward and backward pass; None: unless this is
+            the outermost module.
+        few: group that keeps shards of the full parameters between forward and backward pass, instead of all processes.
     """
 
     def __init__(
@@ -88,46 +89,46 @@ class ParameterGroup:
         self.places, self.shard_mesh, self.replicate_mesh = list(places), shard_mesh, replicate_mesh
         self.policy, self.offload, self.reshard_after_forward = policy, offload, reshard_after_forward
         self.few = few
-        self.outermost: bool | None = None  # known from the first forward
-        self.before: ParameterGroup | None = None  # whose forward ended before this one's, so that its backward comes next
-        self.ahead_in_forward: list[ParameterGroup] = []  # those to be gathered while this one computes
+        self.outermost: bool | None = None  # set in the first forward pass
+        self.before: ParameterGroup | None = None  # previous group in the forward pass, hence next in the backward pass
+        self.ahead_in_forward: list[ParameterGroup] = []  # groups to gather during this group's forward pass
         self.ahead_in_backward: list[ParameterGroup] | None = None  # `before`, if not given
         self._started: Started | None = None
-        self.parts: list[Any] | None = None  # the parameters, while the whole ones are in their places
+        self.parts: list[Any] | None = None  # the sharded parameters, while the full ones are set
         self.wholes: list[Any] | None = None
-        self.kept = False  # whether they are to stay there after a forward, as `FSDPModule.unshard` was called
-        self.syncs = self.all_reduces = True  # whether gradients are summed, and over replicas too
-        self.unsynced: dict[int, Tensor] = {}  # whole gradients that wait for a backward in which they are
-        self.unreduced: dict[int, Tensor] = {}  # parts of gradients that wait to be summed over replicas
+        self.kept = False  # whether `FSDPModule.unshard` was called: keep full parameters after forward
+        self.syncs = self.all_reduces = True  # whether to reduce gradients, and over replicas
+        self.unsynced: dict[int, Tensor] = {}  # full gradients not reduced yet
+        self.unreduced: dict[int, Tensor] = {}  # gradient shards not reduced over replicas yet
         self.divide_factor: float | None = None
         self.all_reduce_hook: Callable[[Tensor], None] | None = None
 
     @property
     def forgets(self) -> bool:
-        """Whether whole parameters are given up between forward and backward."""
+        """Whether full parameters are freed between the forward and the backward pass."""
         return not self.outermost if self.reshard_after_forward is None else self.reshard_after_forward
 
     def prefetch_for_backward(self) -> None:
-        """Start to gather what the backward needs after this."""
+        """Start gathering the parameters that the backward pass needs next."""
         default = [] if self.before is None else [self.before]
         for group in default if self.ahead_in_backward is None else self.ahead_in_backward:
             if group.forgets and group.few is None:
                 group.prefetch()
 
-    # --- the whole parameters in their places ---
+    # --- full parameters ---
 
     def unshard(self) -> None:
-        """Put whole parameters in the places of the parts; gradients of the whole ones reach the parts."""
+        """Replace the shards by full parameters; gradients flow back to the shards."""
         if self.parts is not None or not self.places:
             return
         self.parts = [place.get() for place in self.places]
         self.wholes = list(_Gather.apply(self, *self.parts))
         for place, whole in zip(self.places, self.wholes, strict=True):
-            whole._is_param = True  # `isinstance(whole, Parameter)`, though it has a history
+            whole._is_param = True  # makes `isinstance(whole, Parameter)` true for a non-leaf tensor
             place.put(whole)
 
     def reshard(self) -> None:
-        """Put the parts back."""
+        """Replace the full parameters by the shards."""
         self.kept = False
         if self.parts is None:
             return
@@ -135,7 +136,7 @@ class ParameterGroup:
             place.put(part)
         self.parts = self.wholes = None
 
-    # --- what travels ---
+    # --- communication ---
 
     def _local(self, part: Any) -> Tensor:
         local = part._local_tensor if isinstance(part, DTensor) else part
@@ -145,25 +146,25 @@ class ParameterGroup:
         return local.to(dtype) if dtype is not None and local.is_floating_point() else local
 
     def _length(self, part: Any, place: Place) -> int:
-        """How long the dimension that is split is, in all."""
+        """Return the size of the sharded dimension of the full parameter."""
         whole = place.inner.shape if place.inner is not None else part.shape
         if place.inner is not None:
             whole = local_shape(whole, place.inner.mesh, place.inner.placements)
         return int(whole[place.dim])
 
     def _rows(self, tensor: Tensor, place: Place, length: int) -> Tensor:
-        """A tensor with the dimension that is split in front, so long that all processes have equally much."""
+        """Move the sharded dimension to the front and pad it to `length`, so that all processes have equal shapes."""
         return padded(tensor.movedim(place.dim, 0), 0, length).contiguous()
 
     def gather(self, parts: Sequence[Any]) -> list[Any]:
-        """The whole tensors: one exchange for each dtype, which `prefetch` may have started."""
+        """Return the full parameters: one all-gather per dtype, which `prefetch` may have started."""
         started, self._started = self._started, None
         if started is not None and started.of == _state_of(parts):
             return self._finish(started, parts)
         return self._finish(self._start(parts), parts)
 
     def prefetch(self) -> None:
-        """Start to gather the whole parameters, which are needed next."""
+        """Start gathering the full parameters, which are needed next."""
         if self._started is None and self.parts is None and self.places:
             with torch.no_grad():
                 self._started = self._start([place.get() for place in self.places], async_op=True)
@@ -191,7 +192,7 @@ class ParameterGroup:
         return wholes
 
     def keep_few(self, wholes: Sequence[Any]) -> Callable[[], list[Any]]:
-        """Of whole parameters, keep what this process has to among `few`; returns what gathers them again."""
+        """Keep this process's shards within the group `few`; return a function that gathers the full parameters from them."""
         assert self.few is not None
         count, rank = self.few.size(), self.few.rank()
         locals_ = [whole._local_tensor if isinstance(whole, DTensor) else whole for whole in wholes]
@@ -203,7 +204,7 @@ class ParameterGroup:
         return lambda: self._wholes(_exchanges(rows, self.few, count), lengths)
 
     def reduce(self, gradients: Sequence[Any]) -> None:
-        """Give the parts their gradients, at the end of the backward, from those of the whole parameters."""
+        """Reduce the gradients of the full parameters; the shards get their gradients at the end of the backward pass."""
         self.wholes = None
         locals_: dict[int, Tensor] = {}
         for index, gradient in enumerate(gradients):
@@ -226,7 +227,7 @@ class ParameterGroup:
 
     @torch.no_grad()
     def _give(self, sums: Sequence[GradientSum], parts: Sequence[Any]) -> None:
-        """Wait for sums of gradients, and add them to those of the parts, as a backward does, hooks and all."""
+        """Wait for the reductions, and accumulate the gradients of the shards, including hooks, as a backward pass does."""
         reduced = {}
         for gradient_sum in sums:
             for index, rows in gradient_sum.wait():
@@ -241,7 +242,7 @@ class ParameterGroup:
 
     def _local_gradient(self, gradient: Any, place: Place) -> Tensor:
         if place.inner is None or not isinstance(gradient, DTensor):
-            return gradient  # type: ignore[no-any-return]  # what autograd gives
+            return gradient  # type: ignore[no-any-return]
         target = gradient._spec.with_placements(gradient_placements(place.inner.placements))
         return redistribute_local_tensor(gradient._local_tensor, gradient._spec, target)
 
@@ -250,7 +251,7 @@ class ParameterGroup:
         return gradient if dtype is None else gradient.to(dtype)
 
     def _start_sums(self, gradients: dict[int, Tensor]) -> list[GradientSum]:
-        """Start to sum gradients over the processes, each of which gets its part: one exchange for each dtype."""
+        """Start summing gradients over the processes: one reduce-scatter per dtype."""
         count, rank, sums = self.shard_mesh.size(), self.shard_mesh.get_local_rank(), []
         divisor = self.divide_factor or count * (1 if self.replicate_mesh is None else self.replicate_mesh.size())
         for indices in _by_dtype(gradients).values():
@@ -284,15 +285,14 @@ class ParameterGroup:
 
 
 class Exchange(NamedTuple):
-    """Rows of several parameters that are gathered together."""
+    """An all-gather of rows of several parameters."""
 
     indices: list[int]  # of the parameters
-    shapes: list[Any]  # of the rows that each process has of them
     gathered: Tensor
     work: Any
 
     def wait(self) -> Iterator[tuple[int, Tensor]]:
-        """The rows of all processes, with the numbers of the parameters."""
+        """Wait, and yield the index and the gathered rows of each parameter."""
         if self.work is not None:
             self.work.wait()
         columns = self.gathered.split([math.prod(shape) for shape in self.shapes], 1)
@@ -301,17 +301,17 @@ class Exchange(NamedTuple):
 
 
 class GradientSum(NamedTuple):
-    """Gradients that are summed over the processes together, of which this one gets its part."""
+    """A reduce-scatter of the gradients of several parameters."""
 
     indices: list[int]  # of the parameters
-    shapes: list[Any]  # of the rows that each process gets of them
-    sizes: list[int]  # how many of these rows there are without padding
+    shapes: list[Any]  # shapes of each process's rows, by parameter
+    sizes: list[int]  # number of rows without padding, by parameter
     divisor: float
     own: Tensor
     work: Any
 
     def wait(self) -> Iterator[tuple[int, Tensor]]:
-        """The rows of this process, with the numbers of the parameters."""
+        """Wait, and yield the index and this process's rows of each parameter."""
         self.work.wait()
         pieces = self.own.div_(self.divisor).split([math.prod(shape) for shape in self.shapes])
         for index, shape, size, piece in zip(self.indices, self.shapes, self.sizes, pieces, strict=True):
@@ -319,7 +319,9 @@ class GradientSum(NamedTuple):
 
 
 class Started(NamedTuple):
-    """Exchanges that are under way, and of what: parameters that an optimizer has changed since are gathered again."""
+    """All-gathers in progress. `of` identifies the parameters' values: if an optimizer has changed them, they are
+    gathered again.
+    """
 
     of: Any
     exchanges: list[Exchange]
@@ -331,7 +333,7 @@ def _state_of(parts: Sequence[Any]) -> Any:
 
 
 def _exchanges(rows: Sequence[Tensor], group: Any, count: int, async_op: bool = False) -> list[Exchange]:
-    """Gather rows from all processes of a group: one exchange for each dtype."""
+    """Gather rows from all processes of a group: one all-gather per dtype."""
     exchanges = []
     for indices in _by_dtype(rows).values():
         row = torch.cat([rows[index].reshape(-1) for index in indices])
@@ -342,7 +344,7 @@ def _exchanges(rows: Sequence[Tensor], group: Any, count: int, async_op: bool = 
 
 
 def _by_dtype(tensors: Any) -> dict[Any, list[int]]:
-    """The numbers of tensors, by dtype."""
+    """Group the indices of tensors by dtype."""
     found: dict[Any, list[int]] = {}
     for index, tensor in tensors.items() if isinstance(tensors, dict) else enumerate(tensors):
         found.setdefault(tensor.dtype, []).append(index)
@@ -361,11 +363,11 @@ def place_of(
     replicate_mesh: DeviceMesh | None,
     dim: int,
 ) -> Place:
-    """Split a parameter, put its part in its places, and say where that is."""
+    """Shard a parameter, set the shard on its modules, and return its location."""
     data = parameter.detach()
     inner = data._spec if isinstance(data, DTensor) else None
     if inner is not None and any(isinstance(placement, Partial) for placement in inner.placements):
-        raise ValueError(f"fully_shard: a parameter that is still to be reduced: {inner}")
+        raise ValueError(f"fully_shard does not support parameters with Partial placements: {inner}")
     local = data._local_tensor if isinstance(data, DTensor) else data
     size, start = Shard.local_shard_size_and_offset(local.size(dim), shard_mesh.size(), shard_mesh.get_local_rank())
     part = local.narrow(dim, start or 0, size).clone(memory_format=torch.contiguous_format)
@@ -383,7 +385,7 @@ def place_of(
 def _layout(
     inner: DTensorSpec | None, shard_mesh: DeviceMesh, replicate_mesh: DeviceMesh | None, dim: int
 ) -> tuple[DeviceMesh, tuple[Placement, ...]]:
-    """The mesh of all processes that hold parts, and how a parameter lies on it; tensor parallelism has split it before."""
+    """Return the combined mesh and placements of a sharded parameter, including those of tensor parallelism."""
     meshes = [mesh for mesh in (replicate_mesh, shard_mesh, inner.mesh if inner else None) if mesh is not None]
     within = () if inner is None else inner.placements
     factor = (
@@ -396,5 +398,5 @@ def _layout(
         return shard_mesh, outer
     root = shard_mesh._get_root_mesh()
     if any(mesh.mesh_dim_names is None or mesh._get_root_mesh() != root for mesh in meshes):
-        raise ValueError("fully_shard: the meshes of sharding and of tensor parallelism must be parts of one mesh with names")
+        raise ValueError("fully_shard: sharding and tensor parallelism must use slices of one mesh with dimension names")
     return root[tuple(name for mesh in meshes for name in mesh.mesh_dim_names or ())], (*outer, *within)

@@ -1,4 +1,4 @@
-"""In which dtypes `fully_shard` computes and exchanges, and where it keeps parameters."""
+"""Policies of `fully_shard`: dtypes, CPU offloading, and mesh dimensions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["CPUOffloadPolicy", "DataParallelMeshDims", "MixedPrecisionPolicy", "
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """The dtypes of what is not kept: parameters and the optimizer's states stay in their own.
+    """Dtypes of computation and communication. Parameters and optimizer states are stored in their original dtype.
 
     Args:
-        param_dtype: of parameters in forward and backward, and of what is gathered.
-        reduce_dtype: in which gradients are summed over the processes; `param_dtype` by default.
-        output_dtype: to which the module's floating-point outputs are cast.
+        param_dtype: dtype of parameters in forward and backward passes, and in all-gathers.
+        reduce_dtype: dtype in which gradients are summed over the processes; default: `param_dtype`.
+        output_dtype: dtype to which floating-point outputs are cast.
         cast_forward_inputs: whether floating-point inputs are cast to `param_dtype`.
     """
 
@@ -27,12 +27,12 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """Parameters stay on the device."""
+    """No offloading: parameters stay on the device."""
 
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Parameters, gradients and states of optimizers are kept on the CPU, and parameters go to the device where they are used.
+    """Store parameters, gradients and optimizer states on the CPU; copy parameters to the device when they are used.
 
     Args:
         pin_memory: accepted for compatibility.
@@ -43,7 +43,7 @@ class CPUOffloadPolicy(OffloadPolicy):
 
 @dataclass(frozen=True)
 class DataParallelMeshDims:
-    """Which dimensions of a mesh split parameters, and which repeat them.
+    """Names of the mesh dimensions that shard and that replicate parameters.
 
     Args:
         shard, replicate: names of dimensions.

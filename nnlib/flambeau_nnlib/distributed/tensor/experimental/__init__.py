@@ -1,4 +1,4 @@
-"""Functions on local tensors, and rules of one's own."""
+"""Functions on local tensors (`local_map`), and user-defined sharding rules (`register_sharding`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions on local tensors, and rules for operators."""
+"""`local_map` and `register_sharding`."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def local_map(
     *,
     redistribute_inputs: bool = False,
 ) -> Callable[..., Any]:
-    """A function on `DTensor`s from one on local tensors.
+    """Convert a function on local tensors to a function on `DTensor`s.
 
     Args:
-        func: what computes on this process's parts; without it, `local_map` is a decorator.
-        out_placements: how its result lies on the mesh, or its results; None for what is no tensor.
-        in_placements: how each argument has to lie; None for what is no tensor.
-        in_grad_placements: how the gradient of each lies.
-        device_mesh: the mesh; that of the first argument by default.
-        redistribute_inputs: whether arguments that lie in another way are brought there, rather than refused.
+        func: function of this process's local tensors. Without it, `local_map` is a decorator.
+        out_placements: placements of the result, or a tuple of placements of several results; None for non-tensors.
+        in_placements: required placements of each argument; None for non-tensors.
+        in_grad_placements: placements of each argument's gradient.
+        device_mesh: the mesh; default: that of the first argument.
+        redistribute_inputs: whether arguments with other placements are redistributed instead of rejected.
 
     Raises:
-        ValueError: in a call, an argument lies in another way.
-        AssertionError: in a call, there are more or fewer arguments than layouts.
+        ValueError: in a call, an argument has other placements.
+        AssertionError: in a call, the number of arguments differs from that of `in_placements`.
     """
     if func is None:
         return lambda function: local_map(
@@ -86,14 +86,15 @@ def local_map(
 
 
 def register_sharding(op: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say for which placements an operator of `torch.ops` can be computed from local tensors.
+    """Register the placements with which an operator of `torch.ops` can be computed from local tensors.
 
     Args:
-        op: the operator, or several.
+        op: the operator, or a list of operators.
 
     Returns:
-        A decorator for a function that takes the operator's arguments, tensors as specs, and returns pairs: the placements of all
-        results, and those of all arguments (None for what is no tensor), on one dimension of the mesh.
+        A decorator of a function. The function receives the operator's arguments with specs instead of tensors. It
+        returns pairs of placements on one mesh dimension: those of all results and those of all arguments (None for
+        non-tensors).
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:

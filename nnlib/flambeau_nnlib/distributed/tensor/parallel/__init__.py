@@ -1,4 +1,4 @@
-"""Layers in parts (tensor parallelism): `parallelize_module` and its styles.
+"""Tensor parallelism: `parallelize_module` and the parallel styles of layers.
 
 >>> from flambeau.distributed.tensor.parallel import ColwiseParallel
 >>> ColwiseParallel()

@@ -1,4 +1,4 @@
-"""`parallelize_module`: styles for the layers of a network."""
+"""`parallelize_module`, which applies parallel styles to the layers of a module."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ Plan = ParallelStyle | dict[str, ParallelStyle]
 def parallelize_module(
     module: Module, device_mesh: DeviceMesh | None = None, parallelize_plan: Plan | None = None, *, src_data_rank: int | None = 0
 ) -> Module:
-    """Split layers over the processes of a mesh of one dimension (tensor parallelism).
+    """Shard layers over the processes of a one-dimensional mesh (tensor parallelism).
 
     Args:
-        module: the network, which is changed.
-        device_mesh: the mesh; that of `with mesh:` by default.
-        parallelize_plan: a style for the module, or styles for submodules by name, where `*` stands for any.
+        module: the module to modify in place.
+        device_mesh: the mesh; default: the mesh of the enclosing `with mesh:`.
+        parallelize_plan: a style for the module, or a dictionary of styles by submodule name, in which `*` matches any
+            name part.
         src_data_rank: see `distribute_tensor`.
 
     Raises:
-        TypeError: the plan is neither.
+        TypeError: the plan is neither a style nor a dictionary.
     """
     mesh = device_mesh or current_mesh()
     if parallelize_plan is None:
@@ -65,9 +66,11 @@ def parallelize_module(
 
 @contextmanager
 def loss_parallel() -> Iterator[None]:
-    """A context in which `cross_entropy` takes logits that are split by class, and plain targets, which all processes have alike.
+    """Return a context in which `cross_entropy` accepts logits sharded by class, and plain targets that are equal in
+    all processes.
 
-    Logits are not put together: processes exchange what there is for each example. The backward has to be in the context, too.
+    The logits are not gathered: processes exchange only maxima and sums per example. The backward pass must also run in
+    the context.
     """
     with implicit_replication():
         yield

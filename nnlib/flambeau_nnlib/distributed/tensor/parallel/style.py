@@ -1,4 +1,4 @@
-"""Styles: how a layer's parameters lie on a mesh, and what becomes of its inputs and outputs."""
+"""Parallel styles: the placements of a layer's parameters, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Layouts = Placement | tuple[Placement | None, ...]
 
 
 class ParallelStyle(ABC):
-    """How to parallelize a module: `parallelize_module` calls `_apply`."""
+    """Base class of styles. `parallelize_module` calls `_apply`."""
 
     src_data_rank: int | None = 0
 
     @abstractmethod
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        """Change a module, and return it."""
+        """Parallelize a module in place, and return it."""
 
     def _place(self, module: Module, name: str, mesh: DeviceMesh, placement: Placement) -> None:
-        """Lay a parameter on the mesh, if the module has it."""
+        """Distribute a parameter over the mesh, if the module has it."""
         parameter = getattr(module, name, None)
         if parameter is not None:
             placed = distribute_tensor(parameter, mesh, [placement], src_data_rank=self.src_data_rank)
@@ -46,7 +46,7 @@ def _as_dtensor(value: Any, mesh: DeviceMesh, layout: Placement) -> DTensor:
 
 
 def _prepared(value: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
-    """A local tensor that lies as `layout` says, brought to the desired one; what has no layout stays as it is."""
+    """Redistribute a local tensor of placement `layout` to `desired`; return values without a layout unchanged."""
     if layout is None:
         return value
     if not isinstance(value, Tensor):
@@ -58,7 +58,7 @@ def _prepared(value: Any, mesh: DeviceMesh, layout: Placement | None, desired: P
 
 
 class _Split(ParallelStyle):
-    """A layer whose matrix is split, in one direction or the other."""
+    """Base class of styles that shard a layer's weight."""
 
     desired_input: Placement = Replicate()
 
@@ -67,7 +67,7 @@ class _Split(ParallelStyle):
         self.use_local_output = use_local_output
 
     def _placements(self, module: Module) -> dict[str, Placement]:
-        """The placement of each parameter of a layer."""
+        """Return the placement of each parameter of a layer."""
         raise NotImplementedError
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
@@ -90,12 +90,12 @@ class _Split(ParallelStyle):
 
 
 class ColwiseParallel(_Split):
-    """A `Linear` of which each process computes some outputs, or an `Embedding` of which it has some columns.
+    """Shard a `Linear` by output features, or an `Embedding` by embedding dimensions.
 
     Args:
-        input_layouts: how a local input lies on the mesh (replicated by default).
-        output_layouts: how the output is to lie (split in its last dimension by default).
-        use_local_output: whether to give it as a local tensor.
+        input_layouts: placement of a local input; default: replicated.
+        output_layouts: placement of the output; default: sharded in the last dimension.
+        use_local_output: whether to return a local tensor instead of a DTensor.
     """
 
     def __init__(
@@ -112,12 +112,12 @@ class ColwiseParallel(_Split):
 
 
 class RowwiseParallel(_Split):
-    """A `Linear` of which each process takes some inputs, or an `Embedding` of which it has some rows.
+    """Shard a `Linear` by input features, or an `Embedding` by rows.
 
     Args:
-        input_layouts: how a local input lies on the mesh (split in its last dimension by default).
-        output_layouts: how the output is to lie (replicated by default).
-        use_local_output: whether to give it as a local tensor.
+        input_layouts: placement of a local input; default: sharded in the last dimension.
+        output_layouts: placement of the output; default: replicated.
+        use_local_output: whether to return a local tensor instead of a DTensor.
     """
 
     def __init__(
@@ -135,11 +135,11 @@ class RowwiseParallel(_Split):
 
 
 class SequenceParallel(ParallelStyle):
-    """A `LayerNorm`, `RMSNorm` or `Dropout` of which each process computes a part of the sequence; parameters are replicated.
+    """Shard the input of a `LayerNorm`, `RMSNorm` or `Dropout` along the sequence; replicate its parameters.
 
     Args:
-        sequence_dim: the dimension of the input that is split.
-        use_local_output: whether to give the output as a local tensor.
+        sequence_dim: the sharded dimension of the input.
+        use_local_output: whether to return a local tensor instead of a DTensor.
     """
 
     def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False) -> None:
@@ -168,16 +168,16 @@ def _several(layouts: Layouts | None) -> tuple[Placement | None, ...] | None:
 
 
 class PrepareModuleInput(ParallelStyle):
-    """A module whose inputs become DTensors, in the layouts that it wants.
+    """Convert a module's inputs to DTensors and redistribute them.
 
     Args:
-        input_layouts: how each local input lies on the mesh; None for what stays as it is.
-        desired_input_layouts: how each is to lie.
-        input_kwarg_layouts, desired_input_kwarg_layouts: the same for inputs that are given by name.
-        use_local_output: whether to give them as local tensors.
+        input_layouts: placement of each local input; None for inputs that stay unchanged.
+        desired_input_layouts: placement of each input after redistribution.
+        input_kwarg_layouts, desired_input_kwarg_layouts: the same for keyword arguments.
+        use_local_output: whether to pass local tensors instead of DTensors to the module.
 
     Raises:
-        AssertionError: there are more or fewer desired layouts than layouts.
+        AssertionError: the numbers of layouts and desired layouts differ.
     """
 
     def __init__(
@@ -224,15 +224,15 @@ class PrepareModuleInput(ParallelStyle):
 
 
 class PrepareModuleOutput(ParallelStyle):
-    """A module whose outputs become DTensors, in the layouts that are wanted.
+    """Convert a module's outputs to DTensors and redistribute them.
 
     Args:
-        output_layouts: how each local output lies on the mesh; None for what stays as it is.
-        desired_output_layouts: how each is to lie.
-        use_local_output: whether to give them as local tensors.
+        output_layouts: placement of each local output; None for outputs that stay unchanged.
+        desired_output_layouts: placement of each output after redistribution.
+        use_local_output: whether to return local tensors instead of DTensors.
 
     Raises:
-        AssertionError: there are more or fewer desired layouts than layouts.
+        AssertionError: the numbers of layouts and desired layouts differ.
     """
 
     def __init__(self, *, output_layouts: Layouts, desired_output_layouts: Layouts, use_local_output: bool = True) -> None:
@@ -258,7 +258,7 @@ class PrepareModuleOutput(ParallelStyle):
 
 
 class PrepareModuleInputOutput(ParallelStyle):
-    """`PrepareModuleInput` and `PrepareModuleOutput` in one; `use_local_input` and `use_local_output` are theirs."""
+    """Combine `PrepareModuleInput` and `PrepareModuleOutput`. `use_local_input` is the former's `use_local_output`."""
 
     def __init__(
         self,

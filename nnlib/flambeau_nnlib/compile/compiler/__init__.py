@@ -1,8 +1,8 @@
 """`torch.compile` and `torch.compiler`.
 
-Must stay true: a compiled function returns the bits that the function returns, in every call.  A call is replayed only while
-everything that it depends on is unchanged (`dependencies`, and the guards of `flambeau.extension.capture`); else it runs as it
-is, and is recorded again.
+Invariant: a compiled function returns bitwise the same results as the original function. A call is replayed only while
+    everything it depends on is unchanged (`dependencies`, and the guards of `flambeau.extension.capture`). Otherwise the
+    function runs normally and is captured again.
 
 >>> double = torch.compile(lambda x: 2 * x)
 >>> double(torch.ones(1)), double(torch.ones(1))

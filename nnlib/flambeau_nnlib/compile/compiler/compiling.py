@@ -1,7 +1,8 @@
-"""`torch.compile`: calls are captured as they run, and replayed while all that they depend on is as it was.
+"""`torch.compile`: capture calls while they run, and replay them while everything they depend on is unchanged.
 
-A call that changes Python state, as one does in which an optimizer makes its state, runs eagerly.  The next is captured while it
-runs; the one after that is replayed and also run, from the same state, and compared; from then on it is replayed.
+A call that changes Python state, such as the one in which an optimizer creates its state, runs eagerly. The next call is
+captured while it runs. The call after that is replayed and also run from the same state, and both results are compared. All
+later calls are replayed.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ __all__ = ["CompiledFunction", "OptimizedModule", "compile"]
 RECOMPILE_LIMIT = 8
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _MODES_WITH_GRAPHS = ("reduce-overhead", "max-autotune")
-_ATTEMPTS = 4  # calls that change Python state before a function counts as one that always does
+_ATTEMPTS = 4  # calls that may change Python state before the function permanently runs eagerly
 _CHANGES_STATE = "each call changes Python objects, which a replay would not do again"
 
 
 class _Entry:
-    """One captured call, and what it depends on."""
+    """A captured call, and what it depends on."""
 
     __slots__ = ("captured", "dependencies", "verified")
 
@@ -53,19 +54,19 @@ class _Entry:
 
 
 class CompiledFunction:
-    """A function that is captured when it is called, and replayed in later calls.
+    """A function whose calls are captured and replayed.
 
     Args:
         function: the function, or method.
-        name: what messages call it.
-        fullgraph: raise where it cannot be captured, rather than run eagerly.
-        recompile_limit: how many captures of it are kept, for arguments of different shapes and the like.
-        device_graphs: launch the kernels of a replay together, where the device has graphs.
+        name: the name used in messages.
+        fullgraph: raise an error if the function cannot be captured, instead of running it eagerly.
+        recompile_limit: the maximum number of captures, for example for different shapes.
+        device_graphs: launch the kernels of a replay as one device graph, if the device supports it.
 
     Attributes:
-        entries: what has been captured, by a description of the arguments.
-        reason: why it runs eagerly, if it does.
-        without_graph: why its kernels are launched one by one, if `device_graphs` was asked for.
+        entries: the captured calls, by the signature of the arguments.
+        reason: why the function runs eagerly, or None.
+        without_graph: why kernels are launched separately in spite of `device_graphs`, or None.
     """
 
     def __init__(
@@ -85,9 +86,9 @@ class CompiledFunction:
         self.reason: str | None = None
         self.without_graph: str | None = None
         self._attempts = 0
-        self._warm = False  # whether a call has changed no Python state
+        self._warm = False  # whether a call has left Python state unchanged
         self._calls = 0
-        self._backend: Any = None  # whose arrays are recorded, once a call has shown that it is not that of the arguments
+        self._backend: Any = None  # the backend of the kernels, if a call has shown that it differs from that of the arguments
         self._generation = settings.generation()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -102,20 +103,20 @@ class CompiledFunction:
             if entry.captured.holds(tensors) and entry.dependencies.hold():
                 try:
                     return self._replay(entry, tensors, args, kwargs)
-                except CheckFailed:  # a value is on the other side of what held before
+                except CheckFailed:  # a guard on a value failed
                     continue
         return self._capture(signature, args, kwargs)
 
     @property
     def programs(self) -> list[Program]:
-        """What has been captured so far: the programs of calls, or whole steps, each followed by that of its backward, if any.
+        """The captured programs: those of calls or whole steps, each followed by that of its backward pass, if any.
 
-        Each has its source in `code`, and prints a row for each call by `print_tabular()`.
+        Each program has its source as `code`; `print_tabular()` prints its kernel calls as a table.
         """
         captured = [entry.captured for entries in self.entries.values() for entry in entries]
         return [program for one in captured for program in (one.forward, one.backward) if program is not None]
 
-    # --- a call that has been captured ---
+    # --- replay ---
 
     def _replay(self, entry: _Entry, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         if entry.verified:
@@ -126,19 +127,19 @@ class CompiledFunction:
             entry.verified = True
             if self.device_graphs:
                 self._use_device_graphs(entry.captured)
-        elif not entry.captured.separate():  # without loops over several operations, the next replay is compared again
-            self._give_up(f"a replay differed from the function in {difference}; it may depend on what cannot be seen")
+        elif not entry.captured.separate():  # `separate()` disables fused loops; the next replay is compared again
+            self._give_up(f"a replay differed from the function in {difference}; it may depend on state that is not tracked")
         return result
 
     def _use_device_graphs(self, captured: Captured) -> None:
-        """Launch the kernels of further replays together; where CUDA could, but this cannot, say so once."""
+        """Launch further replays as one device graph. If that fails on a CUDA device, warn once."""
         reasons = captured.use_device_graphs()
         if reasons and self.without_graph is None:
             self.without_graph = reasons[0]
             if captured.forward.recorder.backend.device_type == "cuda":
                 warnings.warn(f"torch.compile: {self.name} is replayed without a CUDA graph: {reasons[0]}", stacklevel=5)
 
-    # --- a call that has not ---
+    # --- capture ---
 
     def _capture(self, signature: Any, args: Any, kwargs: Any) -> Any:
         stance, count = settings.stance(), sum(map(len, self.entries.values()))
@@ -163,7 +164,7 @@ class CompiledFunction:
         return self._try(signature, dependencies, args, kwargs)
 
     def _warm_up(self, dependencies: Dependencies, args: Any, kwargs: Any) -> Any:
-        """Run eagerly until a call changes no Python state, as the first steps of an optimizer do."""
+        """Run eagerly until a call leaves Python state unchanged. The first steps of an optimizer change it."""
         result = self.function(*args, **kwargs)
         self._warm = dependencies.hold()
         self._attempts += 1
@@ -191,7 +192,7 @@ class CompiledFunction:
             if refused.missed is not None and self._backend is None:
                 self._backend = refused.missed
                 return result
-        except NotCapturable as error:  # it has not been called
+        except NotCapturable as error:  # capture failed before the function was called
             self._give_up(str(error))
             return self.function(*args, **kwargs)
         if not dependencies.hold():
@@ -209,7 +210,7 @@ class CompiledFunction:
         return result
 
     def _give_up(self, reason: str) -> None:
-        """Run eagerly from now on, and say so once."""
+        """Run eagerly from now on, and warn once."""
         self.reason, self.entries = reason, {}
         if self.fullgraph:
             raise Unsupported(f"torch.compile: {self.name}: {reason}")
@@ -217,7 +218,7 @@ class CompiledFunction:
 
 
 def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
-    """The tensors in the arguments, and what decides which captured call fits them."""
+    """Return the tensors in the arguments, and a signature that selects the matching captured call."""
     if not args and not kwargs:
         return [], None
     if not kwargs and all(isinstance(argument, Tensor) for argument in args):
@@ -230,7 +231,7 @@ def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tens
 
 
 def _pattern(tensors: Sequence[Tensor]) -> Any:
-    """Which of the tensors are the same object."""
+    """Return which of the tensors are the same object."""
     if len(tensors) < 2:
         return None
     first: dict[int, int] = {}
@@ -247,11 +248,11 @@ def _described(value: Any) -> Any:
 
 
 class OptimizedModule(nn.Module):
-    """A module that `torch.compile` has given back: it computes what the module computes that it was given, its `_orig_mod`.
+    """A module returned by `torch.compile`. It computes the same as the original module, `_orig_mod`.
 
     Args:
         mod: the module.
-        dynamo_ctx: how it is compiled: a function of a function; None for as it is by default.
+        dynamo_ctx: a function that compiles functions; None for the default settings.
 
     >>> list(OptimizedModule(torch.nn.Linear(1, 1)).state_dict())
     ['_orig_mod.weight', '_orig_mod.bias']
@@ -269,7 +270,7 @@ class OptimizedModule(nn.Module):
         return self.__dict__["_compiled_call"](*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes."""
+        """Run the compiled module."""
         return self.__dict__["_compiled_call"](*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -284,7 +285,7 @@ class OptimizedModule(nn.Module):
             setattr(self._orig_mod, name, value)
 
     def train(self, mode: bool = True) -> OptimizedModule:
-        """Set the module, and all below it, to training mode or not."""
+        """Set training mode for the module and its submodules."""
         self.training = mode
         self._orig_mod.train(mode)
         return self
@@ -315,34 +316,34 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Give back a function or module that computes the same with less of Python's cost; usable as a decorator, too.
+    """Return a faster version of a function or module; can be used as a decorator.
 
-    A function of tensors, a module, or a whole training step (forward, backward and the optimizer's step in one function) can be
-    compiled.  Its calls are recorded at the kernels, and replayed as straight-line code while what they depend on is the same:
-    shapes, dtypes and strides of the arguments, modes, globals, closures, attributes of modules.  Otherwise it is compiled again.
-    A function that looks at a value (`.item()`, `if x > 0`) or has other effects than on tensors (`print`) runs eagerly, and a
-    warning says why.
+    It can compile a function of tensors, a module, or a whole training step (forward, backward and the optimizer's step in
+    one function). Calls are recorded as kernel calls and replayed as straight-line code, while everything they depend on is
+    unchanged: shapes, dtypes and strides of the arguments, modes, globals, closures, attributes of modules. Otherwise the
+    call is compiled again. A function that reads tensor values (`.item()`, `if x > 0`) or has side effects other than on
+    tensors (`print`) runs eagerly, and a warning gives the reason.
 
     Args:
         model: the function or module.
-        fullgraph: raise where the function cannot be compiled, rather than run it eagerly.
-        dynamic: accepted; each shape is compiled for itself.
-        backend: the name of one of PyTorch's backends, all of which mean the same here but those for debugging (such as
-            `"eager"`), which run eagerly; or a function that takes a `fx.GraphModule` and example inputs and returns a function.
-        mode: `"reduce-overhead"` and `"max-autotune"` replay a step on CUDA as a CUDA graph, where it can be one.  The others
-            mean what no mode means.
-        options: of these, `{"triton.cudagraphs": True}` asks for CUDA graphs, too.  At most one of both can be given.
-        name: what messages call the function.
-        disable: give back what is given.
-        recompile_limit: how many captures are kept, 8 by default.
-        isolate_recompiles, shapes_spec: accepted.
+        fullgraph: raise an error if the function cannot be compiled, instead of running it eagerly.
+        dynamic: accepted; every shape is compiled separately.
+        backend: the name of a backend of PyTorch, or a function that takes a `fx.GraphModule` and example inputs and returns
+            a function. All names are equivalent here, except the ones for debugging, such as `"eager"`, which run eagerly.
+        mode: `"reduce-overhead"` and `"max-autotune"` replay a step on CUDA as a CUDA graph if possible. Other modes are
+            equivalent to None.
+        options: only `{"triton.cudagraphs": True}` has an effect: it requests CUDA graphs. It cannot be combined with `mode`.
+        name: the name of the function in messages.
+        disable: return the function or module unchanged.
+        recompile_limit: the maximum number of captures, by default 8.
+        isolate_recompiles, shapes_spec: accepted and ignored.
 
     Raises:
-        RuntimeError: `mode` is none, is given beside `options`, or the backend has a name that PyTorch has no backend of; with
-            `fullgraph`, in a call, `torch._dynamo.exc.Unsupported`: it cannot be compiled.
+        RuntimeError: `mode` is invalid or combined with `options`, or the backend is unknown. With `fullgraph`, a call raises
+            `torch._dynamo.exc.Unsupported` if the function cannot be compiled.
 
     Warns:
-        UserWarning: once for a function that runs eagerly.
+        UserWarning: the function runs eagerly; emitted once per function.
 
     Example:
         >>> net = torch.nn.Linear(3, 1)
@@ -400,7 +401,7 @@ def compile(
 
 
 class _WithBackend:
-    """A function whose graph somebody else's compiler gets: what that returns is called in its place."""
+    """A function whose traced graph is compiled by a user-provided backend."""
 
     def __init__(self, model: Callable[..., Any], backend: Callable[..., Any]) -> None:
         self.model, self.backend = model, backend

@@ -1,7 +1,8 @@
-"""What a function depends on in Python: the globals, closures, modules, containers and objects that its code can reach.
+"""Find the Python state that a function depends on: globals, closures, modules, containers and objects that its code can
+reach.
 
-A compiled function is only replayed while all of that is as it was; and a call that changes any of it is not compiled, because a
-replay would not change it again.
+A compiled function is replayed only while this state is unchanged. A call that changes any of it is not compiled, because a
+replay would not repeat the change.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _ABSENT = object()
 
 
 class Dependencies:
-    """The state that a function's code can reach, as it is now.
+    """A snapshot of the state that a function's code can reach.
 
     Args:
         function: the function, method or module.
 
     Attributes:
-        numbers: the places of learning rates, which may change from call to call.
-        codes: the code of the program's own functions that was found.
+        numbers: the learning rates found, as (container, key); they may change from call to call.
+        codes: the code objects of user-defined functions that were found.
         tensors: the tensors that were found.
     """
 
@@ -45,8 +46,8 @@ class Dependencies:
         self.numbers: list[tuple[dict[Any, Any], Any]] = []
         self.codes: set[CodeType] = set()
         self._containers: list[Any] = []
-        self._copies: list[Any] = []  # of the containers, as they were
-        self._empty: list[Any] = []  # containers without anything in them, such as a module's hooks: most are
+        self._copies: list[Any] = []  # snapshots of the containers
+        self._empty: list[Any] = []  # empty containers, such as most hooks of modules
         self._groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
         self._names: list[tuple[Any, str, Any]] = []
         self._cells: list[tuple[Any, Any]] = []
@@ -56,16 +57,16 @@ class Dependencies:
         self._walk()
 
     def hold(self) -> bool:
-        """Whether everything is as it was."""
+        """Whether all state is unchanged."""
         try:
             if any(self._empty) or self._containers != self._copies:
                 return False
             for group, copy in self._groups:
-                if group != copy:  # maybe in the learning rate alone
+                if group != copy:  # a change of the learning rate is allowed
                     if type(group.get("lr")) is not float or group != {**copy, "lr": group["lr"]}:
                         return False
                     copy["lr"] = group["lr"]
-        except Exception:  # a comparison of arrays has no truth value
+        except Exception:  # such as a comparison of arrays
             return False
         for names, name, value in self._names:
             found = names.get(name, _ABSENT)
@@ -78,12 +79,12 @@ class Dependencies:
         return self._environment == environment()
 
     def add_code(self, code: CodeType, names: dict[str, Any]) -> None:
-        """Depend on the globals that some code, which has run, names."""
+        """Add the globals that code uses, after it has run, to the dependencies."""
         if code not in self.codes:
             self._note_code(code, names)
             self._walk()
 
-    # --- finding it ---
+    # --- search ---
 
     def _walk(self) -> None:
         while self._waiting:
@@ -98,10 +99,10 @@ class Dependencies:
             self._waiting += self._within(value)
 
     def _within(self, value: Any) -> Iterable[Any]:
-        """What is directly below a value, after noting what it is now."""
+        """Return the objects directly reachable from a value, after recording its current state."""
         if isinstance(value, MethodType):
             return (value.__self__, value.__func__)
-        if isinstance(value, BuiltinFunctionType):  # one of a container, such as the `append` of a list, may change it
+        if isinstance(value, BuiltinFunctionType):  # a method of a container, such as `append` of a list, may modify it
             owner = value.__self__
             return () if owner is None or isinstance(owner, ModuleType) else (owner,)
         if isinstance(value, functools.partial):
@@ -113,7 +114,7 @@ class Dependencies:
         if isinstance(value, property):
             return (value.fget, value.fset)
         if isinstance(value, tuple):
-            return tuple.__iter__(value)  # a subclass's own length and iteration may be something else
+            return tuple.__iter__(value)  # a subclass may override length and iteration
         if isinstance(value, _CONTAINERS):
             if not value:
                 self._empty.append(value)
@@ -131,7 +132,7 @@ class Dependencies:
     def _within_function(self, function: FunctionType) -> Iterator[Any]:
         if is_own_file(function.__code__.co_filename):
             wrapped = getattr(function, "__wrapped__", None)
-            if wrapped is not None:  # a decorator's
+            if wrapped is not None:  # by a decorator
                 yield wrapped
             return
         self._note_code(function.__code__, function.__globals__)
@@ -164,7 +165,7 @@ class Dependencies:
             yield getattr(value, name, None)
 
     def _within_groups(self, groups: list[dict[Any, Any]]) -> Iterator[Any]:
-        """Parameter groups, whose learning rates may change."""
+        """Record parameter groups, whose learning rates may change."""
         for group in groups:
             if type(group.get("lr")) is float:
                 self._seen[id(group)] = group
@@ -189,14 +190,14 @@ class Dependencies:
 
 @functools.cache
 def _globals_of(code: CodeType) -> list[str]:
-    """The names of globals in some code; `co_names` has those of attributes, too."""
+    """Return the names of globals in code; `co_names` also contains attributes."""
     return [*dict.fromkeys(step.argval for step in dis.get_instructions(code) if step.opname.endswith(("_GLOBAL", "_NAME")))]
 
 
 def _contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # it is empty
+    except ValueError:  # an empty cell
         return _ABSENT
 
 
@@ -210,7 +211,7 @@ def _is_own(cls: type) -> bool:
 
 
 def environment() -> tuple[Any, ...]:
-    """The modes and defaults that what is computed depends on."""
+    """Return the modes and defaults that affect results."""
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
         torch.are_deterministic_algorithms_enabled(),

@@ -1,4 +1,4 @@
-"""Exceptions of the compiler."""
+"""Exceptions of `torch.compile`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ __all__ = ["FailOnRecompile", "InvalidBackend", "TorchDynamoException", "Unsuppo
 
 
 class TorchDynamoException(RuntimeError):
-    """An error of the compiler."""
+    """Base class of compiler errors."""
 
 
 class InvalidBackend(TorchDynamoException):
-    """There is no backend of this name."""
+    """The backend does not exist."""
 
 
 class Unsupported(TorchDynamoException):
-    """With `fullgraph=True`: something in the function cannot be compiled."""
+    """The function cannot be compiled, with `fullgraph=True`."""
 
 
 class FailOnRecompile(TorchDynamoException):
-    """A function would have to be compiled again, which the stance forbids."""
+    """A function requires recompilation, with the stance `"fail_on_recompile"`."""

@@ -1,4 +1,4 @@
-"""`torch.compiler`: what programs ask of the compiler, and tell it.
+"""`torch.compiler`: settings of the compiler, and queries of its state.
 
 >>> torch.compiler.is_compiling()
 False
@@ -35,26 +35,26 @@ FOR_DEBUGGING = (
 _STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
 _default_backend: str | Callable[..., Any] = "inductor"
 _stance = "default"
-_generation = 0  # goes up with each `reset`
-_compiling = 0  # functions that are being captured, or verified
+_generation = 0  # incremented by each `reset`
+_compiling = 0  # the number of functions being captured or verified
 
 
-# --- for the compiler ------------------------------------------------------------------------------------------------------
+# --- internal ---
 
 
 def stance() -> str:
-    """How compiled functions are to behave, as `set_stance` says."""
+    """Return the stance set by `set_stance`."""
     return _stance
 
 
 def generation() -> int:
-    """How often `reset` has been called."""
+    """Return the number of `reset` calls."""
     return _generation
 
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Context in which `is_compiling` says True."""
+    """Context manager in which `is_compiling` returns True."""
     global _compiling
     _compiling += 1
     try:
@@ -64,41 +64,41 @@ def compiling() -> Iterator[None]:
 
 
 def check_backend(backend: Any) -> None:
-    """Raise InvalidBackend for a name that PyTorch has no backend of."""
+    """Raise `InvalidBackend` for a name that is not a backend of PyTorch."""
     if isinstance(backend, str) and backend not in (*_BACKENDS, *FOR_DEBUGGING):
         raise InvalidBackend(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends.")
 
 
-# --- for programs ----------------------------------------------------------------------------------------------------------
+# --- public ---
 
 
 def is_compiling() -> bool:
-    """Whether the code that asks is being compiled: a call of it is captured, or compared with what was captured."""
+    """Whether the current code is being compiled: a call is being captured, or compared with its capture."""
     return _compiling > 0
 
 
 def is_dynamo_compiling() -> bool:
-    """As `is_compiling`."""
+    """Alias of `is_compiling`."""
     return _compiling > 0
 
 
 def is_exporting() -> bool:
-    """Whether the code that asks is being exported: never, as `torch.export` runs it as it is."""
+    """Return False: `torch.export` runs code normally, so code never needs to treat it differently."""
     return False
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A decorator, with or without arguments, for functions that are not to be compiled: what calls them runs eagerly.
+    """Mark functions that must not be compiled; a decorator with or without arguments. Functions that call them run eagerly.
 
     Args:
         fn: the function, or a module.
         recursive: accepted.
-        reason: is part of the message that says why it runs eagerly.
+        reason: the reason, used in the warning that the function runs eagerly.
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     if isinstance(fn, nn.Module):
-        fn.forward = disable(fn.forward, recursive, reason=reason)  # type: ignore[method-assign]  # for this module alone
+        fn.forward = disable(fn.forward, recursive, reason=reason)  # type: ignore[method-assign]  # only for this instance
         return fn
     if isinstance(fn, type):
         return fn
@@ -114,7 +114,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """Give back a function, or a list of functions.
+    """Return a function, or a list of functions, unchanged.
 
     Args:
         fn: the function, or the list.
@@ -123,7 +123,7 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Give back a function.
+    """Return the function unchanged.
 
     Args:
         fn: the function.
@@ -134,10 +134,10 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
 def substitute_in_graph(
     original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that gives back the function: there are no graphs to put it into.
+    """Return a decorator that returns the function unchanged. Substitution is not needed, because graphs record kernels only.
 
     Args:
-        original_fn: the function in whose place it would stand.
+        original_fn: the function to substitute.
         can_constant_fold_through, skip_signature_check: ignored.
     """
     return lambda function: function
@@ -146,7 +146,7 @@ def substitute_in_graph(
 def nested_compile_region(
     fn: Callable[..., Any] | None = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None
 ) -> Any:
-    """A decorator, with or without arguments: gives back the function.
+    """Return the function unchanged; a decorator with or without arguments.
 
     Args:
         fn: the function.
@@ -156,10 +156,10 @@ def nested_compile_region(
 
 
 def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of tensors from a function of NumPy arrays.
+    """Convert a function of NumPy arrays to a function of tensors.
 
     Args:
-        fn: the function of arrays.
+        fn: the function of NumPy arrays.
 
     >>> torch.compiler.wrap_numpy(lambda x: x * 2)(torch.ones(1))
     tensor([2.])
@@ -176,37 +176,37 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing: there are no recorded CUDA graphs behind the program's back."""
+    """Do nothing: CUDA graphs are recorded only by `torch.compile(mode=...)`."""
 
 
 def reset() -> None:
-    """Forget all that has been compiled: each compiled function is compiled again when it is next called."""
+    """Discard all compiled code: functions are compiled again when they are next called."""
     global _generation
     _generation += 1
 
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
-    """The names that `torch.compile(backend=)` takes.
+    """Return the names that `torch.compile(backend=)` accepts.
 
     Args:
-        exclude_tags: leave out those for debugging, if that is among these.
+        exclude_tags: if it contains `"debug"`, backends for debugging are left out.
     """
     return sorted(_BACKENDS if "debug" in (exclude_tags or ()) else (*_BACKENDS, *FOR_DEBUGGING))
 
 
 def get_default_backend() -> str | Callable[..., Any]:
-    """The name that `set_default_backend` was last given."""
+    """Return the backend set by `set_default_backend`."""
     return _default_backend
 
 
 def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
-    """Keep a name, for `get_default_backend`.
+    """Set the backend that `get_default_backend` returns.
 
     Args:
-        backend: the name of one of PyTorch's backends, or a function; None for `"inductor"`.
+        backend: the name of a backend of PyTorch, or a function; None for `"inductor"`.
 
     Raises:
-        RuntimeError: PyTorch has no backend of that name.
+        RuntimeError: the backend does not exist.
     """
     global _default_backend
     check_backend(backend)
@@ -214,16 +214,16 @@ def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
 
 
 class set_stance:
-    """Say how compiled functions are to behave: at once, or, as a context or decorator, within it.
+    """Set the behavior of compiled functions, globally, or temporarily as a context manager or decorator.
 
     Args:
-        stance: `"default"`; `"force_eager"`: run them eagerly; `"eager_on_recompile"`: replay what has been compiled, run all
-            else eagerly; `"fail_on_recompile"`: raise there; `"eager_then_compile"`, `"aot_eager_then_compile"`: run each
-            function's first call eagerly.
-        skip_guard_eval_unsafe, force_backend: accepted.
+        stance: `"default"`; `"force_eager"`: run all functions eagerly; `"eager_on_recompile"`: replay compiled calls and run
+            others eagerly; `"fail_on_recompile"`: raise an error if a function needs recompilation; `"eager_then_compile"`,
+            `"aot_eager_then_compile"`: run the first call of each function eagerly.
+        skip_guard_eval_unsafe, force_backend: accepted and ignored.
 
     Raises:
-        RuntimeError: it is none of them.
+        RuntimeError: the stance is invalid.
 
     >>> double = torch.compile(lambda x: 2 * x)
     >>> with torch.compiler.set_stance("force_eager"):
@@ -246,7 +246,7 @@ class set_stance:
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         global _stance
-        _stance = self._previous  # it is for the function alone
+        _stance = self._previous  # as a decorator, it only applies to the function
         stance = self.stance
 
         @functools.wraps(fn)
@@ -265,13 +265,13 @@ class set_stance:
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
-    """Nothing: nothing is guarded.
+    """Do nothing: guards are not synchronized between processes.
 
     Args:
         enabled: ignored.
 
     Returns:
-        False, which is what was set before.
+        False, the previous setting.
     """
     return False
 
@@ -281,7 +281,7 @@ def _keep_all(guard_entries: Sequence[Any]) -> list[bool]:
 
 
 def keep_portable_guards_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
-    """True for each: nothing is guarded, so nobody asks.
+    """Return True for each entry. Guard filters have no effect here.
 
     Args:
         guard_entries: guards.
@@ -290,7 +290,7 @@ def keep_portable_guards_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
 
 
 def keep_tensor_guards_unsafe(guard_entries: Sequence[Any], keep_parameters: bool = False) -> list[bool]:
-    """True for each: nothing is guarded, so nobody asks.
+    """Return True for each entry. Guard filters have no effect here.
 
     Args:
         guard_entries: guards.
@@ -300,7 +300,7 @@ def keep_tensor_guards_unsafe(guard_entries: Sequence[Any], keep_parameters: boo
 
 
 def skip_all_guards_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
-    """False for each: nothing is guarded.
+    """Return False for each entry. Guard filters have no effect here.
 
     Args:
         guard_entries: guards.
@@ -309,7 +309,7 @@ def skip_all_guards_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
 
 
 def skip_guard_on_all_nn_modules_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
-    """True for each: nothing is guarded, so nobody asks.
+    """Return True for each entry. Guard filters have no effect here.
 
     Args:
         guard_entries: guards.
@@ -318,7 +318,7 @@ def skip_guard_on_all_nn_modules_unsafe(guard_entries: Sequence[Any]) -> list[bo
 
 
 def skip_guard_on_globals_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
-    """True for each: nothing is guarded, so nobody asks.
+    """Return True for each entry. Guard filters have no effect here.
 
     Args:
         guard_entries: guards.
@@ -327,7 +327,7 @@ def skip_guard_on_globals_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
 
 
 def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries: Sequence[Any]) -> list[bool]:
-    """True for each: nothing is guarded, so nobody asks.
+    """Return True for each entry. Guard filters have no effect here.
 
     Args:
         guard_entries: guards.
@@ -336,11 +336,11 @@ def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries: Sequence[Any]) -> lis
 
 
 def save_cache_artifacts() -> None:
-    """None: what is compiled belongs to live objects, and is not kept between processes."""
+    """Return None: compiled code refers to live objects and cannot be saved."""
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
-    """None: what PyTorch has compiled is of no use here.
+    """Return None: artifacts of PyTorch's compiler cannot be used here.
 
     Args:
         serialized_artifacts: ignored.
@@ -350,7 +350,7 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> None:
 def load_compiled_function(
     file: Any, *, f_globals: dict[str, Any] | None = None, external_data: dict[str, Any] | None = None
 ) -> Any:
-    """Refuse: functions that PyTorch has compiled do not run here.
+    """Raise a RuntimeError: functions compiled by PyTorch cannot run here.
 
     Args:
         file, f_globals, external_data: ignored.
@@ -358,4 +358,4 @@ def load_compiled_function(
     Raises:
         RuntimeError: always.
     """
-    raise RuntimeError("load_compiled_function: functions that PyTorch has compiled cannot be run; compile from the source there")
+    raise RuntimeError("load_compiled_function: functions compiled by PyTorch cannot run here; use torch.compile instead")

@@ -1,4 +1,4 @@
-"""Watching the code that runs while a step is recorded."""
+"""Observe the code that runs while a call is captured."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from flambeau.extension.capture import is_own_file, refuse
 
 __all__ = ["Watch"]
 
-# Functions that do what a replay would not do again, or give something else each time.
+# Functions with effects that a replay would not repeat, or with results that differ between calls.
 _NOT_REPEATED = frozenset({("builtins", "print"), ("builtins", "input"), ("io", "open"), ("_io", "open"), ("posix", "urandom")})
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 _MODULES = frozenset({"time", "_random", "_socket", "_io", "_datetime"})
 
 
 class Watch:
-    """Context that notes which code of the program runs, and refuses the recording where a replay would not do the same.
+    """Context manager that records which user code runs, and rejects the capture if a replay would behave differently.
 
     Attributes:
         codes: the code objects that ran, with their globals.
@@ -32,7 +32,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._previous, self._collects = sys.getprofile(), gc.isenabled()
-        gc.disable()  # what `gc.callbacks` call is not the program's
+        gc.disable()  # `gc.callbacks` do not belong to the program
         sys.setprofile(self._see)
         return self
 
@@ -51,7 +51,7 @@ class Watch:
         if event == "call":
             code = frame.f_code
             if code in self._of_queues:
-                refuse(f"{code.co_qualname}() would not be called again")
+                refuse(f"a replay would not call {code.co_qualname}() again")
             if code not in self.codes and not self._is_own(code) and not _is_standard(code.co_filename):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and not self._is_own(frame.f_code):
@@ -59,11 +59,11 @@ class Watch:
             name = getattr(arg, "__name__", "")
             matters = (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES
             if matters and not self._is_own(_caller(frame).f_code):
-                refuse(f"{name}() would not be called again")
+                refuse(f"a replay would not call {name}() again")
 
 
 def _functions_of_queues() -> set[CodeType]:
-    """The code of functions that say in which queue a device does its work, mark places there, and wait for them."""
+    """Return the code of functions that select streams, record events, or wait for them."""
     cuda = sys.modules.get("flambeau.cuda")
     if cuda is None:
         return set()
@@ -73,7 +73,7 @@ def _functions_of_queues() -> set[CodeType]:
 
 
 def _caller(frame: FrameType) -> FrameType:
-    """The innermost frame that is not the standard library's: who has a file opened, say."""
+    """Return the innermost frame outside of the standard library, to find out who opens a file, for example."""
     current: FrameType | None = frame
     while current is not None and _is_standard(current.f_code.co_filename):
         current = current.f_back
@@ -81,5 +81,5 @@ def _caller(frame: FrameType) -> FrameType:
 
 
 def _is_standard(filename: str) -> bool:
-    """Whether a file is Python's own, whose globals nobody changes."""
+    """Whether a file belongs to Python's standard library, whose globals do not change."""
     return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename

@@ -1,4 +1,4 @@
-"""Functions that take functions: control flow that stays in exported graphs, and scans."""
+"""Higher-order operators: control flow that is preserved in exported graphs, and scans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running combinations of all elements so far, in a number of steps that is the logarithm of their number."""
+"""`associative_scan`: a prefix scan in a logarithmic number of steps."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["associative_scan"]
 def associative_scan(
     combine_fn: Callable[[Any, Any], Any], xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
 ) -> Any:
-    """Combine the elements along a dimension: the first, the first two, the first three, ...
+    """Compute the prefix scan along a dimension: the combinations of the first element, the first two, the first three, ...
 
     Args:
-        combine_fn: an associative function of two values that are nested as `xs`, without the dimension `dim`.
-        xs: a tensor, or several in containers, with equally many elements along `dim`.
-        dim: along which dimension.
-        reverse: whether to begin at the end.
-        combine_mode: "generic", or "pointwise" for tensors on GPUs and functions that combine each element for itself.
+        combine_fn: an associative function of two values with the structure of `xs`, without the dimension `dim`.
+        xs: a tensor, or nested containers of tensors with the same size along `dim`.
+        dim: the dimension to scan.
+        reverse: whether to scan from the end.
+        combine_mode: "generic", or "pointwise" for GPU tensors and elementwise functions.
 
     Returns:
-        The combinations, nested as `xs` and of the same shapes.
+        The results, with the structure and shapes of `xs`.
 
     Raises:
-        ValueError: `combine_fn` cannot be called, `dim` is no int, `combine_mode` is another, or is "pointwise" for tensors
-            on the CPU; there are no tensors in `xs`, or they have nothing along `dim`.
-        RuntimeError: `reverse` is no bool.
+        ValueError: `combine_fn` is not callable, `dim` is not an int, `combine_mode` is invalid or is "pointwise" for CPU
+            tensors, `xs` contains no tensors, or their size along `dim` is 0.
+        RuntimeError: `reverse` is not a bool.
 
     >>> from flambeau._higher_order_ops.associative_scan import associative_scan
     >>> associative_scan(lambda x, y: x * y, torch.tensor([1, 2, 3, 4]), 0, combine_mode="generic")
@@ -53,7 +53,7 @@ def associative_scan(
 
 
 def _check(combine_fn: Any, leaves: list[Any], dim: Any, reverse: Any, combine_mode: Any) -> int:
-    """Raise for arguments that are wrong; returns `dim`, not negative."""
+    """Raise an error for invalid arguments. Return `dim` as a nonnegative number."""
     if not callable(combine_fn):
         raise ValueError(f"Combine_fn must be a callable, but got {combine_fn}")
     if not isinstance(dim, int):
@@ -75,7 +75,7 @@ def _check(combine_fn: Any, leaves: list[Any], dim: Any, reverse: Any, combine_m
 
 
 def _scan(combine: Callable[[list[Tensor], list[Tensor]], list[Tensor]], elements: list[Tensor]) -> list[Tensor]:
-    """The combinations along the first dimension: pairs are combined, and these scanned; what lies between comes of both."""
+    """Scan along the first dimension: combine pairs, scan the results recursively, and derive the remaining elements."""
     count = elements[0].shape[0]
     if count < 2:
         return elements

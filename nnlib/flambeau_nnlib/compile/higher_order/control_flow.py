@@ -1,4 +1,4 @@
-"""Control flow that stays in exported graphs: `torch.cond` and `torch.while_loop`."""
+"""Control flow that is preserved in exported graphs: `torch.cond` and `torch.while_loop`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["cond", "while_loop"]
 def cond(
     pred: bool | Tensor, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] | list[Any] = ()
 ) -> Any:
-    """Call one of two functions, depending on a value.
+    """Call one of two functions, depending on a condition.
 
-    It computes, and differentiates, as `true_fn(*operands) if pred else false_fn(*operands)` does; in exported graphs both
-    functions stay, as submodules, and each call decides anew.
+    The result and gradients are those of `true_fn(*operands) if pred else false_fn(*operands)`. Exported graphs contain both
+    functions as submodules, and evaluate the condition in each call.
 
     Args:
-        pred: a truth value, or a tensor with one element.
-        true_fn, false_fn: functions, or modules, whose results are nested alike; they write to none of the operands.
-        operands: their arguments: tensors and numbers, also in containers.
+        pred: a bool, or a tensor with one element.
+        true_fn, false_fn: functions or modules with results of the same structure. They must not modify the operands.
+        operands: the arguments of the functions: tensors and numbers, also in containers.
 
     Raises:
-        RuntimeError: an argument is not of these types.
+        RuntimeError: an argument has a wrong type.
 
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.cond(x.sum() > 2, lambda x: x + 1, lambda x: x - 1, (x,))
@@ -51,19 +51,19 @@ def while_loop(
     carried_inputs: tuple[Any, ...] | list[Any],
     additional_inputs: tuple[Any, ...] = (),
 ) -> Any:
-    """Call a function on its own results for as long as a condition holds.
+    """Call a function on its own results while a condition holds.
 
     Args:
-        cond_fn: from the values at hand to a truth value, or a tensor with one element.
-        body_fn: from the values at hand to a tuple or list of the next ones, of the same shapes and dtypes.
-        carried_inputs: the first values.
-        additional_inputs: further arguments of both, which stay the same.
+        cond_fn: returns whether to continue, as a bool or a tensor with one element, given the current values.
+        body_fn: returns a tuple or list of the next values, with the same shapes and dtypes, given the current values.
+        carried_inputs: the initial values.
+        additional_inputs: additional constant arguments of both functions.
 
     Returns:
-        The last values, as a tuple.
+        The final values, as a tuple.
 
     Raises:
-        RuntimeError: an argument is not of these types, or `body_fn` gives back another number of values.
+        RuntimeError: an argument has a wrong type, or `body_fn` returns a different number of values.
 
     >>> torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (torch.tensor(0), torch.ones(2)))
     (tensor(3), tensor([8., 8.]))
@@ -84,7 +84,7 @@ def while_loop(
 
 
 def _holds(condition: Any) -> bool:
-    if isinstance(condition, (tuple, list)) and len(condition) == 1:  # as graphs give it back
+    if isinstance(condition, (tuple, list)) and len(condition) == 1:  # the form in which graphs return it
         condition = condition[0]
     if (isinstance(condition, Tensor) and condition.numel() != 1) or not isinstance(condition, (Tensor, bool)):
         raise RuntimeError(f"cond_fn must return a boolean scalar tensor or a boolean but got {condition}")

@@ -1,7 +1,7 @@
-"""`torch.onnx`: models in the format of ONNX.
+"""`torch.onnx`: export models in the ONNX format.
 
 `_program.export` exports a module with `torch.export`, and `_translation` translates the graph operator by operator with
-`operators.TABLE`.  Must stay true: an operator without a translation raises an error that names it.
+`operators.TABLE`. Invariant: an operator without a translation raises an error that names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Building ONNX graphs: values, constants, and nodes."""
+"""Build ONNX graphs: values, constants and nodes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _DTYPES = {
 
 
 def onnx_dtype(dtype: torch.dtype) -> int:
-    """The number that ONNX has for a dtype.
+    """Return the ONNX number of a dtype.
 
     Raises:
-        OnnxExporterError: it has none.
+        OnnxExporterError: ONNX does not support the dtype.
     """
     if dtype not in _DTYPES:
         raise OnnxExporterError(f"ONNX has no dtype for {dtype}")
@@ -38,11 +38,11 @@ def onnx_dtype(dtype: torch.dtype) -> int:
 
 
 class Value:
-    """A tensor of the ONNX graph.
+    """A tensor in an ONNX graph.
 
     Args:
-        name: its name.
-        spec: what is known of it.
+        name: the name of the tensor.
+        spec: its shape and dtype, or None if unknown.
         array: its elements, if it is a weight or constant.
     """
 
@@ -56,7 +56,7 @@ class Value:
 
     @property
     def shape(self) -> Sequence[Any]:
-        """The sizes; symbolic numbers for those that are not known."""
+        """The sizes; unknown ones are symbolic numbers."""
         if self.array is not None:
             return tuple(self.array.shape)
         assert self.spec is not None, f"nothing is known of {self.name}"
@@ -70,11 +70,11 @@ class Value:
 
 
 class Builder:
-    """Collects the nodes and weights of an ONNX graph.
+    """Collect the nodes and weights of an ONNX graph.
 
     Attributes:
-        node: the node of the exported graph that is being translated.
-        opset: the version of ONNX's operators.
+        node: the node of the exported program that is being translated.
+        opset: the ONNX opset version.
     """
 
     def __init__(self, opset: int) -> None:
@@ -88,18 +88,18 @@ class Builder:
     # --- names and constants ---
 
     def name(self, wanted: str) -> str:
-        """A name that nothing else has."""
+        """Return an unused name, similar to `wanted`."""
         count = self._names.get(wanted, 0)
         self._names[wanted] = count + 1
         return wanted if not count else self.name(f"{wanted}_{count}")
 
     def weight(self, name: str, array: np.ndarray[Any, Any], spec: TensorSpec) -> Value:
-        """A weight; it is written to the file if a node uses it."""
+        """Add a weight. It is written to the file only if a node uses it."""
         value = self.initializers[name] = Value(name, spec, array)
         return value
 
     def constant(self, data: Any, dtype: torch.dtype | None = None) -> Value:
-        """A constant of Python's numbers or of an array."""
+        """Return a constant for Python numbers or an array."""
         tensor = torch.as_tensor(data, dtype=dtype) if not isinstance(data, torch.Tensor) else data
         array = as_numpy(tensor)
         key = (array.dtype.str, str(tensor.dtype), array.shape, array.tobytes())
@@ -111,18 +111,18 @@ class Builder:
     # --- nodes ---
 
     def op(self, kind: str, *inputs: Value | None, like: Any = None, **attributes: Any) -> Value:
-        """Add a node with one result.
+        """Add a node with a single output.
 
         Args:
-            kind: the operator of ONNX.
-            *inputs: values; None for one that is left out.
-            like: a value that the result has shape and dtype of; else it is taken to be the translated node's result.
-            **attributes: its attributes; those that are None are left out.
+            kind: the ONNX operator.
+            *inputs: the inputs; None for an omitted optional input.
+            like: a value with the shape and dtype of the output; by default the output of the translated node.
+            **attributes: the attributes of the node; those that are None are omitted.
         """
         return self.op_of_many(kind, *inputs, outputs=1, like=like, **attributes)[0]
 
     def op_of_many(self, kind: str, *inputs: Value | None, outputs: int, like: Any = None, **attributes: Any) -> list[Value]:
-        """Add a node with a number of results, `outputs`; the rest is as in `op`."""
+        """Add a node with `outputs` outputs; see `op` for the other arguments."""
         label = self.node.name if self.node is not None else kind
         names = [self.name(label if outputs == 1 else f"{label}_{place}") for place in range(outputs)]
         given = [value.name if value is not None else "" for value in inputs]
@@ -137,7 +137,7 @@ class Builder:
         return [Value(name, spec) for name in names]
 
     def result_spec(self) -> TensorSpec | None:
-        """What is known of the result of the node that is being translated."""
+        """Return the metadata of the translated node's output, or None if unknown."""
         value = self.node.meta.get("val") if self.node is not None else None
         if isinstance(value, tuple):
             value = value[0]
@@ -147,13 +147,13 @@ class Builder:
 
     @property
     def result_dtype(self) -> torch.dtype:
-        """The dtype of the result of the node that is being translated."""
+        """The dtype of the translated node's output."""
         spec = self.result_spec()
         assert spec is not None
         return spec.dtype
 
     def cast(self, value: Any, dtype: torch.dtype) -> Value:
-        """A value in a dtype; a Python number as a constant."""
+        """Convert a value to a dtype; a Python number becomes a constant."""
         if not isinstance(value, Value):
             return self.constant(value, dtype)
         if value.dtype is dtype:
@@ -166,7 +166,7 @@ class Builder:
     # --- sizes ---
 
     def ints(self, values: Sequence[Any] | Any) -> Value:
-        """A list of whole numbers, some of which may be values, as a tensor of one dimension."""
+        """Convert a list of integers, some of which may be graph values, to a 1-D tensor."""
         values = list(values) if isinstance(values, (list, tuple)) else [values]
         if all(isinstance(value, int) for value in values):
             return self.constant(torch.tensor(values, dtype=torch.int64))
@@ -175,16 +175,16 @@ class Builder:
         return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0, like=spec)
 
     def unsqueezed(self, number: Value) -> Value:
-        """A number as a tensor of one dimension."""
+        """Convert a scalar to a 1-D tensor."""
         spec = TensorSpec((1,), number.dtype, torch.device("cpu"))
         return self.op("Unsqueeze", self.cast(number, torch.int64), self.constant([0]), like=spec)
 
     def shape(self, value: Value) -> Value:
-        """The shape of a value, as a tensor."""
+        """Return the shape of a value as a tensor."""
         return self.op("Shape", value, like=TensorSpec((value.rank,), torch.int64, torch.device("cpu")))
 
     def size(self, value: Value, dim: int) -> Any:
-        """One size: a number if it is known."""
+        """Return a size, as an integer if it is known."""
         known = value.shape[dim]
         if isinstance(known, int):
             return known
@@ -193,14 +193,14 @@ class Builder:
         return self.op("Squeeze", shape, self.constant([0]), like=TensorSpec((), torch.int64, torch.device("cpu")))
 
     def sizes(self, value: Value) -> list[Any]:
-        """All sizes."""
+        """Return all sizes of a value."""
         return [self.size(value, dim) for dim in range(value.rank)]
 
     # --- graphs inside nodes ---
 
     @contextmanager
     def subgraph(self) -> Iterator[list[onnx.NodeProto]]:
-        """A context in which nodes are added to a graph of their own."""
+        """Context manager in which nodes are added to a separate subgraph."""
         former, self.nodes = self.nodes, []
         constants, self._constants = self._constants, dict(self._constants)
         try:
@@ -209,7 +209,7 @@ class Builder:
             self.nodes, self._constants = former, constants
 
     def used(self, outputs: Sequence[str]) -> set[str]:
-        """The names that nodes, or those inside them, use."""
+        """Return the names that the nodes use, including those in subgraphs."""
         names = set(outputs)
 
         def visit(nodes: Any) -> None:
@@ -224,7 +224,7 @@ class Builder:
         return names
 
     def tensors(self, names: set[str]) -> list[TensorProto]:
-        """The weights and constants with these names, as ONNX has them."""
+        """Return the weights and constants with the given names as ONNX tensors."""
         return [_tensor(value) for name, value in self.initializers.items() if name in names]
 
 

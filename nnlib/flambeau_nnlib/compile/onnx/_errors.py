@@ -1,4 +1,4 @@
-"""What `torch.onnx` raises."""
+"""Exceptions of `torch.onnx`."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ __all__ = ["OnnxExporterError"]
 
 
 class OnnxExporterError(RuntimeError):
-    """A program cannot be written as ONNX."""
+    """The program cannot be exported to ONNX."""

@@ -1,4 +1,4 @@
-"""Modules that say how they are exported, and the observer that finds out from calls."""
+"""`ExportableModule`, a module with its own export settings, and `InputObserver`, which infers them from calls."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ __all__ = ["ExportableModule", "InputObserver"]
 
 
 class ExportableModule(nn.Module, ABC):
-    """A module that says itself what its examples, names and dynamic sizes are.
+    """Base class of modules that define their own example inputs, names and dynamic sizes.
 
-    Override `example_arguments`, and of the others those that have something to say.
+    Override `example_arguments`, and any of the other methods.
     """
 
     @abstractmethod
     def example_arguments(self) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
-        """The arguments by position and by name that the module is run on."""
+        """Return positional and keyword arguments to trace the module with."""
 
     def dynamic_shapes(self) -> Any:
-        """The sizes that may differ, as for `torch.onnx.export`."""
+        """Return the dynamic sizes, as for `torch.onnx.export`."""
         return None
 
     def input_names(self) -> Sequence[str] | None:
-        """Names for the inputs."""
+        """Return names for the inputs."""
         return None
 
     def output_names(self) -> Sequence[str] | None:
-        """Names for the outputs."""
+        """Return names for the outputs."""
         return None
 
     def to_onnx(self, **kwargs: Any) -> ONNXProgram:
-        """The module as ONNX.
+        """Export the module to ONNX.
 
         Args:
-            **kwargs: further arguments of `torch.onnx.export`.
+            **kwargs: additional arguments of `torch.onnx.export`.
         """
         args, named = self.example_arguments()
         options = {
@@ -54,10 +54,10 @@ class ExportableModule(nn.Module, ABC):
 
 
 class InputObserver:
-    """Notes what a module is called with, and says from that what to export it with.
+    """Record the arguments of calls of a module, and infer export arguments from them.
 
     Args:
-        value_if_missing: values for arguments, by name, that the first call does not have.
+        value_if_missing: values, by name, of arguments that are missing in the first call.
 
     >>> model, observer = torch.nn.ReLU(), torch.onnx.InputObserver()
     >>> with observer(model):
@@ -71,17 +71,17 @@ class InputObserver:
         self.calls: list[tuple[tuple[Any, ...], dict[str, Any], Any]] = []
 
     def num_obs(self) -> int:
-        """The number of calls that have been noted."""
+        """The number of recorded calls."""
         return len(self.calls)
 
     @contextmanager
     def __call__(self, model: nn.Module, store_n_calls: int = 3, method_name: str = "forward") -> Iterator[InputObserver]:
-        """A context in which calls of a method are noted.
+        """Context manager that records calls of a method.
 
         Args:
             model: the module.
-            store_n_calls: how many calls to note.
-            method_name: the method.
+            store_n_calls: the maximum number of calls to record.
+            method_name: the name of the method.
         """
         original = getattr(model, method_name)
 
@@ -99,25 +99,25 @@ class InputObserver:
             del vars(model)[method_name]
 
     def infer_arguments(self, index: int | None = None) -> Any:
-        """The arguments of a call: a tuple if all were given by position, else a dictionary.
+        """Return the arguments of a call: a tuple if all were positional, else a dictionary.
 
         Args:
-            index: the number of the call; the first one where it is not given.
+            index: the index of the call; by default the first one.
 
         Raises:
-            RuntimeError: no call has been noted.
+            RuntimeError: no calls were recorded.
         """
         args, kwargs, _ = self._call(index or 0)
         return {**self._missing(kwargs), **kwargs} if kwargs and not args else args
 
     def infer_dynamic_shapes(self, set_batch_dimension_for: Any = None) -> Any:
-        """The sizes that differ between the calls, in the form of `infer_arguments`.
+        """Return the sizes that differ between calls as dynamic sizes, in the structure of `infer_arguments`.
 
         Args:
-            set_batch_dimension_for: arguments, by name or number, whose first size may differ as well; True for all.
+            set_batch_dimension_for: arguments, by name or index, whose first dimension is also dynamic; True for all.
 
         Raises:
-            RuntimeError: no call has been noted.
+            RuntimeError: no calls were recorded.
         """
         first = self.infer_arguments()
         others = [self.infer_arguments(number) for number in range(1, len(self.calls))]
@@ -130,14 +130,15 @@ class InputObserver:
         return shapes if isinstance(first, dict) else tuple(shapes.values())
 
     def check_discrepancies(self, onnx_program: ONNXProgram, atol: float = 1e-4, rtol: float = 0.1) -> list[dict[str, Any]]:
-        """How far an ONNX program is from the results of the calls.
+        """Compare the outputs of an ONNX program with those of the recorded calls.
 
         Args:
-            onnx_program: the program.
-            atol, rtol: which differences are small: `atol + rtol * abs(result)`.
+            onnx_program: the program to check.
+            atol, rtol: the tolerance is `atol + rtol * abs(result)`.
 
         Returns:
-            For each call, the largest difference (`"abs"`), and whether all are small (`"SUCCESS"`).
+            For each call, the largest difference (`"abs"`), and whether all differences are within the tolerance
+            (`"SUCCESS"`).
         """
         found = []
         for number, (args, kwargs, result) in enumerate(self.calls):
@@ -158,7 +159,7 @@ class InputObserver:
 
 
 def _sizes(value: Any, others: list[Any], is_batch: bool) -> Any:
-    """The dimensions of a tensor, or of those in a container, whose sizes differ."""
+    """Return the dynamic dimensions of a tensor, or of each tensor in a container."""
     leaves, structure = pytree.tree_flatten(value)
     rest = [pytree.tree_leaves(other) for other in others if pytree.tree_structure(other) == structure]
     shapes: list[Any] = []

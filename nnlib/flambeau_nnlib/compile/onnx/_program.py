@@ -1,4 +1,4 @@
-"""`torch.onnx.export`, and the program that it gives back."""
+"""`torch.onnx.export` and `ONNXProgram`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OLDEST_OPSET, OLDEST_TRANSLATED = 7, 18
 
 
 def is_in_onnx_export() -> bool:
-    """Whether `torch.onnx.export` is running a module on its examples.
+    """Whether `torch.onnx.export` is tracing a module.
 
     >>> torch.onnx.is_in_onnx_export()
     False
@@ -35,14 +35,14 @@ def is_in_onnx_export() -> bool:
 
 
 class ONNXProgram:
-    """A model as ONNX.
+    """A model in the ONNX format.
 
     Args:
-        model_proto: the model, as the package `onnx` has it.
-        exported_program: the program that it was translated from.
+        model_proto: the model as an `onnx.ModelProto`.
+        exported_program: the exported program that it was translated from.
 
     Attributes:
-        model_proto, exported_program: the same.
+        model_proto, exported_program: the arguments.
     """
 
     def __init__(self, model_proto: Any, exported_program: ExportedProgram) -> None:
@@ -51,7 +51,7 @@ class ONNXProgram:
 
     @property
     def model(self) -> Any:
-        """The model."""
+        """The `onnx.ModelProto`."""
         return self.model_proto
 
     def save(
@@ -62,15 +62,14 @@ class ONNXProgram:
         keep_initializers_as_inputs: bool = False,
         external_data: bool | None = None,
     ) -> None:
-        """Write the model; a file that is there already is replaced as a whole, once the new one is complete.
+        """Write the model to a file. An existing file is replaced atomically.
 
         Args:
             destination: a path.
-            include_initializers: with the weights.
-            keep_initializers_as_inputs: list the weights among the inputs as well.
-            external_data: write the weights to a file beside it, `NAME.data`; by default only if they are larger than 2 GB, which
-            is
-                as much as one file of ONNX may hold.
+            include_initializers: whether to include the weights.
+            keep_initializers_as_inputs: also list the weights among the inputs.
+            external_data: whether to write the weights to a separate file `NAME.data` in the same folder. By default only if
+                they exceed 2 GB, the limit of an ONNX file.
         """
         import onnx
 
@@ -90,17 +89,17 @@ class ONNXProgram:
         write_whole(path, model.SerializeToString())
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
-        """Run the model: by onnxruntime if that is installed, else by the slow reference implementation in `onnx`."""
+        """Run the model, with onnxruntime if it is installed, else with the slow reference implementation of `onnx`."""
         arrays = dict(zip(self.input_names, _arrays(args, kwargs), strict=True))
         if self._session is None:
             self.initialize_inference_session()
         return tuple(torch.from_numpy(array) for array in self._session.run(None, arrays))
 
     def initialize_inference_session(self, initializer: Callable[[bytes], Any] | None = None) -> None:
-        """Make ready to be called.
+        """Create the inference session, which the first call otherwise creates.
 
         Args:
-            initializer: from the serialized model to an object with onnxruntime's `run(names, inputs)`.
+            initializer: a function from the serialized model to an object with onnxruntime's method `run(names, inputs)`.
         """
         content = self.model_proto.SerializeToString()
         if initializer is not None:
@@ -118,20 +117,20 @@ class ONNXProgram:
     call_reference = __call__
 
     def release(self) -> None:
-        """Forget the session."""
+        """Delete the inference session."""
         self._session = None
 
     def optimize(self) -> None:
-        """Remove what `onnx.checker` and runtimes need not see: nodes without effect. There are none but `Identity`."""
+        """Do nothing: `export` adds no nodes that could be removed, except `Identity`."""
 
     def apply_weights(self, state_dict: Mapping[str, torch.Tensor]) -> None:
-        """Put other weights in the place of those with the same names.
+        """Replace weights by name.
 
         Args:
-            state_dict: the weights, by name.
+            state_dict: the new weights, by name.
 
         Raises:
-            KeyError: the model has no weight of a name.
+            KeyError: the model has no weight of this name.
         """
         from onnx import numpy_helper
 
@@ -140,10 +139,10 @@ class ONNXProgram:
             weights[name].CopyFrom(numpy_helper.from_array(tensor.detach().cpu().numpy(), name))
 
     def rename_axes(self, rename_mapping: Mapping[str, str]) -> None:
-        """Give other names to sizes that may differ.
+        """Rename dynamic sizes.
 
         Args:
-            rename_mapping: from present names to new ones.
+            rename_mapping: maps current names to new names.
         """
         graph = self.model_proto.graph
         for info in (*graph.input, *graph.output):
@@ -172,7 +171,7 @@ def _arrays(args: Any, kwargs: Any) -> list[Any]:
 
 
 def _move_weights(weights: Any, path: Path) -> None:
-    """Write weights to a file, each at a multiple of 4096 bytes, and note where."""
+    """Move weights to a file, each aligned to 4096 bytes, and record their positions."""
     import onnx
 
     content = bytearray()
@@ -217,38 +216,37 @@ def export(
     export_modules_as_functions: Any = False,
     autograd_inlining: bool = True,
 ) -> ONNXProgram:
-    """Write a model in the format of ONNX, which other runtimes read. It needs `pip install flambeau[onnx]`.
+    """Export a model to the ONNX format, which other runtimes read. Requires `pip install flambeau[onnx]`.
 
-    The module runs once on the examples, in the mode (`train` or `eval`) that it is in: see `torch.export.export`.
+    The module runs once on the examples, in its current mode (training or evaluation); see `torch.export.export`.
 
     Args:
-        model: the module, or what `torch.export.export` made of it.
+        model: the module, or an exported program.
         args, kwargs: the example inputs.
-        f: a path; nothing is written where it is not given.
+        f: the path of the file; by default no file is written.
         verbose: print the graph.
-        input_names, output_names: names for the inputs and outputs, in their order.
-        opset_version: the version of ONNX's operators, from 7 on; 20 where it is not given. Models for those before 18 are
-            translated to 18, and converted by the package `onnx`.
-        external_data: write the weights to a file beside the model, `NAME.data`; False for one file.
-        dynamic_shapes: the sizes that may differ, as for `torch.export.export`; a name alone stands for a `Dim`.
-        dynamic_axes: the same by names of inputs: `{"x": {0: "batch"}}` or `{"x": [0]}`.
-        custom_translation_table: from operators, `torch.ops.mine.scale.default`, to functions that add nodes of ONNX: they take a
-            builder, see `flambeau_nnlib.compile.onnx._builder`, and the operator's arguments.
-        verify: run the model on the examples, and compare.
-        export_params: write the weights.
-        keep_initializers_as_inputs: list the weights among the inputs as well.
-        dynamo: False to ask the functions of `register_custom_op_symbolic`, too; the exporter is the same.
-        report, optimize, profile, dump_exported_program, artifacts_dir, training, operator_export_type,
-        do_constant_folding,
-            custom_opsets, export_modules_as_functions, autograd_inlining: accepted.
+        input_names, output_names: names for the inputs and outputs, in order.
+        opset_version: the ONNX opset version, at least 7; 20 by default. For versions below 18, the model is exported for
+            version 18 and converted by the package `onnx`.
+        external_data: whether to write the weights to a separate file `NAME.data` in the same folder.
+        dynamic_shapes: the dynamic sizes, as for `torch.export.export`; a string is short for a `Dim` of that name.
+        dynamic_axes: the dynamic sizes by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
+        custom_translation_table: maps operators, such as `torch.ops.mine.scale.default`, to functions that add ONNX nodes.
+            They take a builder, see `flambeau_nnlib.compile.onnx._builder`, and the arguments of the operator.
+        verify: run the model on the examples and compare its outputs.
+        export_params: whether to include the weights.
+        keep_initializers_as_inputs: also list the weights among the inputs.
+        dynamo: if False, also use the functions of `register_custom_op_symbolic`; the exporter is the same.
+        report, optimize, profile, dump_exported_program, artifacts_dir, training, operator_export_type, do_constant_folding,
+        custom_opsets, export_modules_as_functions, autograd_inlining: accepted and ignored.
 
     Raises:
         ImportError: the package `onnx` is not installed.
-        ValueError: `opset_version` is below 7, or `dynamic_axes` names an input that there is not.
-        OnnxExporterError: an operator has no translation, or none for a version before 18 (a `RuntimeError`).
-        AssertionError: with `verify`, the results differ.
+        ValueError: `opset_version` is below 7, or `dynamic_axes` names an unknown input.
+        OnnxExporterError: an operator has no translation, or none for a version below 18. It is a subclass of RuntimeError.
+        AssertionError: with `verify`, the outputs differ.
 
-    As in ::
+    Example::
 
         torch.onnx.export(model, (torch.randn(1, 3, 224, 224),), "model.onnx", dynamic_axes={"x": {0: "batch"}})
     """
@@ -306,17 +304,17 @@ def export(
 
 
 def _converted(model: Any, opset: int) -> Any:
-    """The model for an older version of ONNX's operators."""
+    """Convert the model to an older opset version."""
     from onnx import version_converter
 
     try:
         return version_converter.convert_version(model, opset)
-    except Exception as error:  # whatever its C++ raises
+    except Exception as error:  # exceptions from C++ code
         raise OnnxExporterError(f"the model cannot be converted to opset version {opset}: {error}") from error
 
 
 def _takes(model: nn.Module, named: dict[str, Any]) -> bool:
-    """Whether a dictionary at the end of the arguments is meant as arguments by name, as exporters of old took it."""
+    """Whether a dictionary as the last argument contains keyword arguments, as in older versions of the API."""
     import inspect
 
     parameters = inspect.signature(model.forward).parameters
@@ -324,7 +322,7 @@ def _takes(model: nn.Module, named: dict[str, Any]) -> bool:
 
 
 def _with_dims(shapes: Any, dims: dict[str, Dim]) -> Any:
-    """`dynamic_shapes` with a `Dim` for each size that is given by its name alone."""
+    """Replace size names in `dynamic_shapes` by `Dim`s."""
     if isinstance(shapes, str):
         return dims.setdefault(shapes, Dim(_identifier(shapes)))
     if isinstance(shapes, dict):
@@ -335,7 +333,7 @@ def _with_dims(shapes: Any, dims: dict[str, Dim]) -> Any:
 def _shapes_by_axes(
     model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], axes: Mapping[str, Any], names: Sequence[str] | None
 ) -> Any:
-    """What `dynamic_axes` says, as `dynamic_shapes`."""
+    """Convert `dynamic_axes` to `dynamic_shapes`."""
     named = arguments_by_name(model, args, kwargs)
     leaves, structure = pytree.tree_flatten(named)
     tensors = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
@@ -364,7 +362,7 @@ def _identifier(name: str) -> str:
 def _verify(program: ONNXProgram) -> None:
     examples = program.exported_program.example_inputs
     if examples is None:
-        raise OnnxExporterError("verify=True needs a program with example inputs")
+        raise OnnxExporterError("verify=True requires a program with example inputs")
     args, kwargs = examples
     expected = pytree.tree_leaves(program.exported_program.module()(*args, **kwargs))
     for name, result, wanted in zip(program.output_names, program(*args, **kwargs), expected, strict=True):

@@ -1,11 +1,11 @@
-"""Symbolic functions: translations of operators in the form that PyTorch's exporter of TorchScript takes them in.
+"""Symbolic functions: translations of operators in the form of PyTorch's TorchScript-based ONNX exporter.
 
     def softplus(g, self, beta, threshold):
         return g.op("Softplus", self)
 
     torch.onnx.register_custom_op_symbolic("aten::softplus", softplus, 18)
 
-They are asked where `torch.onnx.export` is called with `dynamo=False`.
+They are used if `torch.onnx.export` is called with `dynamo=False`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ _registered: dict[str, dict[int, Callable[..., Any]]] = {}
 
 
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
-    """Let a function say what an operator is in ONNX, for `torch.onnx.export(..., dynamo=False)`.
+    """Register a translation of an operator to ONNX for `torch.onnx.export(..., dynamo=False)`.
 
     Args:
-        symbolic_name: the operator, `"namespace::name"`; `"aten::gelu"` for one of PyTorch's own.
-        symbolic_fn: takes the graph `g` and the operator's arguments as values of the graph, adds nodes by
-            `g.op("Name", *values, axis_i=1)`, and returns their result. Lists, strings and None are given as they are.
-        opset_version: the version of ONNX's operators from which on it holds.
+        symbolic_name: the operator as `"namespace::name"`; PyTorch's operators are in the namespace `aten`, such as
+            `"aten::gelu"`.
+        symbolic_fn: a function of the graph `g` and the operator's arguments as graph values. It adds nodes with
+            `g.op("Name", *values, axis_i=1)` and returns their output. Lists, strings and None are passed unchanged.
+        opset_version: the lowest ONNX opset version that the translation supports.
 
     Raises:
-        OnnxExporterError: the name is not of that form.
-        ValueError: the namespace is that of ONNX itself.
+        OnnxExporterError: `symbolic_name` is not of this form.
+        ValueError: the namespace is `onnx`.
 
     >>> torch.onnx.register_custom_op_symbolic("mine::twice", lambda g, x: g.op("Add", x, x), 18)
     >>> torch.onnx.unregister_custom_op_symbolic("mine::twice", 18)
@@ -50,13 +51,13 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., A
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Forget what `register_custom_op_symbolic` was told of an operator.
+    """Remove a translation registered with `register_custom_op_symbolic`.
 
     Args:
-        symbolic_name, opset_version: as they were registered; nothing happens where they were not.
+        symbolic_name, opset_version: as in the registration; unknown ones are ignored.
 
     Raises:
-        OnnxExporterError, ValueError: as by `register_custom_op_symbolic`.
+        OnnxExporterError, ValueError: see `register_custom_op_symbolic`.
     """
     name = _checked(symbolic_name)
     _registered.get(name, {}).pop(opset_version, None)
@@ -75,11 +76,11 @@ def _checked(name: str) -> str:
 
 
 def symbolic_of(operator: Any, opset: int) -> Callable[..., Any] | None:
-    """The translation of an operator by the symbolic function that is registered for it, if one is.
+    """Return the registered translation of an operator, or None.
 
     Args:
         operator: the target of a node.
-        opset: the version that is exported; the function for the highest version up to it is taken.
+        opset: the exported opset version. Of the registered versions up to it, the highest is used.
     """
     packet = getattr(operator, "overloadpacket", operator)
     name = f"{getattr(operator, 'namespace', 'aten')}::{getattr(packet, '__name__', packet)}"
@@ -95,10 +96,10 @@ def symbolic_of(operator: Any, opset: int) -> Callable[..., Any] | None:
 
 
 def _all_arguments(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments in order, with the defaults of those that were not given; whole numbers as fractions where such are meant."""
+    """Return all arguments in order, including defaults. Integers for float parameters become floats."""
     try:
         parameters = [(each.name, each.default_value, str(each.type)) for each in operator._schema.arguments]
-    except (AttributeError, RuntimeError):  # one of PyTorch's own, which takes what the function takes
+    except (AttributeError, RuntimeError):  # a built-in operator, with the signature of its function
         signature = inspect.signature(getattr(operator, "op", operator))
         parameters = [(each.name, each.default, str(each.annotation)) for each in signature.parameters.values()]
         parameters = [(name, default, kind) for name, default, kind in parameters if name != "out"]
@@ -125,7 +126,7 @@ def _called(function: Callable[..., Any], builder: Builder, arguments: list[Any]
 
 
 def _symbolic_value(value: Value) -> Any:
-    """A value that can also be asked what a value of TorchScript's graphs is asked."""
+    """Return a value with the methods of TorchScript graph values."""
     from ._builder import Value
 
     class SymbolicValue(Value):
@@ -133,7 +134,7 @@ def _symbolic_value(value: Value) -> Any:
             return _Type(self.spec, None if self.array is None else tuple(self.array.shape))
 
         def setType(self, type: Any) -> None:
-            """Say what is known of it: nothing has to be."""
+            """Do nothing: shapes and dtypes need not be set."""
 
         def debugName(self) -> str:
             return self.name
@@ -142,7 +143,7 @@ def _symbolic_value(value: Value) -> Any:
 
 
 class _Type:
-    """What is known of a value: `dim()`, `sizes()`, `dtype()`; None for what is not."""
+    """The metadata of a value: `dim()`, `sizes()` and `dtype()` return None if unknown."""
 
     def __init__(self, spec: TensorSpec | None, shape: tuple[int, ...] | None) -> None:
         self._spec, self._shape = spec, shape if spec is None else tuple(spec.shape)
@@ -170,17 +171,17 @@ class _Graph:
 
     def __init__(self, builder: Builder, dtype: torch.dtype) -> None:
         self.builder, self.opset = builder, builder.opset
-        self._dtype = dtype  # of numbers with a fraction that are computed with
+        self._dtype = dtype  # the dtype of Python floats in the graph
 
     def op(self, opname: str, *raw_args: Any, outputs: int = 1, **kwargs: Any) -> Any:
         """Add a node.
 
         Args:
-            opname: an operator of ONNX, or `"domain::name"`.
-            *raw_args: its inputs: values, tensors, numbers, or None for one that is left out.
-            outputs: how many results it has.
-            **kwargs: its attributes, by name and type: `axis_i=1`, `axes_i=[0, 1]`, `alpha_f=0.5`, `mode_s="linear"`,
-                `value_t=tensor`.
+            opname: an ONNX operator, or `"domain::name"`.
+            *raw_args: the inputs: values, tensors, numbers, or None for an omitted input.
+            outputs: the number of outputs.
+            **kwargs: the attributes, by name with a type suffix: `axis_i=1`, `axes_i=[0, 1]`, `alpha_f=0.5`,
+                `mode_s="linear"`, `value_t=tensor`.
         """
         if opname == "Constant":
             return self.value(torch.as_tensor(next(iter(kwargs.values()))))
@@ -193,7 +194,7 @@ class _Graph:
         return results[0] if outputs == 1 else tuple(results)
 
     def value(self, given: Any) -> Any:
-        """A number or tensor as a value of the graph; anything else as it is."""
+        """Convert a number or tensor to a graph value; return other arguments unchanged."""
         from ._builder import Value
 
         if isinstance(given, Value):

@@ -1,4 +1,4 @@
-"""Exported programs as ONNX graphs."""
+"""Translate exported programs to ONNX graphs."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def translated(
     custom: dict[Any, Callable[..., Any]] | None = None,
     symbolic: bool = False,
 ) -> onnx.ModelProto:
-    """The program as ONNX.
+    """Translate a program to an ONNX model.
 
     Args:
         program: the program.
-        opset: the version of ONNX's operators.
-        input_names, output_names: names for the first inputs and outputs.
-        custom: translations of operators beside those of the table.
-        symbolic: ask the symbolic functions that are registered, too.
+        opset: the ONNX opset version.
+        input_names, output_names: names for the inputs and outputs, in order.
+        custom: additional translations of operators.
+        symbolic: whether to use registered symbolic functions.
 
     Raises:
-        OnnxExporterError: an operator has no translation; the message says where in the program it comes from.
+        OnnxExporterError: an operator has no translation. The message gives its source line.
     """
     return _Translator(without_writes(program), opset, list(input_names), list(output_names), custom or {}, symbolic).model()
 
@@ -72,10 +72,10 @@ class _Translator:
         self.builder = Builder(opset)
         self.input_names, self.output_names = input_names, output_names
         self.values: dict[Node, Any] = {}
-        self.labels: dict[str, str] = {}  # of sizes, by symbol
+        self.labels: dict[str, str] = {}  # names of dynamic sizes, by symbol
 
     def model(self) -> onnx.ModelProto:
-        """The whole model."""
+        """Return the complete model."""
         graph = self.program.graph
         inputs = self._add_inputs(graph)
         for node in graph.nodes:
@@ -170,11 +170,11 @@ class _Translator:
         registered = symbolic_of(node.target, self.opset) if self.symbolic else None
         translate = self.custom.get(node.target) or registered or TABLE.get(name) or TABLE.get(unaliased(name))
         if translate is None:
-            raise OnnxExporterError(f"No ONNX function found for {node.target}, which comes from here:\n{node.stack_trace}")
+            raise OnnxExporterError(f"No ONNX function found for {node.target}, which the model calls here:\n{node.stack_trace}")
         try:
             result = translate(self.builder, *args, **kwargs)
         except OnnxExporterError as error:
-            raise OnnxExporterError(f"{error}\n\nIt comes from here:\n{node.stack_trace}") from error
+            raise OnnxExporterError(f"{error}\n\nThe model calls the operator here:\n{node.stack_trace}") from error
         known = node.meta.get("val")
         if isinstance(known, TensorSpec) and isinstance(result, Value):
             return Value(result.name, known, result.array)
@@ -183,7 +183,7 @@ class _Translator:
         return result
 
     def _number(self, node: Node, args: Any) -> Value:
-        """Arithmetic of sizes."""
+        """Translate arithmetic on sizes."""
         dtype = torch.float32 if node.target is operator.truediv or any(isinstance(arg, float) for arg in args) else torch.int64
         logical = node.target in (operator.and_, operator.or_, operator.not_)
         values = [self.builder.cast(arg, torch.bool if logical else dtype) for arg in args]
@@ -204,7 +204,7 @@ class _Translator:
     _modules: Sequence[Any] = ()
 
     def _inner(self, module: Any, inputs: Sequence[Any]) -> list[Value]:
-        """Translate a graph inside a node; it sees the names of the graph around it."""
+        """Translate a subgraph. It can use names of the enclosing graph."""
         outer, self._modules = self._modules, [*self._modules, module]
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         self.values.update(zip(placeholders, inputs, strict=True))
@@ -264,6 +264,6 @@ class _Translator:
 
     @staticmethod
     def _with_specs(node: Node, values: Sequence[Value]) -> list[Value]:
-        """The results of a node, with what is known of them from those who pick them."""
+        """Return the outputs of a node with the metadata of the `getitem` nodes that use them."""
         picked = {user.args[1]: user.meta.get("val") for user in node.users if user.target is operator.getitem}
         return [Value(value.name, picked.get(place, value.spec)) for place, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""The exceptions of `torch.onnx`, where PyTorch has them."""
+"""The public module of `torch.onnx` exceptions."""
 
 from __future__ import annotations
 

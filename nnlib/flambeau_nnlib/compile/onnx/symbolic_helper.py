@@ -1,4 +1,4 @@
-"""`torch.onnx.symbolic_helper`: what symbolic functions are written with; see `torch.onnx.register_custom_op_symbolic`."""
+"""`torch.onnx.symbolic_helper`: utilities for symbolic functions, see `torch.onnx.register_custom_op_symbolic`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _KINDS: dict[str, Callable[[Any], Any]] = {"i": int, "f": float, "b": bool, "s":
 
 
 def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator of symbolic functions: they are given numbers, not values of the graph, where that is said.
+    """Decorate a symbolic function to convert its arguments from graph values to Python values.
 
     Args:
-        *arg_descriptors: for each argument after the graph, what it is: `"v"` a value, `"i"` a whole number, `"f"` one with a
-            fraction, `"b"` a bool, `"s"` a string, `"t"` a tensor, `"is"` and `"fs"` lists, `"none"` unused.
+        *arg_descriptors: the kind of each argument after the graph: `"v"` a graph value, `"i"` an integer, `"f"` a float,
+            `"b"` a bool, `"s"` a string, `"t"` a tensor, `"is"` and `"fs"` lists, `"none"` unused.
 
     Raises:
-        ValueError: when called, an argument is not known before the model runs.
+        ValueError: when called, an argument that must be a constant is computed by the graph.
     """
 
     def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +39,7 @@ def _parsed(value: Any, kind: str) -> Any:
         return None
     if isinstance(value, (list, tuple)):
         return [_parsed(each, kind.removesuffix("s")) for each in value]
-    if hasattr(value, "debugName"):  # a value of the graph
+    if hasattr(value, "debugName"):  # a graph value
         if value.array is None:
             raise ValueError(f"expected a constant of kind {kind!r}, but {value.debugName()} is computed")
         import flambeau as torch

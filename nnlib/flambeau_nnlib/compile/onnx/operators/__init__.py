@@ -1,4 +1,4 @@
-"""Translations of PyTorch's operators to ONNX, by family; `TABLE` has them all."""
+"""Translations of PyTorch operators to ONNX, grouped by family and collected in `TABLE`."""
 
 from __future__ import annotations
 

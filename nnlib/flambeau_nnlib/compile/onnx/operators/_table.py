@@ -1,4 +1,4 @@
-"""The table of translations: from names of PyTorch's operators to functions that add nodes of ONNX."""
+"""The table of translations, from names of PyTorch operators to functions that add ONNX nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TABLE: dict[str, Callable[..., Any]] = {}
 
 
 def translates(*names: str) -> Callable[[Translation], Translation]:
-    """Enter a function as the translation of operators; it takes the builder and the operator's arguments."""
+    """Register a function as the translation of operators. It takes the builder and the operator's arguments."""
 
     def enter(function: Translation) -> Translation:
         TABLE.update(dict.fromkeys(names, function))

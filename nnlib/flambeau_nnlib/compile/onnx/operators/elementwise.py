@@ -1,4 +1,4 @@
-"""Functions of each element: arithmetic, comparisons, activations, casts."""
+"""ONNX translations of elementwise operators: arithmetic, comparisons, activations, casts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ON_INTS = ("Relu", "Abs", "Neg", "Sign")
 
 
 def together(b: Builder, x: Any, y: Any) -> tuple[Value, Value]:
-    """Two operands in the dtype that both are compared in; a Python number takes the other's, unless it has a fraction."""
+    """Convert two operands to the dtype that type promotion gives for both."""
     if isinstance(x, Value) and isinstance(y, Value):
         dtype = torch.result_type(_stand_in(x), _stand_in(y))
     else:
@@ -80,7 +80,7 @@ def _bits(b: Builder, kind: str, x: Any, y: Any) -> Value:
 
 @translates("add", "sub")
 def add(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
-    """`x + alpha * y`, or minus."""
+    """Translate `x + alpha * y` or `x - alpha * y`."""
     assert b.node is not None
     kind = "Sub" if "sub" in str(b.node.target) else "Add"
     if alpha != 1:
@@ -90,7 +90,7 @@ def add(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
 
 @translates("rsub")
 def rsub(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
-    """`y - alpha * x`."""
+    """Translate `y - alpha * x`."""
     if alpha != 1:
         x = b.op("Mul", b.cast(x, b.result_dtype), b.constant(alpha, b.result_dtype))
     return _arithmetic(b, "Sub", y, x)
@@ -98,7 +98,7 @@ def rsub(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
 
 @translates("div", "true_divide")
 def div(b: Builder, x: Any, y: Any, rounding_mode: str | None = None) -> Value:
-    """A quotient, maybe rounded."""
+    """Translate division with an optional rounding mode."""
     if rounding_mode == "floor":
         return floor_divide(b, x, y)
     quotient = _arithmetic(b, "Div", x, y)
@@ -109,7 +109,7 @@ def div(b: Builder, x: Any, y: Any, rounding_mode: str | None = None) -> Value:
 
 @translates("floor_divide")
 def floor_divide(b: Builder, x: Any, y: Any) -> Value:
-    """A quotient, rounded down."""
+    """Translate division rounded down."""
     dtype = b.result_dtype
     if dtype.is_floating_point:
         return b.op("Floor", _arithmetic(b, "Div", x, y))
@@ -119,7 +119,7 @@ def floor_divide(b: Builder, x: Any, y: Any) -> Value:
 
 @translates("remainder")
 def remainder(b: Builder, x: Any, y: Any) -> Value:
-    """What is left of a division, of the divisor's sign."""
+    """Translate the remainder with the sign of the divisor."""
     dtype = b.result_dtype
     x, y = b.cast(x, dtype), b.cast(y, dtype)
     if not dtype.is_floating_point:
@@ -129,13 +129,13 @@ def remainder(b: Builder, x: Any, y: Any) -> Value:
 
 @translates("fmod")
 def fmod(b: Builder, x: Any, y: Any) -> Value:
-    """What is left of a division, of the dividend's sign."""
+    """Translate the remainder with the sign of the dividend."""
     return b.op("Mod", b.cast(x, b.result_dtype), b.cast(y, b.result_dtype), fmod=1)
 
 
 @translates("pow")
 def power(b: Builder, x: Any, y: Any) -> Value:
-    """A power."""
+    """Translate `x ** y`."""
     if y == 0.5:
         return b.op("Sqrt", b.cast(x, b.result_dtype))
     return b.op("Pow", b.cast(x, b.result_dtype), b.cast(y, b.result_dtype))
@@ -143,25 +143,25 @@ def power(b: Builder, x: Any, y: Any) -> Value:
 
 @translates("square")
 def square(b: Builder, x: Value) -> Value:
-    """The square."""
+    """Translate `x * x`."""
     return b.op("Mul", x, x)
 
 
 @translates("rsqrt")
 def rsqrt(b: Builder, x: Value) -> Value:
-    """One by the root."""
+    """Translate `1 / sqrt(x)`."""
     return b.op("Reciprocal", b.op("Sqrt", b.cast(x, b.result_dtype)))
 
 
 @translates("ne")
 def not_equal(b: Builder, x: Any, y: Any) -> Value:
-    """Where two differ."""
+    """Translate `x != y`."""
     return b.op("Not", b.op("Equal", *together(b, x, y)))
 
 
 @translates("logical_not", "bitwise_not")
 def logical_not(b: Builder, x: Value) -> Value:
-    """The opposite."""
+    """Translate logical or bitwise negation."""
     if x.dtype is not torch.bool and b.result_dtype is not torch.bool:
         return b.op("BitwiseNot", x)
     return b.op("Not", b.cast(x, torch.bool))
@@ -169,7 +169,7 @@ def logical_not(b: Builder, x: Value) -> Value:
 
 @translates("log2", "log10", "log1p", "expm1", "exp2")
 def logarithm(b: Builder, x: Value) -> Value:
-    """Logarithms and powers of other bases."""
+    """Translate `log2`, `log10`, `log1p`, `exp2` and `expm1`."""
     assert b.node is not None
     name, dtype = str(b.node.target).split(".")[1], b.result_dtype
     x = b.cast(x, dtype)
@@ -184,37 +184,37 @@ def logarithm(b: Builder, x: Value) -> Value:
 
 @translates("isnan")
 def isnan(b: Builder, x: Value) -> Value:
-    """Where there is no number."""
+    """Translate `isnan`."""
     return b.op("IsNaN", x)
 
 
 @translates("isinf")
 def isinf(b: Builder, x: Value) -> Value:
-    """Where a number is infinite."""
+    """Translate `isinf`."""
     return b.op("IsInf", x)
 
 
 @translates("trunc")
 def trunc(b: Builder, x: Value) -> Value:
-    """The part before the point."""
+    """Translate rounding towards zero."""
     return b.op("Mul", b.op("Sign", x), b.op("Floor", b.op("Abs", x)))
 
 
 @translates("where")
 def where(b: Builder, condition: Value, x: Any, y: Any) -> Value:
-    """One or the other."""
+    """Translate `where(condition, x, y)`."""
     return b.op("Where", condition, b.cast(x, b.result_dtype), b.cast(y, b.result_dtype))
 
 
 @translates("masked_fill")
 def masked_fill(b: Builder, x: Value, mask: Value, value: Any) -> Value:
-    """A value where a mask is true."""
+    """Translate `masked_fill`."""
     return b.op("Where", mask, b.cast(value, b.result_dtype), x)
 
 
 @translates("clamp", "hardtanh", "clamp_min", "clamp_max", "relu6")
 def clamp(b: Builder, x: Value, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None) -> Value:
-    """Values between limits."""
+    """Translate `clamp`, `clamp_min`, `clamp_max`, `relu6` and `hardtanh`."""
     assert b.node is not None
     name = str(b.node.target).split(".")[1]
     if name == "clamp_max":
@@ -237,7 +237,7 @@ def clamp(b: Builder, x: Value, low: Any = None, high: Any = None, *, min: Any =
 
 @translates("gelu")
 def gelu(b: Builder, x: Value, approximate: str = "none") -> Value:
-    """`x` times the normal distribution's function of it."""
+    """Translate GELU: `x * Phi(x)`, or its tanh approximation."""
 
     def number(value: float) -> Value:
         return b.constant(value, x.dtype)
@@ -253,55 +253,55 @@ def gelu(b: Builder, x: Value, approximate: str = "none") -> Value:
 
 @translates("silu")
 def silu(b: Builder, x: Value) -> Value:
-    """`x * sigmoid(x)`."""
+    """Translate `x * sigmoid(x)`."""
     return b.op("Mul", x, b.op("Sigmoid", x))
 
 
 @translates("mish")
 def mish(b: Builder, x: Value) -> Value:
-    """`x * tanh(softplus(x))`."""
+    """Translate `x * tanh(softplus(x))`."""
     return b.op("Mul", x, b.op("Tanh", b.op("Softplus", x)))
 
 
 @translates("hardswish")
 def hardswish(b: Builder, x: Value) -> Value:
-    """`x * hardsigmoid(x)`."""
+    """Translate `x * hardsigmoid(x)`."""
     return b.op("HardSwish", x)
 
 
 @translates("hardsigmoid")
 def hardsigmoid(b: Builder, x: Value) -> Value:
-    """`clip(x / 6 + 1 / 2, 0, 1)`."""
+    """Translate `clip(x / 6 + 1 / 2, 0, 1)`."""
     return b.op("HardSigmoid", x, alpha=1 / 6, beta=0.5)
 
 
 @translates("leaky_relu")
 def leaky_relu(b: Builder, x: Value, slope: float = 0.01) -> Value:
-    """`x`, times a slope where it is negative."""
+    """Translate `x` where it is positive, else `slope * x`."""
     return b.op("LeakyRelu", x, alpha=float(slope))
 
 
 @translates("elu")
 def elu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
-    """`x`, or `alpha * (exp(x) - 1)` where it is negative."""
+    """Translate `x` where it is positive, else `alpha * (exp(x) - 1)`."""
     return b.op("Elu", x, alpha=float(alpha))
 
 
 @translates("selu")
 def selu(b: Builder, x: Value) -> Value:
-    """Scaled `elu`."""
+    """Translate SELU."""
     return b.op("Selu", x)
 
 
 @translates("celu")
 def celu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
-    """`elu` that is smooth for any `alpha`."""
+    """Translate `x` where it is positive, else `alpha * (exp(x / alpha) - 1)`."""
     return b.op("Celu", x, alpha=float(alpha))
 
 
 @translates("softplus")
 def softplus(b: Builder, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
-    """`log(1 + exp(beta * x)) / beta`; `x` itself above the threshold."""
+    """Translate `log(1 + exp(beta * x)) / beta`, or `x` where `beta * x > threshold`."""
     factor = b.constant(beta, x.dtype)
     scaled = b.op("Mul", x, factor)
     smooth = b.op("Div", b.op("Softplus", scaled), factor)
@@ -310,13 +310,13 @@ def softplus(b: Builder, x: Value, beta: float = 1.0, threshold: float = 20.0) -
 
 @translates("log_sigmoid")
 def log_sigmoid(b: Builder, x: Value) -> Value:
-    """`-softplus(-x)`."""
+    """Translate `-softplus(-x)`."""
     return b.op("Neg", b.op("Softplus", b.op("Neg", x)))
 
 
 @translates("prelu")
 def prelu(b: Builder, x: Value, weight: Value) -> Value:
-    """`x`, times a learned slope where it is negative."""
+    """Translate `x` where it is positive, else `weight * x`."""
     if x.rank > 2 and weight.shape[0] != 1:
         weight = b.op("Unsqueeze", weight, b.ints(list(range(1, x.rank - 1))), like=weight)
     return b.op("PRelu", x, weight)
@@ -324,23 +324,23 @@ def prelu(b: Builder, x: Value, weight: Value) -> Value:
 
 @translates("threshold")
 def threshold(b: Builder, x: Value, limit: float, value: float) -> Value:
-    """`x` above a limit, a value elsewhere."""
+    """Translate `x` where it is greater than `limit`, else `value`."""
     return b.op("Where", b.op("Greater", x, b.constant(limit, x.dtype)), x, b.constant(value, x.dtype))
 
 
 @translates("glu")
 def glu(b: Builder, x: Value, dim: int = -1) -> Value:
-    """One half times the sigmoid of the other."""
+    """Translate `a * sigmoid(b)` for the halves `a` and `b` of `x` along `dim`."""
     first, second = b.op_of_many("Split", x, outputs=2, axis=dim, num_outputs=2)
     return b.op("Mul", first, b.op("Sigmoid", second))
 
 
-# --- the same elements ---
+# --- casts and identities ---
 
 
 @translates("to", "_to_copy", "type_as", "copy")
 def to(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
-    """Another dtype; `copy` has the first one's shape and dtype."""
+    """Translate dtype conversions. `copy` also broadcasts to the shape of the first tensor."""
     assert b.node is not None
     if "copy.default" in str(b.node.target):
         return b.op("Expand", b.cast(args[0], x.dtype), b.shape(x))
@@ -349,13 +349,13 @@ def to(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
 
 @translates("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "positive")
 def same(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
-    """The value itself."""
+    """Translate operators that return their input."""
     return x
 
 
 @translates("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
 def dropout(b: Builder, x: Value, p: float, train: bool) -> Value:
-    """Nothing in evaluation."""
+    """Translate dropout, which is the identity in evaluation mode."""
     if not train or p == 0:
         return x
     return b.op("Dropout", x, b.constant(p, torch.float32), b.constant(True))

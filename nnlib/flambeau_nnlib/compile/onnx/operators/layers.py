@@ -1,4 +1,4 @@
-"""Convolutions, pooling, normalization, attention, resampling, recurrent layers, detection."""
+"""ONNX translations of convolution, pooling, normalization, attention, interpolation, recurrent layers and detection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CPU = torch.device("cpu")
 
 
 def _each(value: Any, dims: int) -> list[int]:
-    """One number for each dimension."""
+    """Return `value` as a list of length `dims`; a single number is repeated."""
     values = list(value) if isinstance(value, (list, tuple)) else [value]
     return values * dims if len(values) == 1 else values
 
@@ -40,7 +40,7 @@ def convolution(
     dilation: Any = 1,
     *rest: Any,
 ) -> Value:
-    """A convolution, or its transpose."""
+    """Translate convolution or transposed convolution."""
     dims = weight.rank - 2
     transposed, output_padding, groups = rest if len(rest) == 3 else (False, 0, rest[0] if rest else 1)
     stride, dilation = _each(stride, dims), _each(dilation, dims)
@@ -60,7 +60,7 @@ def conv_transpose(
     b: Builder, x: Value, weight: Value, bias: Value | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
     groups: int = 1, dilation: Any = 1,
 ) -> Value:  # fmt: skip
-    """A transposed convolution."""
+    """Translate transposed convolution."""
     return convolution(b, x, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
 
@@ -71,7 +71,7 @@ def conv_transpose(
 def max_pool(
     b: Builder, x: Value, size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Value:
-    """The largest element of each window."""
+    """Translate max pooling."""
     dims = len(size)
     return b.op(
         "MaxPool", x, kernel_shape=list(size), strides=_each(stride or size, dims), pads=_each(padding, dims) * 2,
@@ -84,7 +84,7 @@ def avg_pool(
     b: Builder, x: Value, size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool =
     True, divisor_override: int | None = None,
 ) -> Value:  # fmt: skip
-    """The mean of each window."""
+    """Translate average pooling."""
     dims = len(size)
     counted = int(count_include_pad or divisor_override is not None)
     pooled = b.op(
@@ -96,7 +96,7 @@ def avg_pool(
 
 @translates("lp_pool1d", "lp_pool2d", "lp_pool3d")
 def lp_pool(b: Builder, x: Value, p: float, size: Any, stride: Any = None, ceil_mode: bool = False) -> Value:
-    """The norm of each window."""
+    """Translate p-norm pooling."""
     dims = x.rank - 2
     if int(p) != p:
         raise OnnxExporterError(f"lp_pool{dims}d with a norm of {p} has no translation to ONNX")
@@ -107,18 +107,18 @@ def lp_pool(b: Builder, x: Value, p: float, size: Any, stride: Any = None, ceil_
 
 @translates("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
 def adaptive_avg_pool(b: Builder, x: Value, size: Any) -> Value:
-    """The mean of windows that share the input evenly."""
+    """Translate adaptive average pooling."""
     dims = len(size)
     inputs = x.shape[-dims:]
     if all(each == 1 for each in size):
         return reduce(b, "ReduceMean", x, list(range(-dims, 0)), True)
     if not all(isinstance(each, int) for each in inputs):
-        raise OnnxExporterError("adaptive pooling of sizes that are not known has no translation to ONNX, unless to size 1")
+        raise OnnxExporterError("adaptive pooling of dynamic sizes has no translation to ONNX, except to output size 1")
     size = [known if each is None else each for each, known in zip(size, inputs, strict=True)]
     if all(known % each == 0 for each, known in zip(size, inputs, strict=True)):
         windows = [known // each for each, known in zip(size, inputs, strict=True)]
         return b.op("AveragePool", x, kernel_shape=windows, strides=windows)
-    for place, (each, known) in enumerate(zip(size, inputs, strict=True)):  # as products with matrices of shares
+    for place, (each, known) in enumerate(zip(size, inputs, strict=True)):  # matrix products with averaging weights
         shares = np.zeros((known, each), dtype=np.float32)
         for window in range(each):
             first, last = window * known // each, -(-(window + 1) * known // each)
@@ -130,7 +130,7 @@ def adaptive_avg_pool(b: Builder, x: Value, size: Any) -> Value:
 
 @translates("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def adaptive_max_pool(b: Builder, x: Value, size: Any) -> Value:
-    """The largest element of windows that share the input evenly."""
+    """Translate adaptive max pooling."""
     dims = len(size)
     inputs = x.shape[-dims:]
     if all(each == 1 for each in size):
@@ -145,7 +145,7 @@ def adaptive_max_pool(b: Builder, x: Value, size: Any) -> Value:
 
 
 def _scaled(b: Builder, x: Value, weight: Value | None, bias: Value | None, rank: int) -> Value:
-    """Multiplied and shifted by what each channel, the dimension 1, has."""
+    """Multiply and shift dimension 1 by a weight and bias per channel."""
     for kind, parameter in (("Mul", weight), ("Add", bias)):
         if parameter is not None:
             shaped = b.op("Unsqueeze", parameter, b.ints(list(range(1, rank - 1))), like=parameter) if rank > 2 else parameter
@@ -158,7 +158,7 @@ def batch_norm(
     b: Builder, x: Value, weight: Value | None, bias: Value | None, mean: Value | None, var: Value | None, training: bool,
     momentum: float, eps: float, *flags: Any,
 ) -> Any:  # fmt: skip
-    """Normalization of channels, by running statistics or those of the batch."""
+    """Translate batch normalization with running statistics, or with the statistics of the batch."""
     if not training and mean is not None and var is not None:
         channels = mean.shape[0]
         weight = weight or b.constant(torch.ones(channels, dtype=x.dtype))
@@ -177,14 +177,14 @@ def batch_norm(
 def layer_norm(
     b: Builder, x: Value, shape: Sequence[int], weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5, *_: Any
 ) -> Value:
-    """Normalization of the last dimensions."""
+    """Translate layer normalization over the last `len(shape)` dimensions."""
     weight = weight or b.constant(torch.ones(list(shape), dtype=x.dtype))
     return b.op("LayerNormalization", x, weight, bias, axis=-len(shape), epsilon=eps)
 
 
 @translates("rms_norm")
 def rms_norm(b: Builder, x: Value, shape: Sequence[int], weight: Value | None = None, eps: float | None = None) -> Value:
-    """Division by the root of the mean square of the last dimensions."""
+    """Translate RMS normalization over the last `len(shape)` dimensions."""
     eps = torch.finfo(x.dtype).eps if eps is None else eps
     mean = reduce(b, "ReduceMean", b.op("Mul", x, x, like=x), list(range(-len(shape), 0)), True, like=x)
     result = b.op("Div", x, b.op("Sqrt", b.op("Add", mean, b.constant(eps, x.dtype), like=x), like=x), like=x)
@@ -195,7 +195,7 @@ def rms_norm(b: Builder, x: Value, shape: Sequence[int], weight: Value | None = 
 def group_norm(
     b: Builder, x: Value, groups: int, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5, *_: Any
 ) -> Value:
-    """Normalization of groups of channels."""
+    """Translate group normalization."""
     grouped = b.op("Reshape", x, b.ints([0, groups, -1]), like=x)
     ones, zeros = b.constant(torch.ones(groups, dtype=x.dtype)), b.constant(torch.zeros(groups, dtype=x.dtype))
     normal = b.op("InstanceNormalization", grouped, ones, zeros, epsilon=eps, like=x)
@@ -207,7 +207,7 @@ def instance_norm(
     b: Builder, x: Value, weight: Value | None, bias: Value | None, mean: Any, var: Any, use_input_stats: bool, momentum: float,
     eps: float, *_: Any,
 ) -> Value:  # fmt: skip
-    """Normalization of each channel of each sample."""
+    """Translate instance normalization."""
     if not use_input_stats:
         return batch_norm(b, x, weight, bias, mean, var, False, momentum, eps)  # type: ignore[no-any-return]
     channels = x.shape[1]
@@ -221,7 +221,7 @@ def instance_norm(
 
 @translates("softmax", "_softmax", "log_softmax", "_log_softmax")
 def softmax(b: Builder, x: Value, dim: int, dtype: Any = None) -> Value:
-    """Exponentials, divided by their sum."""
+    """Translate softmax and log-softmax."""
     assert b.node is not None
     return b.op("LogSoftmax" if "log" in str(b.node.target) else "Softmax", b.cast(x, b.result_dtype), axis=dim)
 
@@ -231,7 +231,7 @@ def attention(
     b: Builder, query: Value, key: Value, value: Value, mask: Value | None = None, dropout_p: float = 0.0, is_causal: bool =
     False, scale: float | None = None, enable_gqa: bool = False, **kwargs: Any,
 ) -> Value:  # fmt: skip
-    """Means of values, weighted by how well keys match queries."""
+    """Translate scaled dot-product attention."""
     dtype = query.dtype
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
@@ -250,7 +250,7 @@ def attention(
     elif mask is not None:
         scores = b.op("Add", scores, mask, like=like)
     weights = b.op("Softmax", scores, axis=-1, like=like)
-    if mask is not None:  # a query that may attend to nothing gives zeros
+    if mask is not None:  # queries with every key masked return zeros
         best = reduce(b, "ReduceMax", scores, -1, True, like=like)
         empty = b.op("Equal", best, nothing, like=TensorSpec((), torch.bool, _CPU))
         weights = b.op("Where", empty, b.constant(0, dtype), weights, like=like)
@@ -264,7 +264,7 @@ def _repeated(b: Builder, x: Value, groups: int) -> Value:
     return b.op("Reshape", tiled, b.ints(shape), like=x)
 
 
-# --- resampling ---
+# --- interpolation ---
 
 
 def _resize(b: Builder, x: Value, size: Any, factors: Any, **options: Any) -> Value:
@@ -277,13 +277,13 @@ def _resize(b: Builder, x: Value, size: Any, factors: Any, **options: Any) -> Va
 
 @translates("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 def upsample_nearest(b: Builder, x: Value, size: Any, factors: Any = None) -> Value:
-    """The nearest element, rounded down."""
+    """Translate nearest-neighbor interpolation with source index `floor(i * scale)`."""
     return _resize(b, x, size, factors, mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
 
 @translates("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
 def upsample_nearest_exact(b: Builder, x: Value, size: Any, factors: Any = None) -> Value:
-    """The nearest element."""
+    """Translate nearest-neighbor interpolation with source index `floor((i + 0.5) * scale)`."""
     return _resize(
         b, x, size, factors, mode="nearest", coordinate_transformation_mode="half_pixel", nearest_mode="round_prefer_ceil"
     )
@@ -291,7 +291,7 @@ def upsample_nearest_exact(b: Builder, x: Value, size: Any, factors: Any = None)
 
 @translates("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d", "_upsample_bilinear2d_aa")
 def upsample(b: Builder, x: Value, size: Any, align_corners: bool, factors: Any = None) -> Value:
-    """Means of the elements around."""
+    """Translate linear and cubic interpolation."""
     assert b.node is not None
     name = str(b.node.target)
     cubic = {"mode": "cubic", "cubic_coeff_a": -0.75} if "cubic" in name else {"mode": "linear"}
@@ -303,13 +303,13 @@ def upsample(b: Builder, x: Value, size: Any, align_corners: bool, factors: Any 
 
 @translates("pixel_shuffle")
 def pixel_shuffle(b: Builder, x: Value, factor: int) -> Value:
-    """Channels as pixels."""
+    """Translate pixel shuffle: `(N, C * r * r, H, W)` to `(N, C, H * r, W * r)`."""
     return b.op("DepthToSpace", x, blocksize=factor, mode="CRD")
 
 
 @translates("grid_sampler", "grid_sampler_2d")
 def grid_sampler(b: Builder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
-    """Elements at the places of a grid."""
+    """Translate grid sampling."""
     modes = ("linear", "nearest", "cubic") if b.opset >= 20 else ("bilinear", "nearest", "bicubic")
     return b.op(
         "GridSample", x, grid, mode=modes[mode], padding_mode=("zeros", "border", "reflection")[padding],
@@ -319,12 +319,12 @@ def grid_sampler(b: Builder, x: Value, grid: Value, mode: int, padding: int, ali
 
 # --- recurrent layers ---
 
-_ORDERS = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}  # of the gates in ONNX, among those of PyTorch
+_ORDERS = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}  # indices of PyTorch's gates in the order of ONNX
 
 
 def _rearranged(kind: str, weight: Value) -> Any:
     if weight.array is None:
-        raise OnnxExporterError(f"{kind}: the weights of a recurrent layer have to be parameters")
+        raise OnnxExporterError(f"{kind}: the weights of recurrent layers must be parameters, not computed tensors")
     return np.concatenate([np.split(weight.array, len(_ORDERS[kind]))[gate] for gate in _ORDERS[kind]])
 
 
@@ -378,7 +378,7 @@ def lstm(
     b: Builder, x: Value, state: Sequence[Value], weights: Sequence[Value], has_biases: bool, layers: int, dropout: float,
     train: bool, bidirectional: bool, batch_first: bool,
 ) -> list[Value]:  # fmt: skip
-    """Long short-term memory."""
+    """Translate LSTM layers."""
     return _recurrent(b, "LSTM", x, state, weights, has_biases, layers, bidirectional, batch_first)
 
 
@@ -387,7 +387,7 @@ def gru(
     b: Builder, x: Value, state: Value, weights: Sequence[Value], has_biases: bool, layers: int, dropout: float, train: bool,
     bidirectional: bool, batch_first: bool,
 ) -> list[Value]:  # fmt: skip
-    """Gated recurrent units."""
+    """Translate GRU layers."""
     return _recurrent(b, "GRU", x, [state], weights, has_biases, layers, bidirectional, batch_first, linear_before_reset=1)
 
 
@@ -396,7 +396,7 @@ def rnn(
     b: Builder, x: Value, state: Value, weights: Sequence[Value], has_biases: bool, layers: int, dropout: float, train: bool,
     bidirectional: bool, batch_first: bool,
 ) -> list[Value]:  # fmt: skip
-    """An Elman network."""
+    """Translate Elman RNN layers with tanh or ReLU."""
     assert b.node is not None
     activation = "Tanh" if "tanh" in str(b.node.target) else "Relu"
     return _recurrent(b, "RNN", x, [state], weights, has_biases, layers, bidirectional, batch_first, activations=[activation])
@@ -407,7 +407,7 @@ def rnn(
 
 @translates("nms")
 def nms(b: Builder, boxes: Value, scores: Value, threshold: float) -> Value:
-    """Boxes that overlap no better one."""
+    """Translate non-maximum suppression."""
     like = TensorSpec((1, 1, 1), boxes.dtype, _CPU)
     boxes = b.op("Unsqueeze", boxes, b.ints([0]), like=like)
     scores = b.op("Unsqueeze", scores, b.ints([0, 1]), like=like)
@@ -421,7 +421,7 @@ def nms(b: Builder, boxes: Value, scores: Value, threshold: float) -> Value:
 def roi_align(
     b: Builder, x: Value, boxes: Value, size: Any, scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False
 ) -> Value:
-    """Regions of feature maps in one size."""
+    """Translate RoI align."""
     height, width = _each(size, 2)
     like = TensorSpec((1, 4), boxes.dtype, _CPU)
     places = b.op("Slice", boxes, b.ints([1]), b.ints([5]), b.ints([1]), like=like)

@@ -1,4 +1,4 @@
-"""Sums, means, extremes, sorting; products of matrices."""
+"""ONNX translations of reductions, sorting and matrix products."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _axes(b: Builder, dims: Any) -> Value | None:
 
 
 def reduce(b: Builder, kind: str, x: Value, dims: Any, keepdim: bool, like: Any = None) -> Value:
-    """One of ONNX's reductions."""
+    """Add an ONNX reduction node."""
     return b.op(kind, x, _axes(b, dims), keepdims=int(bool(keepdim)), like=like)
 
 
 @translates("sum", "mean", "prod", "amax", "amin", "logsumexp")
 def reduction(b: Builder, x: Value, dims: Any = None, keepdim: bool = False, **kwargs: Any) -> Value:
-    """Sums, means, products and extremes."""
+    """Translate `sum`, `mean`, `prod`, `amax`, `amin` and `logsumexp`."""
     assert b.node is not None
     kinds = {"sum": "Sum", "mean": "Mean", "prod": "Prod", "amax": "Max", "amin": "Min", "logsumexp": "LogSumExp"}
     return reduce(b, "Reduce" + kinds[str(b.node.target).split(".")[1]], b.cast(x, b.result_dtype), dims, keepdim)
@@ -36,7 +36,7 @@ def reduction(b: Builder, x: Value, dims: Any = None, keepdim: bool = False, **k
 
 @translates("max", "min")
 def extreme(b: Builder, x: Value, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest or smallest element, of two tensors or along a dimension, there with its place."""
+    """Translate `max` and `min`, of two tensors, of all elements, or along a dimension with indices."""
     assert b.node is not None
     name = "Max" if "max" in str(b.node.target) else "Min"
     if isinstance(dim, Value):
@@ -54,7 +54,7 @@ def _places(b: Builder, name: str, x: Value, dim: int, keepdim: bool) -> Value:
 
 @translates("argmax", "argmin")
 def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    """The place of the largest or smallest element."""
+    """Translate `argmax` and `argmin`."""
     assert b.node is not None
     name = "Max" if "argmax" in str(b.node.target) else "Min"
     if dim is None:
@@ -65,7 +65,7 @@ def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) 
 
 @translates("any", "all")
 def truth(b: Builder, x: Value, dims: Any = None, keepdim: bool = False) -> Value:
-    """Whether any, or all elements are true."""
+    """Translate `any` and `all`."""
     assert b.node is not None
     kind = "ReduceMax" if "any" in str(b.node.target) else "ReduceMin"
     x = b.cast(b.cast(x, torch.bool), torch.int32)
@@ -76,7 +76,7 @@ def truth(b: Builder, x: Value, dims: Any = None, keepdim: bool = False) -> Valu
 def deviation(
     b: Builder, x: Value, dims: Any = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None
 ) -> Value:
-    """The variance, or its root."""
+    """Translate variance and standard deviation."""
     assert b.node is not None
     if isinstance(dims, bool):
         dims, unbiased = None, dims
@@ -94,7 +94,7 @@ def deviation(
 
 @translates("norm", "linalg_vector_norm", "linalg_norm")
 def norm(b: Builder, x: Value, p: Any = 2, dims: Any = None, keepdim: bool = False, **kwargs: Any) -> Value:
-    """A norm of vectors."""
+    """Translate vector norms."""
     dims, keepdim = kwargs.get("dim", dims), kwargs.get("keepdim", keepdim)
     p = 2 if p is None or p == "fro" else kwargs.get("p", p)
     if p in (1, 2):
@@ -108,19 +108,19 @@ def norm(b: Builder, x: Value, p: Any = 2, dims: Any = None, keepdim: bool = Fal
 
 @translates("cumsum")
 def cumsum(b: Builder, x: Value, dim: int, **kwargs: Any) -> Value:
-    """Sums of all before."""
+    """Translate cumulative sums."""
     return b.op("CumSum", b.cast(x, b.result_dtype), b.constant(dim))
 
 
 @translates("topk")
 def topk(b: Builder, x: Value, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The largest elements, with their places."""
+    """Translate `topk`."""
     return b.op_of_many("TopK", x, b.ints([k]), outputs=2, axis=dim, largest=int(largest), sorted=1)
 
 
 @translates("sort", "argsort")
 def sort(b: Builder, x: Value, dim: int = -1, descending: bool = False, **kwargs: Any) -> Any:
-    """Elements in order, with their places."""
+    """Translate `sort` and `argsort`."""
     assert b.node is not None
     if "stable" in str(b.node.target) and isinstance(dim, bool):
         dim = -1
@@ -133,13 +133,13 @@ def sort(b: Builder, x: Value, dim: int = -1, descending: bool = False, **kwargs
 
 @translates("matmul", "mm", "bmm", "mv", "dot", "inner_vectors")
 def matmul(b: Builder, x: Value, y: Value) -> Value:
-    """A product of matrices."""
+    """Translate matrix products."""
     return b.op("MatMul", x, y)
 
 
 @translates("linear")
 def linear(b: Builder, x: Value, weight: Value, bias: Value | None = None) -> Value:
-    """A linear map."""
+    """Translate `x @ weight.T + bias`."""
     if x.rank == 2 and bias is not None:
         return b.op("Gemm", x, weight, bias, transB=1)
     if weight.array is not None:
@@ -153,7 +153,7 @@ def linear(b: Builder, x: Value, weight: Value, bias: Value | None = None) -> Va
 
 @translates("addmm", "baddbmm", "addmv", "addbmm")
 def addmm(b: Builder, x: Value, left: Value, right: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    """A sum with a product."""
+    """Translate `beta * x + alpha * (left @ right)`."""
     product = b.op("MatMul", left, right)
     if alpha != 1:
         product = b.op("Mul", product, b.constant(alpha, b.result_dtype))
@@ -164,11 +164,11 @@ def addmm(b: Builder, x: Value, left: Value, right: Value, *, beta: Any = 1, alp
 
 @translates("outer")
 def outer(b: Builder, x: Value, y: Value) -> Value:
-    """All products of two elements."""
+    """Translate the outer product."""
     return b.op("Mul", b.op("Unsqueeze", x, b.ints([1])), y)
 
 
 @translates("einsum")
 def einsum(b: Builder, equation: str, operands: Sequence[Value]) -> Value:
-    """A sum of products, as an equation says."""
+    """Translate `einsum`."""
     return b.op("Einsum", *operands, equation=equation.replace(" ", ""))

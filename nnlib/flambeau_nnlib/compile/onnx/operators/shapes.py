@@ -1,4 +1,4 @@
-"""Shapes, parts, indices, joining and creation."""
+"""ONNX translations of reshaping, indexing, concatenation and tensor creation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CPU = torch.device("cpu")
 
 
 def ints_spec(*shape: int) -> TensorSpec:
-    """What is known of whole numbers."""
+    """Return the metadata of an int64 tensor."""
     return TensorSpec(shape, torch.int64, _CPU)
 
 
@@ -26,41 +26,41 @@ def ints_spec(*shape: int) -> TensorSpec:
 
 @translates("view", "reshape", "_unsafe_view")
 def view(b: Builder, x: Value, shape: Any) -> Value:
-    """Another shape."""
+    """Translate `view` and `reshape`."""
     if isinstance(shape, torch.dtype):
-        raise OnnxExporterError("view(dtype) reads memory as another type, for which ONNX has no operator")
+        raise OnnxExporterError("view(dtype) has no translation to ONNX")
     return b.op("Reshape", x, b.ints(shape))
 
 
 @translates("view_as", "reshape_as")
 def view_as(b: Builder, x: Value, other: Value) -> Value:
-    """The shape of another."""
+    """Reshape to the shape of another tensor."""
     return b.op("Reshape", x, b.shape(other))
 
 
 @translates("flatten")
 def flatten(b: Builder, x: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
-    """Several dimensions as one."""
+    """Merge the dimensions `start_dim` to `end_dim`."""
     first, last = start_dim % max(x.rank, 1), end_dim % max(x.rank, 1)
     return b.op("Reshape", x, b.ints([0] * first + [-1] + [b.size(x, dim) for dim in range(last + 1, x.rank)]))
 
 
 @translates("unflatten")
 def unflatten(b: Builder, x: Value, dim: int, sizes: Sequence[Any]) -> Value:
-    """One dimension as several."""
+    """Split a dimension into several."""
     dim %= x.rank
     return b.op("Reshape", x, b.ints([0] * dim + list(sizes) + [b.size(x, after) for after in range(dim + 1, x.rank)]))
 
 
 @translates("permute")
 def permute(b: Builder, x: Value, dims: Sequence[int]) -> Value:
-    """Dimensions in another order."""
+    """Permute dimensions."""
     return b.op("Transpose", x, perm=[dim % x.rank for dim in dims])
 
 
 @translates("transpose", "swapaxes")
 def transpose(b: Builder, x: Value, dim0: int, dim1: int, like: Any = None) -> Value:
-    """Two dimensions exchanged."""
+    """Swap two dimensions."""
     order = list(range(x.rank))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     return b.op("Transpose", x, perm=order, like=like)
@@ -68,7 +68,7 @@ def transpose(b: Builder, x: Value, dim0: int, dim1: int, like: Any = None) -> V
 
 @translates("t", "numpy_T", "mT", "adjoint")
 def reversed_dims(b: Builder, x: Value) -> Value:
-    """A matrix transposed."""
+    """Transpose a matrix, or reverse all dimensions."""
     assert b.node is not None
     if "mT" in str(b.node.target) or "adjoint" in str(b.node.target):
         return transpose(b, x, -2, -1)
@@ -77,7 +77,7 @@ def reversed_dims(b: Builder, x: Value) -> Value:
 
 @translates("movedim")
 def movedim(b: Builder, x: Value, source: Any, destination: Any) -> Value:
-    """Dimensions at other places."""
+    """Move dimensions to new positions."""
     source = [source] if isinstance(source, int) else list(source)
     destination = [destination] if isinstance(destination, int) else list(destination)
     order: list[Any] = [None] * x.rank
@@ -89,13 +89,13 @@ def movedim(b: Builder, x: Value, source: Any, destination: Any) -> Value:
 
 @translates("unsqueeze")
 def unsqueeze(b: Builder, x: Value, dim: int) -> Value:
-    """A dimension of size 1."""
+    """Insert a dimension of size 1."""
     return b.op("Unsqueeze", x, b.ints([dim]))
 
 
 @translates("squeeze")
 def squeeze(b: Builder, x: Value, dims: Any = None) -> Value:
-    """Without dimensions of size 1."""
+    """Remove dimensions of size 1."""
     given = range(x.rank) if dims is None else [dims] if isinstance(dims, int) else dims
     chosen = [dim for dim in given if isinstance(x.shape[dim], int) and x.shape[dim] == 1]
     return b.op("Squeeze", x, b.ints(chosen)) if chosen else x
@@ -103,19 +103,19 @@ def squeeze(b: Builder, x: Value, dims: Any = None) -> Value:
 
 @translates("expand", "broadcast_to")
 def expand(b: Builder, x: Value, sizes: Sequence[Any], implicit: bool = False) -> Value:
-    """Dimensions of size 1 repeated."""
+    """Broadcast to the given sizes; -1 keeps a size."""
     return b.op("Expand", x, b.ints([1 if isinstance(size, int) and size == -1 else size for size in sizes]))
 
 
 @translates("expand_as")
 def expand_as(b: Builder, x: Value, other: Value) -> Value:
-    """Repeated to another's shape."""
+    """Broadcast to the shape of another tensor."""
     return b.op("Expand", x, b.shape(other))
 
 
 @translates("repeat", "tile")
 def repeat(b: Builder, x: Value, repeats: Sequence[Any]) -> Value:
-    """Repeated along dimensions."""
+    """Tile along each dimension."""
     repeats = [1] * (x.rank - len(repeats)) + list(repeats)
     if len(repeats) > x.rank:
         x = b.op("Unsqueeze", x, b.ints(list(range(len(repeats) - x.rank))))
@@ -124,7 +124,7 @@ def repeat(b: Builder, x: Value, repeats: Sequence[Any]) -> Value:
 
 @translates("sym_size")
 def sym_size(b: Builder, x: Value, dim: int) -> Value:
-    """One size."""
+    """Return the size of a dimension as a scalar tensor."""
     dim %= x.rank
     shape = b.op("Shape", x, start=dim, end=dim + 1, like=ints_spec(1))
     return b.op("Squeeze", shape, b.constant([0]), like=ints_spec())
@@ -132,7 +132,7 @@ def sym_size(b: Builder, x: Value, dim: int) -> Value:
 
 @translates("item")
 def item(b: Builder, x: Value) -> Value:
-    """The only element."""
+    """Return a one-element tensor as a scalar."""
     return b.op("Reshape", x, b.constant(torch.zeros(0, dtype=torch.int64)), like=TensorSpec((), x.dtype, _CPU))
 
 
@@ -141,21 +141,21 @@ def item(b: Builder, x: Value) -> Value:
 
 @translates("cat")
 def cat(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
-    """Joined along a dimension."""
+    """Concatenate along a dimension."""
     tensors = [tensor for tensor in tensors if tensor.rank != 1 or b.result_spec().ndim == 1]  # type: ignore[union-attr]
     return b.op("Concat", *(b.cast(tensor, b.result_dtype) for tensor in tensors), axis=dim)
 
 
 @translates("stack")
 def stack(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
-    """Joined along a new dimension."""
+    """Stack along a new dimension."""
     axis = b.ints([dim])
     return b.op("Concat", *(b.op("Unsqueeze", b.cast(each, b.result_dtype), axis) for each in tensors), axis=dim)
 
 
 @translates("split", "split_with_sizes", "chunk", "unbind", "tensor_split")
 def split(b: Builder, x: Value, sizes: Any = 0, dim: int = 0) -> list[Value]:
-    """Pieces along a dimension."""
+    """Split along a dimension; also translates `chunk` and `unbind`."""
     assert b.node is not None
     specs = b.node.meta["val"]
     unbinds = "unbind" in str(b.node.target)
@@ -178,7 +178,7 @@ def split(b: Builder, x: Value, sizes: Any = 0, dim: int = 0) -> list[Value]:
 
 @translates("meshgrid")
 def meshgrid(b: Builder, tensors: Sequence[Value], indexing: str = "ij") -> list[Value]:
-    """The coordinates of all points of a grid."""
+    """Translate `meshgrid`."""
     order = [1, 0, *range(2, len(tensors))] if indexing == "xy" else list(range(len(tensors)))
     shape = b.ints([b.size(tensors[place], 0) for place in order])
     grids = []
@@ -189,18 +189,18 @@ def meshgrid(b: Builder, tensors: Sequence[Value], indexing: str = "ij") -> list
     return grids
 
 
-# --- parts ---
+# --- indexing ---
 
 
 @translates("select")
 def select(b: Builder, x: Value, dim: int, index: Any) -> Value:
-    """One place of a dimension."""
+    """Select a single position of a dimension."""
     return b.op("Gather", x, b.cast(index, torch.int64), axis=dim)
 
 
 @translates("slice", "narrow")
 def slice_(b: Builder, x: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Value:
-    """A part of a dimension."""
+    """Slice a dimension; also translates `narrow`."""
     assert b.node is not None
     if "narrow" in str(b.node.target):
         if isinstance(start, int) and isinstance(end, int):
@@ -213,7 +213,7 @@ def slice_(b: Builder, x: Value, dim: int = 0, start: Any = None, end: Any = Non
 
 @translates("slice_scatter", "select_scatter")
 def slice_scatter(b: Builder, x: Value, source: Value, dim: int = 0, *place: Any) -> Value:
-    """A tensor with another part of a dimension."""
+    """Return a tensor with a slice of a dimension replaced; also translates `select_scatter`."""
     assert b.node is not None
     size = b.cast(b.size(x, dim), torch.int64)
     every = b.op("Range", b.constant(0), size, b.constant(1), like=ints_spec(1))
@@ -232,25 +232,25 @@ def slice_scatter(b: Builder, x: Value, source: Value, dim: int = 0, *place: Any
 
 @translates("index_select")
 def index_select(b: Builder, x: Value, dim: int, index: Value) -> Value:
-    """Places of a dimension."""
+    """Select positions of a dimension by index."""
     return b.op("Gather", x, index, axis=dim)
 
 
 @translates("embedding")
 def embedding(b: Builder, weight: Value, indices: Value, *args: Any) -> Value:
-    """Rows of a matrix."""
+    """Look up rows of an embedding matrix."""
     return b.op("Gather", weight, indices, axis=0)
 
 
 @translates("gather")
 def gather(b: Builder, x: Value, dim: int, index: Value, **kwargs: Any) -> Value:
-    """Elements at indices along a dimension."""
+    """Gather elements along a dimension."""
     return b.op("GatherElements", x, index, axis=dim)
 
 
 @translates("scatter", "scatter_add", "scatter_reduce")
 def scatter(b: Builder, x: Value, dim: int, index: Value, source: Any, reduce: str | None = None, **kwargs: Any) -> Value:
-    """Elements written at indices along a dimension."""
+    """Write or accumulate elements at indices along a dimension."""
     assert b.node is not None
     if not isinstance(source, Value):
         source = b.op("Expand", b.constant(source, x.dtype), b.shape(index), like=TensorSpec(tuple(index.shape), x.dtype, _CPU))
@@ -260,13 +260,13 @@ def scatter(b: Builder, x: Value, dim: int, index: Value, source: Any, reduce: s
 
 
 def _positions(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, int]:
-    """Indices of leading dimensions as ONNX's operators take them: as the last dimension of one tensor; and their number."""
+    """Stack index tensors along a new last dimension, as ONNX requires, and return the number of dimensions."""
     masks = [each for each in indices if each is not None and each.dtype is torch.bool]
     if masks and len(indices) == 1:
         found = b.op("NonZero", masks[0], like=ints_spec(1, 1))
         return b.op("Transpose", found, perm=[1, 0], like=ints_spec(1, 1)), masks[0].rank
     if masks:
-        raise OnnxExporterError("indices with a mask beside others have no translation to ONNX")
+        raise OnnxExporterError("indexing with a boolean mask and other indices has no translation to ONNX")
     indices = [b.cast(index, torch.int64) for index in indices]
     rank = max(index.rank for index in indices)
     shape = None
@@ -284,7 +284,7 @@ def _positions(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, int
 
 
 def _to_front(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, list[Any], list[int]]:
-    """A tensor with the dimensions that are indexed before the others; their indices; and the order of dimensions."""
+    """Move the indexed dimensions to the front. Return the tensor, the index tensors, and the order of dimensions."""
     chosen = [dim for dim, index in enumerate(indices) if index is not None]
     order = chosen + [dim for dim in range(x.rank) if dim not in chosen]
     moved = x if order == list(range(x.rank)) else b.op("Transpose", x, perm=order, like=x)
@@ -293,7 +293,7 @@ def _to_front(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, list
 
 @translates("index")
 def index(b: Builder, x: Value, indices: Sequence[Any]) -> Value:
-    """Elements at indices."""
+    """Translate indexing with index tensors."""
     chosen = [dim for dim, each in enumerate(indices) if each is not None]
     if len(chosen) == 1 and indices[chosen[0]].dtype is not torch.bool:
         return b.op("Gather", x, b.cast(indices[chosen[0]], torch.int64), axis=chosen[0])
@@ -312,9 +312,9 @@ def index(b: Builder, x: Value, indices: Sequence[Any]) -> Value:
 
 @translates("index_put", "_unsafe_index_put")
 def index_put(b: Builder, x: Value, indices: Sequence[Any], values: Value, accumulate: bool = False) -> Value:
-    """Elements written at indices."""
+    """Write or accumulate values at index tensors."""
     if any(each is None for each in indices):
-        raise OnnxExporterError("a write at indices of dimensions after the first ones has no translation to ONNX")
+        raise OnnxExporterError("index_put has no translation to ONNX if a leading dimension is not indexed")
     positions, count = _positions(b, x, indices)
     rows = b.op("Shape", positions, start=0, end=-1, like=ints_spec(1))
     shape = b.op("Concat", rows, b.op("Shape", x, start=count, like=ints_spec(1)), axis=0, like=ints_spec(1))
@@ -324,27 +324,27 @@ def index_put(b: Builder, x: Value, indices: Sequence[Any], values: Value, accum
 
 @translates("nonzero", "argwhere")
 def nonzero(b: Builder, x: Value) -> Value:
-    """Where elements are not zero."""
+    """Return the indices of nonzero elements."""
     return b.op("Transpose", b.op("NonZero", x), perm=[1, 0])
 
 
 @translates("masked_select")
 def masked_select(b: Builder, x: Value, mask: Value) -> Value:
-    """The elements where a mask is true."""
+    """Return the elements where a mask is True."""
     mask = b.op("Expand", mask, b.shape(x), like=TensorSpec(tuple(x.shape), torch.bool, _CPU))
     return b.op("Compress", b.op("Reshape", x, b.ints([-1])), b.op("Reshape", mask, b.ints([-1])))
 
 
 @translates("flip")
 def flip(b: Builder, x: Value, dims: Sequence[int]) -> Value:
-    """In reverse order."""
+    """Reverse dimensions."""
     count = len(dims)
     return b.op("Slice", x, b.ints([-1] * count), b.ints([-sys.maxsize] * count), b.ints(list(dims)), b.ints([-1] * count))
 
 
 @translates("roll")
 def roll(b: Builder, x: Value, shifts: Any, dims: Any = ()) -> Value:
-    """Moved around."""
+    """Roll along dimensions."""
     shifts, dims = ([value] if isinstance(value, int) else list(value) for value in (shifts, dims))
     if not dims:
         flat = roll(b, b.op("Reshape", x, b.ints([-1]), like=TensorSpec((1,), x.dtype, _CPU)), shifts, [0])
@@ -360,14 +360,14 @@ def roll(b: Builder, x: Value, shifts: Any, dims: Any = ()) -> Value:
 
 @translates("tril", "triu")
 def triangle(b: Builder, x: Value, diagonal: int = 0) -> Value:
-    """One half of matrices."""
+    """Translate `tril` and `triu`."""
     assert b.node is not None
     return b.op("Trilu", x, b.constant(diagonal), upper=int("triu" in str(b.node.target)))
 
 
 @translates("pad", "constant_pad_nd")
 def pad(b: Builder, x: Value, pads: Sequence[Any], mode: str = "constant", value: Any = None) -> Value:
-    """Margins."""
+    """Pad the last dimensions."""
     if not isinstance(mode, str):
         mode, value = "constant", mode
     before, after = ([0] * x.rank for _ in range(2))
@@ -394,7 +394,7 @@ def _filled(b: Builder, shape: Value, value: Any) -> Value:
 
 @translates("zeros", "ones", "empty", "full")
 def filled(b: Builder, size: Sequence[Any], value: Any = None, **kwargs: Any) -> Value:
-    """One value everywhere."""
+    """Create a constant tensor of a given size: `zeros`, `ones`, `empty`, `full`."""
     assert b.node is not None
     name = str(b.node.target).split(".")[1]
     return _filled(b, b.ints(list(size)), {"zeros": 0, "empty": 0, "ones": 1}.get(name, value))
@@ -402,7 +402,7 @@ def filled(b: Builder, size: Sequence[Any], value: Any = None, **kwargs: Any) ->
 
 @translates("zeros_like", "ones_like", "empty_like", "full_like", "fill", "new_zeros", "new_ones", "new_full", "new_empty")
 def filled_like(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
-    """One value everywhere, in another's shape or dtype."""
+    """Create a constant tensor like another: `zeros_like`, `full_like`, `new_ones`, ..."""
     assert b.node is not None
     name = str(b.node.target).split(".")[1]
     value = 0 if "zeros" in name or "empty" in name else 1 if "ones" in name else args[-1]
@@ -411,7 +411,7 @@ def filled_like(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
 
 @translates("arange")
 def arange(b: Builder, *limits: Any, **kwargs: Any) -> Value:
-    """Numbers in equal steps."""
+    """Translate `arange`."""
     start, end, step = (0, limits[0], 1) if len(limits) == 1 else (*limits, 1)[:3]
     dtype = b.result_dtype
     return b.op("Range", *(b.cast(value, dtype) for value in (start, end, step)))
@@ -419,22 +419,22 @@ def arange(b: Builder, *limits: Any, **kwargs: Any) -> Value:
 
 @translates("scalar_tensor")
 def scalar_tensor(b: Builder, value: Any, **kwargs: Any) -> Value:
-    """A number."""
+    """Create a scalar tensor."""
     return b.cast(value, b.result_dtype)
 
 
 @translates("linspace", "eye")
 def known(b: Builder, *args: Any, **kwargs: Any) -> Value:
-    """What is known before the program runs."""
+    """Evaluate an operator on constants during export."""
     assert b.node is not None
     if any(isinstance(arg, Value) for arg in args):
-        raise OnnxExporterError(f"{b.node.target} of sizes that are not known has no translation to ONNX")
+        raise OnnxExporterError(f"{b.node.target} with dynamic sizes has no translation to ONNX")
     return b.constant(b.node.target(*args, **kwargs))
 
 
 @translates("one_hot")
 def one_hot(b: Builder, x: Value, classes: int = -1) -> Value:
-    """1 at the place of each number."""
+    """Translate `one_hot`."""
     spec = b.result_spec()
     size = spec.shape[-1] if spec is not None else classes
     return b.op("OneHot", x, b.ints([size]), b.constant([0, 1]), axis=-1)
@@ -442,9 +442,9 @@ def one_hot(b: Builder, x: Value, classes: int = -1) -> Value:
 
 @translates("repeat_interleave")
 def repeat_interleave(b: Builder, x: Value, times: Any, dim: int | None = None, **kwargs: Any) -> Value:
-    """Each element several times."""
+    """Repeat each element along a dimension."""
     if not isinstance(times, int):
-        raise OnnxExporterError("repeat_interleave with a number for each element has no translation to ONNX")
+        raise OnnxExporterError("repeat_interleave with a tensor of repeats has no translation to ONNX")
     if dim is None:
         x, dim = b.op("Reshape", x, b.ints([-1]), like=TensorSpec((1,), x.dtype, _CPU)), 0
     dim %= x.rank

@@ -1,4 +1,4 @@
-"""What must hold for every sample, on every backend."""
+"""Checks that are run for every sample on every backend."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ TOLERANCES = {
     "complex64": (2e-5, 2e-6),
     "float16": (6e-3, 4e-3),
 }
-SHAPES: Sequence[Sequence[tuple[int, ...]]] = (  # for functions of up to three numbers: 0-d, empty, broadcast
+SHAPES: Sequence[Sequence[tuple[int, ...]]] = (  # for functions of up to three tensors: 0-d, empty, broadcast
     [(), (), ()], [(0,), (0,), (0,)], [(2, 0, 3), (1, 0, 1), (3,)], [(), (3,), (2, 1)], [(4, 1, 2), (3, 1), (1, 1, 2)],
 )  # fmt: skip
 
 
 class Checker:
-    """Runs samples on one device.  Each method checks one thing of a sample and raises AssertionError where it fails.
+    """Runs samples on one device.  Each check method tests one property of a sample and raises AssertionError if it fails.
 
-    Derivatives are checked in each direction on the CPU, and in a random one if it is to be quick, and on other devices: the
-    formulas are the same there, and calls take longer.
+    On the CPU, derivatives are checked in all directions; with `quick`, and on other devices, in a random one.  The formulas
+    are
+    the same there, and calls take longer.
     """
 
     def __init__(self, device: Any = None, quick: bool = False) -> None:
@@ -39,7 +40,7 @@ class Checker:
 
     @cached_property
     def np(self) -> Any:
-        """The CPU's array library, in which the reference results of samples are computed."""
+        """The array library of the CPU's backend, in which the reference results of samples are computed."""
         return for_device_type("cpu").xp
 
     @cached_property
@@ -48,7 +49,7 @@ class Checker:
 
     @cached_property
     def supported(self) -> set[str]:
-        """The names of the dtypes that the device has."""
+        """The names of the dtypes that the device supports."""
         return {dtype.name for dtype in self.backend.dtypes}
 
     @property
@@ -56,7 +57,7 @@ class Checker:
         return "float64" in self.supported
 
     def wide_dtypes(self, sample: Sample) -> list[str]:
-        """The dtypes in which finite differences are accurate enough, of those that the sample and the device have."""
+        """Return the dtypes of the sample, supported by the device, in which finite differences are accurate enough."""
         return [dtype for dtype in self.dtypes(sample) if dtype in ("float64", "complex128")]
 
     @property
@@ -65,7 +66,7 @@ class Checker:
 
     @property
     def alike(self) -> float:
-        """How much two backward passes may differ: devices may add in another order each time."""
+        """The allowed difference of two backward passes: some devices add in a different order each time."""
         return 0.0 if self.on_cpu else 1e-12
 
     @property
@@ -73,29 +74,29 @@ class Checker:
         return self.backend.mutable  # type: ignore[no-any-return]  # `backend` is Any
 
     def dtypes(self, sample: Sample) -> list[str]:
-        """The dtypes with which to run the sample: the device has them, and those of the results."""
+        """Return the dtypes of the sample for which the device supports the input and result dtypes."""
         return [dtype for dtype in sample.dtypes if needed_dtypes(sample, dtype) <= self.supported]
 
     def lacking(self, sample: Sample) -> list[str]:
-        """The dtypes that the sample needs and the device has not."""
+        """Return the dtypes that the sample needs and the device does not support."""
         return sorted(set().union(*[needed_dtypes(sample, dtype) for dtype in sample.dtypes]) - self.supported)
 
     # --- the checks ---
 
     def values(self, sample: Sample) -> None:
-        """The values, shapes and dtypes of the results are those of the sample's reference."""
+        """Check that values, shapes and dtypes of the results equal those of the sample's reference."""
         for dtype in self.dtypes(sample):
             self._assert_agrees_with_reference(sample, sample.arrays(self.np, dtype), dtype)
 
     def shapes(self, sample: Sample) -> None:
-        """The same for 0-d, empty and broadcast inputs, and for random shapes."""
+        """Check the results for 0-d, empty and broadcast inputs, and for random shapes."""
         dtype = self.dtypes(sample)[0]
         for shapes in (*SHAPES, self._random_shapes(sample.name)):
             arrays = sample.arrays(self.np, dtype, shapes=shapes[: len(sample.inputs)])
             self._assert_agrees_with_reference(sample, arrays, dtype)
 
     def layouts(self, sample: Sample) -> None:
-        """Inputs that are not contiguous or read-only give the same results, and the inputs are not changed."""
+        """Check that non-contiguous and read-only inputs give the same results, and that inputs are not changed."""
         dtype = self.dtypes(sample)[0]
         arrays = sample.arrays(self.np, dtype)
         expected = self._results(sample.call(torch, *self._tensors(arrays)))
@@ -110,7 +111,7 @@ class Checker:
         self._assert_same(sample, self._results(sample.call(torch, *locked)), expected, "read-only")
 
     def forms(self, sample: Sample) -> None:
-        """The method, the in-place method and `out=` give the same results as the function."""
+        """Check that the method, the in-place form and `out=` give the same results as the function."""
         for dtype in self.dtypes(sample):
             arrays = sample.arrays(self.np, dtype)
             expected = self._results(sample.call(torch, *self._tensors(arrays)))
@@ -119,18 +120,18 @@ class Checker:
                 self._assert_same(sample, actual, expected, f"{word}, {dtype}")
 
     def gradients(self, sample: Sample) -> None:
-        """The gradients agree with finite differences."""
+        """Check that gradients agree with finite differences."""
         tensors = self.differentiable(sample)
         torch.autograd.gradcheck(_of_floats(sample), tensors, nondet_tol=self.alike, fast_mode=self.quick or not self.on_cpu)
 
     def gradients_as_on_the_cpu(self, sample: Sample) -> None:
-        """The gradients in float32 are those that the CPU computes in float64: for devices that have no float64."""
+        """Check that gradients in float32 agree with the CPU's in float64, for devices without float64."""
         gradients = [self._gradients(sample, place, dtype) for place, dtype in (("cpu", "float64"), (self.device, "float32"))]
         for expected, actual in zip(*gradients, strict=True):
             torch.testing.assert_close(actual.cpu().double(), expected.double(), rtol=2e-3, atol=1e-3 + sample.atol)
 
     def _gradients(self, sample: Sample, place: Any, dtype: str) -> list[Any]:
-        """The gradients of a weighted sum of the results, computed on a device in a dtype."""
+        """Return the gradients of a weighted sum of the results, computed on a device in a dtype."""
         arrays = [array.astype(dtype) if array.dtype == "float32" else array for array in sample.arrays(self.np, "float32")]
         with torch.device(place or torch.get_default_device()):
             tensors = [torch.tensor(array) for array in arrays]
@@ -144,7 +145,7 @@ class Checker:
         return [leaf.detach() * 0 if grad is None else grad for leaf, grad in zip(leaves, found, strict=True)]
 
     def second_gradients(self, sample: Sample) -> None:
-        """The second derivatives agree with finite differences."""
+        """Check that second derivatives agree with finite differences."""
         tensors = self.differentiable(sample)
         torch.autograd.gradgradcheck(
             _of_floats(sample),
@@ -155,7 +156,7 @@ class Checker:
         )
 
     def forward_mode(self, sample: Sample) -> None:
-        """The derivatives by forward mode agree with finite differences."""
+        """Check that forward-mode derivatives agree with finite differences."""
         torch.autograd.gradcheck(
             _of_floats(sample),
             self.differentiable(sample),
@@ -166,14 +167,14 @@ class Checker:
         )
 
     def vmap(self, sample: Sample) -> None:
-        """`vmap` over a batch gives the same results as a call for each example."""
+        """Check that `vmap` over a batch gives the same results as a call for each example."""
         call, examples = self.examples(sample, 3)
         expected = [self._results(call(*tensors)) for tensors in examples]
         actual = self._results(torch.vmap(call)(*(torch.stack(tensors) for tensors in zip(*examples, strict=True))))
         self._assert_same(sample, actual, [self.np.stack(arrays) for arrays in zip(*expected, strict=True)], "vmap")
 
     def examples(self, sample: Sample, count: int) -> tuple[Callable[..., Any], list[list[Any]]]:
-        """The sample's call, reduced to the results that are tensors, and `count` lists of inputs to batch."""
+        """Return the sample's call, restricted to results that are tensors, and `count` lists of inputs to batch."""
         dtype = self.dtypes(sample)[0]
 
         def call(*tensors: Any) -> tuple[Any, ...]:
@@ -182,7 +183,7 @@ class Checker:
         return call, [self._tensors(sample.arrays(self.np, dtype, seed)) for seed in range(count)]
 
     def promotion(self, sample: Sample) -> None:
-        """Inputs of two dtypes, 0-d or not, give the same results as inputs converted to the promoted dtype."""
+        """Check that inputs of two dtypes, 0-d or not, give the same results as inputs converted to the promoted dtype."""
         for dtypes in itertools.permutations(self.dtypes(sample), 2):
             for shapes in (((2, 3), (3,)), ((2, 3), ()), ((), (3,))):
                 count = len(sample.inputs)
@@ -194,7 +195,7 @@ class Checker:
                     self._assert_same(sample, self._results(sample.call(torch, *mixed)), expected, f"{dtypes} {shapes}")
 
     def raises(self, bad: Bad) -> None:
-        """A bad call raises the expected error, with a message."""
+        """Check that an invalid call raises the expected error, with a message."""
         import builtins
 
         expected = getattr(builtins, bad.error)
@@ -209,7 +210,7 @@ class Checker:
         else:
             raise AssertionError(f"no {bad.error} was raised")
 
-    # --- parts ---
+    # --- helpers ---
 
     def _tensors(self, arrays: Sequence[Any]) -> list[Any]:
         return [torch.tensor(array, device=self.device) for array in arrays]
@@ -253,12 +254,13 @@ class Checker:
             self._assert_close(a, b, a.dtype.name, sample.atol, what)
 
     def _widened(self, array: Any) -> Any:
-        """An input in the precision in which references are computed."""
+        """Convert an input to the precision in which references are computed."""
         wide = {"f": "float64", "c": "complex128", "i": "int64", "u": "int64", "b": "bool"}
         return array.astype(wide[array.dtype.kind])
 
     def _random_shapes(self, name: str) -> list[tuple[int, ...]]:
-        rng = self.np.random.default_rng(list(name.encode()))  # the same in each run, so that failures are, and compiled programs
+        # seeded by the name, so that failures are reproducible and compiled programs are reused
+        rng = self.np.random.default_rng(list(name.encode()))
         shape = tuple(rng.integers(1, 4, rng.integers(1, 5)).tolist())
         return [shape, shape[rng.integers(0, len(shape)) :], tuple(1 if rng.integers(2) else n for n in shape)]
 
@@ -284,7 +286,7 @@ class Checker:
         ]
         results = function(*args, **kwargs, out=outs[0] if len(outs) == 1 else tuple(outs))
         for out, result in zip(outs, results_of(results), strict=True):
-            assert result is out, "the result is not what out= was given"
+            assert result is out, "the result is not the tensor given as out="
         return results
 
     def differentiable(self, sample: Sample) -> tuple[Any, ...]:
@@ -305,7 +307,7 @@ class Checker:
 
 
 def results_of(value: Any) -> Sequence[Any]:
-    """The result of a call as a sequence."""
+    """Return the results of a call as a sequence."""
     return value if isinstance(value, (tuple, list)) else (value,)
 
 
@@ -319,7 +321,7 @@ def is_varied(input: Input) -> bool:
 
 
 def takes_out(function: Callable[..., Any]) -> bool:
-    """Whether a function has an `out=`."""
+    """Whether a function has the parameter `out`."""
     try:
         return "out" in inspect.signature(function).parameters
     except ValueError:
@@ -327,13 +329,13 @@ def takes_out(function: Callable[..., Any]) -> bool:
 
 
 def needed_dtypes(sample: Sample, dtype: str) -> set[str]:
-    """This dtype and those of the results of the sample with it."""
+    """Return this dtype and the dtypes of the sample's results for inputs of this dtype."""
     rules = sample.result if isinstance(sample.result, tuple) else (sample.result,)
     return {dtype, *(result_dtype(rule, dtype) for rule in rules)}
 
 
 def result_dtype(rule: str, dtype: str) -> str:
-    """The dtype of a result according to a sample's rule."""
+    """Return the dtype of a result according to a sample's rule."""
     whole = dtype in ("bool", "uint8", "int64")
     if rule == "same":
         return dtype
@@ -349,7 +351,7 @@ def result_dtype(rule: str, dtype: str) -> str:
 
 
 def _of_floats(sample: Sample) -> Callable[..., Any]:
-    """The sample's call, reduced to the results that are differentiable."""
+    """Return the sample's call, restricted to results that are differentiable."""
 
     def call(*tensors: Any) -> Any:
         results = sample.call(torch, *tensors)
@@ -361,7 +363,7 @@ def _of_floats(sample: Sample) -> Callable[..., Any]:
 
 
 def _in_place(write: Any, function: Any, x: Any, expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
-    """`write(x, ...)` on a copy of `x`, if the result fits into `x`; else `function(x, ...)`."""
+    """Return `write(x, ...)` on a copy of `x` if the result has the shape and dtype of `x`, else `function(x, ...)`."""
     place = x.clone()
     if len(expected) > 1 or tuple(place.shape) != expected[0].shape or place.dtype != getattr(torch, expected[0].dtype.name):
         return function(x, *args, **kwargs)
@@ -371,26 +373,26 @@ def _in_place(write: Any, function: Any, x: Any, expected: Sequence[Any], args: 
 
 
 def _transposed(tensor: Any) -> Any:
-    """The same values in memory with the dimensions reversed."""
+    """Copy the tensor to memory with the dimensions in reverse order."""
     dims = tuple(reversed(range(tensor.ndim)))
     return tensor.permute(dims).contiguous().permute(dims)
 
 
 def _strided(tensor: Any) -> Any:
-    """The same values with a stride of 2 in the last dimension."""
+    """Copy the tensor to memory with a stride of 2 in the last dimension."""
     if not tensor.ndim:
         return torch.stack([tensor, tensor])[1]
     return torch.stack([tensor, tensor], -1)[..., 0]
 
 
 def _lock(tensor: Any) -> None:
-    """Make the tensor's memory read-only, where arrays have a flag for that."""
+    """Make the tensor's memory read-only, if its array has a flag for that."""
     flags = getattr(tensor._array, "flags", None)
     if flags is not None and hasattr(flags, "writeable"):
         flags.writeable = False
 
 
-CHECKS: dict[str, Callable[[Sample], bool]] = {  # the name of a method, and which samples it is for
+CHECKS: dict[str, Callable[[Sample], bool]] = {  # name of a method, and the condition for samples that it checks
     "values": lambda sample: True,
     "shapes": lambda sample: sample.elementwise,
     "layouts": lambda sample: sample.layouts,

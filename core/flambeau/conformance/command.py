@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check a backend as the arguments say; returns the exit code, 1 if checks failed, 2 if the arguments are wrong."""
+    """Check a backend; return the exit code: 0, 1 if checks failed, 2 for invalid arguments, 130 if interrupted."""
     parser = _parser()
     given = parser.parse_intermixed_args(arguments)
     try:
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         journal.begin(given.resume)
     except OSError as error:
-        parser.error(f"results are written to {folder()} as they come, and that cannot be written to: {error}")
+        parser.error(f"cannot write results to {folder()}: {error}")
     report.begin()
     positions = _earlier(families, journal, report)
     waiting = [family for family in families if family not in journal.seconds]
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _earlier(families: Sequence[str], journal: Journal, report: Report) -> dict[str, int]:
-    """Report the results that an earlier run has left; how many there are of each family."""
+    """Report the results of an earlier run; return their number in each family."""
     for family in families:
         for result in journal.done.get(family, ()):
             report.add(family, result)
@@ -77,11 +77,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("family", metavar="FAMILY", nargs="*", help="families of checks, by default all")
     parser.add_argument("--quick", action="store_true", help="a few checks of the first sample of each operation")
     parser.add_argument("--jobs", metavar="N", type=_positive, default=1, help="processes at a time, by default 1")
-    parser.add_argument("--resume", action="store_true", help="go on with the last run, if it was cut off")
-    parser.add_argument("--limit", metavar="SECONDS", type=float, default=120.0, help="for one check, by default 120")
+    parser.add_argument("--resume", action="store_true", help="continue the last run if it was interrupted")
+    parser.add_argument("--limit", metavar="SECONDS", type=float, default=120.0, help="time limit of one check, by default 120")
     parser.add_argument("--traceback", action="store_true", help="print the traceback of each failure")
     parser.add_argument("--exceptions", metavar="FILE", help="declared exceptions: failures of these checks are expected")
-    parser.add_argument("--summary", metavar="FILE", help="write the results to this file too, as Markdown")
+    parser.add_argument("--summary", metavar="FILE", help="also write the results to this file as Markdown")
     return parser
 
 

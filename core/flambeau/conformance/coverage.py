@@ -1,4 +1,4 @@
-"""The coverage of the sample table, as the table in `docs/operations.md`: `python -m flambeau.conformance.coverage`."""
+"""Print the coverage of the sample tables, as the table in `docs/operations.md`: `python -m flambeau.conformance.coverage`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS: dict[str, Callable[[Sample], bool]] = {
 
 
 def table() -> str:
-    """A table with, for each family and column, the number of operations whose samples check that property."""
+    """Return a table: for each family and column, the number of operations whose samples check that property."""
     lines = [f"| family | {' | '.join(COLUMNS)} |", f"|---|{'---:|' * len(COLUMNS)}"]
     every: list[Sample] = []
     for name, samples in families().items():
@@ -41,7 +41,7 @@ def table() -> str:
 
 
 def _about(family: str) -> str:
-    """The family's docstring up to the first punctuation mark."""
+    """Return the docstring of a sample module up to the first punctuation mark."""
     text = (getattr(_samples, family).__doc__ or "").strip().splitlines()[0]
     return text.partition(".")[0].partition(";")[0].partition(":")[0].lower()
 

@@ -25,7 +25,7 @@ def _gradients_accumulate() -> None:
     seen = x.grad.view(2, 1)
     (x * 3).sum().backward()
     assert x.grad.tolist() == [5, 7]
-    assert seen.tolist() == [[5], [7]], "a view of a gradient did not see what was added to it"
+    assert seen.tolist() == [[5], [7]], "a gradient added in place is not visible in a view of the gradient"
 
 
 def _writes_are_differentiated() -> None:
@@ -171,7 +171,7 @@ def _views_in_copies_and_files() -> None:
         assert [view.tolist() for view in copies] == [view.tolist() for view in views]
         copies[0][3] = 9
         assert copies[1].tolist() == [2, 9, 4, 5] and copies[2].tolist() == [[0, 9], [1, 4], [2, 5]]
-    assert base.data_ptr() == views[2].data_ptr() != base.clone().data_ptr(), "data_ptr() does not tell memory apart"
+    assert base.data_ptr() == views[2].data_ptr() != base.clone().data_ptr(), "data_ptr() does not identify memory"
 
 
 def _storages_are_the_memory_of_tensors() -> None:

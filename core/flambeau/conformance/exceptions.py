@@ -1,4 +1,4 @@
-"""Declared exceptions: checks that a backend is known to fail, in a file that is kept with it."""
+"""Declared exceptions: checks that a backend is known to fail, listed in a file of the plugin."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Exceptions:
 
     @classmethod
     def read(cls, path: str | Path | None) -> Exceptions:
-        """The exceptions in a file; none without one.  OSError if it cannot be read."""
+        """Read exceptions from a file, or return none for None.  Raises OSError if the file cannot be read."""
         text = "" if path is None else Path(path).read_text(encoding="utf-8")
         return cls([line for line in (raw.partition("#")[0].strip() for raw in text.splitlines()) if line])
 
     def applied(self, result: Result) -> Result:
-        """The result, as `"expected"` if it is a failure that is declared."""
+        """Return the result, with the outcome `"expected"` if it is a declared failure."""
         if result.outcome == "failed":
             for line, pattern in self._patterns.items():
                 if pattern.fullmatch(result.name):
@@ -44,7 +44,7 @@ class Exceptions:
         return result
 
     def unused(self) -> list[str]:
-        """The lines that no failure has needed so far."""
+        """Return the lines that have matched no failure so far."""
         return [line for line in self._patterns if line not in self.used]
 
 

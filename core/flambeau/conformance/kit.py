@@ -30,9 +30,9 @@ _QUICK = ("values", "layouts", "gradients", "gradients_as_on_the_cpu")
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name, made of the operation and the property, and the function that raises if it fails.
+    """One check: its name, made of the operation and the property, and the function that raises an error if it fails.
 
-    `skipped` is the reason for not running the check, where the backend cannot support the property.
+    `skipped` is the reason for not running the check if the backend cannot support the property.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a check: `"passed"`, `"failed"`, `"skipped"` or `"expected"` (a declared exception failed)."""
+    """The outcome of a check: `"passed"`, `"failed"`, `"skipped"` or `"expected"` (a declared failure)."""
 
     name: str
     outcome: str
@@ -72,28 +72,28 @@ class Family:
 
 
 def known_families(names: Iterable[str]) -> list[str]:
-    """Return the family names as a list; all families if none is given.  ValueError if a name is unknown."""
+    """Return the family names as a list, or all families if none are given.  Raises ValueError for an unknown name."""
     names = list(names) or list(FAMILIES)
     unknown = sorted({*names}.difference(FAMILIES))
     if unknown:
-        raise ValueError(f"no family of checks is called {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
+        raise ValueError(f"unknown families of checks: {', '.join(unknown)}; expected some of {', '.join(FAMILIES)}")
     return names
 
 
 def run(
     name: str, only: Sequence[str] = FAMILIES, *, quick: bool = False, exceptions: str | Path | None = None
 ) -> Iterator[Family]:
-    """Run the checks of families (by default all) on the backend called `name`; yields the results family by family.
+    """Run the checks of families (by default all) on the backend `name`; yield the results of each family.
 
     Args:
         name: the backend.
-        only: names of families, of `FAMILIES`.
-        quick: run for each operation a few checks of its first sample only.
+        only: names of families from `FAMILIES`.
+        quick: whether to run only a few checks of the first sample of each operation.
         exceptions: a file of declared exceptions (see `docs/plugins.md`), whose failures are in `Family.expected`.
 
     Raises:
-        RuntimeError: there is no such backend, or it cannot be imported.
-        ValueError: there is no such family, or a line of the file is malformed.
+        RuntimeError: the backend does not exist or cannot be imported.
+        ValueError: a family does not exist, or a line of the file is malformed.
     """
     chosen, declared = known_families(only), Exceptions.read(exceptions)
     return _run(backends.find(name), chosen, quick, declared)
@@ -104,7 +104,7 @@ def _run(backend: Backend, only: Sequence[str], quick: bool, declared: Exception
         family = Family(name)
         for check in checks_of(name, backend.device_type, quick):
             family.add(declared.applied(attempt(check, backend.device_type)))
-        backend.clear_caches()  # the next family has other shapes
+        backend.clear_caches()  # the next family uses other shapes
         yield family
 
 
@@ -117,7 +117,7 @@ def attempt(check: Check, device: str) -> Result:
             warnings.simplefilter("ignore")
             check.run()
     except Exception as error:
-        if "pip install flambeau[" in str(error):  # an extra that is not installed
+        if "pip install flambeau[" in str(error):  # an optional dependency is not installed
             return Result(check.name, "skipped", str(error))
         return Result(check.name, "failed", _said(error), traceback.format_exc())
     return Result(check.name, "passed")
@@ -137,7 +137,7 @@ def _said(error: Exception) -> str:
 
 
 def checks_of(family: str, device: str, quick: bool = False) -> Iterator[Check]:
-    """The checks of a family on the devices of a type, always in the same order."""
+    """Yield the checks of a family for a device type, always in the same order."""
     if family == "autograd":
         yield from (Check(name, check) for name, check in engine.AUTOGRAD.items())
     elif family == "tensors":

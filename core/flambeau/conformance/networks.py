@@ -1,4 +1,4 @@
-"""Layers, and the training of a small network: the same parameters give the same results on the backend and on the CPU."""
+"""Check that layers, optimizers and the training of a small network give the same results on a backend as on the CPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import flambeau as torch
 
 __all__ = ["LAYERS", "OPTIMIZERS", "assert_layer_agrees", "assert_optimizer_agrees", "assert_training_agrees"]
 
-LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # the layer, and the shape of an input
+LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # layer, and shape of its input
     "Linear": (lambda nn: nn.Linear(6, 4), (3, 6)),
     "Conv1d": (lambda nn: nn.Conv1d(2, 3, 3, padding=1), (2, 2, 7)),
     "Conv2d": (lambda nn: nn.Conv2d(2, 4, 3, stride=2, groups=2), (2, 2, 7, 7)),
@@ -61,7 +61,7 @@ def assert_layer_agrees(name: str, device: Any) -> None:
         torch.testing.assert_close(actual.cpu(), expected, rtol=1e-3, atol=1e-4)
 
 
-OPTIMIZERS: dict[str, dict[str, Any]] = {  # the class, its options, and words for what they are
+OPTIMIZERS: dict[str, dict[str, Any]] = {  # class name and description: options
     "SGD": {"weight_decay": 0.1},
     "SGD with momentum": {"momentum": 0.9, "dampening": 0.5, "maximize": True},
     "SGD with Nesterov's": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},

@@ -1,4 +1,4 @@
-"""Records of runs in the user's cache folder: results so far, for `--resume`, and the outcome of the last runs."""
+"""Records of runs in the user's cache folder: results of unfinished runs, for `--resume`, and outcomes of the last runs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Journal", "folder", "last_runs", "note", "said_of"]
 
 
 def folder() -> Path:
-    """The folder of all records: `flambeau/conformance` in `XDG_CACHE_HOME`, by default `~/.cache`."""
+    """Return the folder of all records: `flambeau/conformance` in `XDG_CACHE_HOME`, by default `~/.cache`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "flambeau" / "conformance"
 
 
 class Journal:
-    """The results of a run, written as they come, so that a run that was cut off can go on where it stopped.
+    """The results of a run, written to a file immediately, so that an interrupted run can be resumed.
 
-    Results of another version of flambeau or of the library, or of a run with other options, do not count.
+    Results of another version of flambeau or of the library, or of a run with other options, are ignored.
     """
 
     def __init__(self, backend: Backend, quick: bool) -> None:
@@ -35,7 +35,9 @@ class Journal:
         self.on_host: set[str] = set()
 
     def begin(self, resume: bool) -> None:
-        """With `resume`, read the results of an interrupted run; else start a new record.  OSError if it cannot be written."""
+        """Start a record; with `resume`, first read the results of an interrupted run.  Raises OSError if it cannot be
+        written.
+        """
         if resume:
             self._read()
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +57,7 @@ class Journal:
         for line in lines:
             try:
                 family, event, *on_host = json.loads(line)
-            except ValueError:  # a line that was cut off
+            except ValueError:  # an incomplete line
                 continue
             if isinstance(event, dict):
                 self.done.setdefault(family, []).append(Result(**event))
@@ -64,11 +66,11 @@ class Journal:
                 self.on_host.update(*on_host)
 
     def result(self, family: str, result: Result) -> None:
-        """Note a result."""
+        """Record a result."""
         self._write([family, vars(result)])
 
     def family(self, family: str, seconds: float, on_host: Sequence[str]) -> None:
-        """Note that a family is done, and the operations that the CPU has computed for it."""
+        """Record that a family is finished, and the operations that were computed on the CPU."""
         self.on_host.update(on_host)
         self._write([family, seconds, sorted(self.on_host)])
 
@@ -86,15 +88,15 @@ def library(backend: Backend) -> str:
     """Return the backend's report on its library, or the error that the report raised."""
     try:
         return backend.report()
-    except Exception as error:  # of a library whose device is missing
+    except Exception as error:  # a library may fail if its device is missing
         return f"{type(error).__name__}: {error}"
 
 
-# --- how runs ended -----------------------------------------------------------------------------------------------
+# --- outcomes of runs ---------------------------------------------------------------------------------------------
 
 
 def note(backend: Backend, total: Family, quick: bool, on_host: Sequence[str]) -> None:
-    """Store the outcome of a run of all families, and in `passed` the last run that passed.  OSError if it cannot be written."""
+    """Store the outcome of a run of all families, and the last run that passed.  Raises OSError if it cannot be written."""
     kind = "quick" if quick else "full"
     run = {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
@@ -114,7 +116,7 @@ def note(backend: Backend, total: Family, quick: bool, on_host: Sequence[str]) -
 
 
 def last_runs(name: str) -> dict[str, Any]:
-    """Return the outcomes that `note` has stored for a backend; empty if it has stored none."""
+    """Return the outcomes that `note` has stored for a backend, or an empty dictionary."""
     try:
         known = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -123,7 +125,7 @@ def last_runs(name: str) -> dict[str, Any]:
 
 
 def said_of(runs: dict[str, Any]) -> Iterator[str]:
-    """Sentences on the last runs of a backend, those with all checks first."""
+    """Yield sentences on the last runs of a backend: full runs, then quick ones."""
     for kind in ("full", "quick"):
         last, passed = runs.get(kind, {}).get("last"), runs.get(kind, {}).get("passed")
         if passed:
@@ -137,5 +139,5 @@ def said_of(runs: dict[str, Any]) -> Iterator[str]:
 
 
 def is_complete(families: Sequence[str]) -> bool:
-    """Whether a run of these families has run all checks."""
+    """Whether these are all families."""
     return {*families} == {*FAMILIES}

@@ -17,7 +17,7 @@ _HEADINGS = ("passed", "failed", "skipped", "expected")
 
 
 class Report:
-    """Prints results as they come, and at the end what they amount to."""
+    """Print the results of a run as they arrive, and totals at the end."""
 
     def __init__(self, backend: str, declared: Exceptions, file: TextIO | None = None, tracebacks: bool = False) -> None:
         self._backend, self._declared, self._tracebacks = backend, declared, tracebacks
@@ -36,7 +36,7 @@ class Report:
             self._file.flush()
 
     def add(self, family: str, result: Result) -> None:
-        """Count a result; a failure is printed at once."""
+        """Count a result, and print it if it is a failure."""
         result = self._declared.applied(result)
         self.families.setdefault(family, Family(family)).add(result)
         if result.outcome == "failed":
@@ -47,33 +47,33 @@ class Report:
             self._print(f"REPEATED {result.name}: {result.reason}")
 
     def done(self, family: str, seconds: float) -> None:
-        """Print the line of a family."""
+        """Print the totals of a finished family."""
         found = self.families.setdefault(family, Family(family))
         found.seconds = seconds
         self._print(_line(found))
 
     def end(self) -> int:
-        """Print sums, reasons and causes; returns the exit code, 1 if anything failed that was not declared."""
+        """Print totals, reasons for skips and causes of failures; return the exit code: 1 for undeclared failures, else 0."""
         total = self.total()
         self._print(_line(total))
         for reason, count in sorted(total.skipped.items()):
             self._print(f"{count} skipped: {reason}")
         for line in self._declared.unused() if len(self.families) == len(FAMILIES) else ():
-            self._print(f"declared as an exception, but nothing that ran failed so: {line}")
+            self._print(f"declared exception without a matching failure: {line}")
         if total.failures:
             self._print(f"\n{len(total.failures)} failures, by cause:")
         for cause, names in causes(total.failures):
             self._print(f"{len(names):>5}  {cause}\n       {_first(names)}")
         if total.failures and not self._tracebacks:
-            self._print(f"\nTo see where: python -m flambeau conformance {self._backend} FAMILY --traceback")
+            self._print(f"\nTo print tracebacks: python -m flambeau conformance {self._backend} FAMILY --traceback")
         return 1 if total.failures else 0
 
     def interrupted(self) -> None:
         """Print how to resume the run."""
-        self._print("interrupted; the same command with --resume goes on where it stopped")
+        self._print("interrupted; to continue, repeat the command with --resume")
 
     def total(self) -> Family:
-        """The sum of all families so far."""
+        """Return the totals of all families so far."""
         return _sum(self.families.values())
 
     def write_summary(self, path: str) -> None:
@@ -100,7 +100,7 @@ class Report:
 
 
 def causes(failures: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """The failures, which are `name: reason`, by reason without its numbers and operations; the most frequent first."""
+    """Group failures `name: reason` by reason, ignoring numbers and operation names; the most frequent reason is first."""
     groups: dict[str, tuple[str, list[str]]] = {}
     for failure in failures:
         name, _, reason = failure.partition(": ")

@@ -1,4 +1,4 @@
-"""Runs checks in separate processes, so that a crash or hang loses only one check."""
+"""Run checks in separate processes, so that a crash or hang loses only one check."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from .kit import Result, attempt, checks_of
 
 __all__ = ["Done", "Options", "results_of"]
 
-Event = tuple[str, Any]  # a family's name, and a Result, the name of the check that begins, or a Done
+Event = tuple[str, Any]  # a family's name, and a Result, a Done, or the name of a check that starts
 
 
 class Done(NamedTuple):
-    """A family is done: the seconds that it took, and the operations that the CPU computed for the backend."""
+    """The end of a family: its duration in seconds, and the operations that were computed on the CPU instead of the backend."""
 
     seconds: float
     on_host: list[str]
 
 
 class Options:
-    """How a run is done: the backend, the number of processes, the limit in seconds for a check, and whether it is quick."""
+    """Options of a run: the backend, the number of processes, the time limit of a check in seconds, and whether it is quick."""
 
     def __init__(self, backend: str, jobs: int = 1, limit: float = 120.0, quick: bool = False) -> None:
         self.backend, self.jobs, self.limit, self.quick = backend, jobs, limit, quick
 
 
 def results_of(families: Sequence[str], options: Options, positions: Mapping[str, int]) -> Iterator[Event]:
-    """Yield the events of a run as they occur: `jobs` processes take the families in order, each from its position on."""
+    """Yield the events of a run; `jobs` processes check the families in order, each starting at its position."""
     waiting: Queue[tuple[str, int]] = Queue()
     events: Queue[Event | BaseException | None] = Queue()
     for family in families:
@@ -57,7 +57,7 @@ def results_of(families: Sequence[str], options: Options, positions: Mapping[str
 
 
 def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options) -> None:
-    """One job: keep a process busy with families, and start a new one where it ended or hung."""
+    """Check families in one process until none are left; start a new process if it ends or hangs."""
     worker = None
     try:
         for family, start in iter(partial(_next, waiting), None):
@@ -66,15 +66,15 @@ def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options)
             events.put((family, Done(time.perf_counter() - begin, on_host)))
         if worker is not None:
             worker.end()
-    except BaseException as error:  # for the thread that reads the events
+    except BaseException as error:  # raised in the thread that reads the events
         events.put(error)
     events.put(None)
 
 
 def _check(family: str, start: int, worker: _Worker, events: Queue[Any], options: Options) -> tuple[_Worker, list[str]]:
-    """Check a family; returns the last process, and the operations that the CPU has computed.
+    """Check a family; return the last process, and the operations that were computed on the CPU.
 
-    A check that gave no result is tried once more in a new process: libraries crash and hang now and then.
+    A check without a result is repeated once in a new process, as libraries crash or hang occasionally.
     """
     lost = _Lost(start)
     while True:
@@ -96,7 +96,7 @@ def _next(waiting: Queue[tuple[str, int]]) -> tuple[str, int] | None:
 
 
 class _Lost(NamedTuple):
-    """A check that gave no result, by its position in its family; without a name, the position to begin at."""
+    """A check without a result, and its position in its family; without a name, the position to start at."""
 
     position: int
     name: str = ""
@@ -104,9 +104,9 @@ class _Lost(NamedTuple):
 
 
 class _Worker:
-    """A process that runs checks, and prints a line of JSON before and after each.
+    """A process that runs checks, and prints a line of JSON before and after each check.
 
-    The variable `FLAMBEAU_CONFORMANCE` tells plugins of it: compiling kernels takes most of a quick run's time, if they let it.
+    The environment variable `FLAMBEAU_CONFORMANCE` is "quick" or "full", so that plugins can skip compilation in quick runs.
     """
 
     def __init__(self, options: Options) -> None:
@@ -118,15 +118,15 @@ class _Worker:
         )  # fmt: skip
 
     def check(self, family: str, lost: _Lost, events: Queue[Any]) -> _Lost | list[str]:
-        """Run the checks of a family from where one was lost.
+        """Run the checks of a family, starting at the position of a lost check.
 
-        Returns the check during which the process ended; if it did not, the operations that the CPU has computed.
+        Return the check during which the process ended, or else the operations that were computed on the CPU.
         """
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps([family, lost.position]) + "\n")
         self._process.stdin.flush()
         position, current, hung = lost.position - 1, "", threading.Event()
-        timer = self._timer(hung, max(self._limit, 120.0))  # libraries may take long to import
+        timer = self._timer(hung, max(self._limit, 120.0))  # importing a library may take long
         for line in self._process.stdout:
             kind, value = json.loads(line)
             if kind == "done":
@@ -146,7 +146,7 @@ class _Worker:
         code = self._process.wait()
         reason = f"no result within {self._limit:g} s" if hung.is_set() else f"its process ended with exit code {code}"
         if not current:
-            raise RuntimeError(f"the process that was to check {family!r} ended before its first check: {reason}")
+            raise RuntimeError(f"the process for {family!r} ended before its first check: {reason}")
         return _Lost(position, current, reason)
 
     def _timer(self, hung: threading.Event, seconds: float) -> threading.Timer:
@@ -160,7 +160,7 @@ class _Worker:
         return timer
 
     def end(self) -> None:
-        """Let the process end."""
+        """Close the input of the process, and wait for its end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
@@ -174,7 +174,7 @@ def serve(backend: str, quick: bool) -> None:
     from .. import backend as backends
 
     out = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what libraries print goes to standard error
+    os.dup2(2, 1)  # output of libraries goes to standard error
     checked = backends.find(backend)
     device = checked.device_type
     for line in sys.stdin:
@@ -184,5 +184,5 @@ def serve(backend: str, quick: bool) -> None:
                 print(json.dumps(["begin", check.name]), file=out)
                 result = attempt(check, device)
                 print(json.dumps(["result", [result.name, result.outcome, result.reason, result.trace]]), file=out)
-        checked.clear_caches()  # the next family has other shapes
+        checked.clear_caches()  # the next family uses other shapes
         print(json.dumps(["done", sorted(COMPUTED_ON_HOST.get(backend, ()))]), file=out)

@@ -1,9 +1,11 @@
 """All operations: a file or a package for each family, named as in `flambeau.conformance.samples`.
 
-Importing this package fills the tables of `flambeau.engine.calls.tables`.  Must stay true: an operation is one record (`op`)
-or one composite, with its derivative, dtypes, names and facts next to it; forwards use the array API standard only, and rules
-only `F` and the standard's operators (`docs/derivative_rules.md`).  Forwards, rules and files may change freely, as long as
-the samples pass on NumPy and on array-api-strict.
+Importing this package registers every operation in the tables of `flambeau.engine.calls.tables`.
+
+Rules: an operation is one record (`op`) or one function built from others (`composite`), with its derivative, dtypes, names
+and properties next to it.  Forward functions use the array API standard only; derivative rules use only `F` and the
+standard's operators (`docs/derivative_rules.md`).  Implementations, rules and files may change freely as long as the
+conformance samples pass on NumPy and on array-api-strict.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ from .signal import torch_names as _signal  # noqa: F401
 from .special import bessel, error_function, gamma, logarithms, polynomials  # noqa: F401
 from .views import in_place, writes  # noqa: F401
 
-# Methods that are functions of the `torch` namespace as well: `torch.exp_(x)` is `x.exp_()`.
+# `Tensor` methods that PyTorch offers as functions of the `torch` namespace as well: `torch.exp_(x)` is `x.exp_()`.
 METHODS_AS_FUNCTIONS = (
     "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "as_strided_",
     "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "cos_",
@@ -79,7 +81,7 @@ def _function(name: str) -> Callable[..., Any]:
         return method(input, *args, **kwargs)
 
     update_wrapper(function, method)
-    del function.__wrapped__  # type: ignore[attr-defined]  # set by update_wrapper; its signature says `self`
+    del function.__wrapped__  # type: ignore[attr-defined]  # set by update_wrapper; its signature has `self`
     return function
 
 

@@ -63,7 +63,7 @@ def _zero(xp: Any, input: Any) -> Any:
 def _sigmoid_forward(xp: Any, input: Any) -> Any:
     if xp.isdtype(input.dtype, "complex floating"):
         return 1 / (1 + xp.exp(-input))
-    small = xp.exp(-xp.abs(input))  # never overflows, and keeps all digits on both sides
+    small = xp.exp(-xp.abs(input))  # exp of a number <= 0 never overflows, and both branches keep full precision
     return xp.where(input < 0, small, 1.0) / (1 + small)
 
 
@@ -77,7 +77,7 @@ sigmoid = op(
 
 @formula(kind=Kind.POINTWISE, rounds_once=True)
 def relu_backward(F: Any, g: Any, out: Any) -> Any:
-    return F.masked(g, ~(out <= 0), out)  # as PyTorch's: the gradient of a NaN is passed on
+    return F.masked(g, ~(out <= 0), out)  # `~(out <= 0)` is also true for NaN, whose gradient PyTorch passes on
 
 
 relu = op(
@@ -109,7 +109,7 @@ tanh = op(
 
 
 def _in_place_form(name: str, function: Callable[..., Tensor], call: str) -> Callable[..., Tensor]:
-    """`name_` from `name`, documented with its `Args:` section and an example of this `call`."""
+    """Return the in-place function `name_` of `name`; its docstring has the same `Args:` section and an example of `call`."""
     method = in_place(name, function)
     _, _, section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")
     arguments = [line for line in section.partition("\n\n")[0].splitlines() if not line.startswith("    out:")]
@@ -180,11 +180,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     He et al., *Delving deep into rectifiers*, 2015.
 
     Args:
-        input: a tensor of any shape; its dimension 1, if it has one, is that of the channels.
-        weight: a tensor with the slope of all elements, or with one slope for each channel.
+        input: a tensor of any shape; dimension 1, if any, is the channel dimension.
+        weight: the slopes: one element for all channels, or one for each channel.
 
     Raises:
-        RuntimeError: the dtypes differ, or there are neither one weight nor as many as channels.
+        RuntimeError: the dtypes differ, or `weight` has neither 1 element nor one for each channel.
 
     Example:
         >>> F.prelu(torch.tensor([[-1.0, -1.0, 2.0]]), torch.tensor([0.1, 0.2, 0.3]))
@@ -218,7 +218,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 )
 @with_grad_fn("RreluWithNoiseBackward0")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
-    """A leaky ReLU; while training, with a slope drawn from U(lower, upper) for each element.
+    """Apply a leaky ReLU; while training, the slope of each element is drawn from U(lower, upper).
 
     Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
 
@@ -227,7 +227,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         lower: the least slope.
         upper: the greatest slope.
         training: whether slopes are drawn; else all are the mean, `(lower + upper) / 2`.
-        generator: where the random numbers come from; None for the default generator of the device.
+        generator: the random number generator; None for the default generator of the device.
 
     Raises:
         RuntimeError: `lower` is above `upper`.
@@ -290,7 +290,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        alpha: minus the limit at minus infinity.
+        alpha: the result tends to `-alpha` as `x` tends to minus infinity.
 
     Example:
         >>> F.elu(torch.tensor([-1.0, 2.0]))
@@ -302,7 +302,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @composite(method=False, kind=Kind.POINTWISE, keeps_zero=True)
 def selu(input: Tensor) -> Tensor:
-    """A scaled ELU, whose constants keep mean 0 and variance 1 from layer to layer.
+    """Apply ELU with fixed constants, scaled so that mean 0 and variance 1 are preserved from layer to layer.
 
     Klambauer et al., *Self-normalizing neural networks*, 2017.
 
@@ -325,7 +325,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        alpha: minus the limit at minus infinity; not 0.
+        alpha: the result tends to `-alpha` as `x` tends to minus infinity; not 0.
 
     Example:
         >>> torch.celu(torch.tensor([-1.0, 2.0]))
@@ -343,13 +343,13 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @formula
 def inside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
-    """Pass `g` where `low < input < high` or the input is NaN; 0 elsewhere."""
+    """Return `g` where `low < input < high` or the input is NaN; 0 elsewhere."""
     return F.masked(g, ~((input <= low) | (input >= high)), input)
 
 
 @formula
 def outside_backward(F: Any, g: Any, input: Any, low: float, high: float) -> Any:
-    """Pass `g` where `input < low`, `input > high` or the input is NaN; 0 elsewhere."""
+    """Return `g` where `input < low`, `input > high` or the input is NaN; 0 elsewhere."""
     return F.masked(g, ~((input >= low) & (input <= high)), input)
 
 
@@ -434,12 +434,12 @@ _threshold = _activation(
 
 @composite(method=False, out=Out.UNCHECKED, kind=Kind.POINTWISE)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Each element that is above `threshold`, and `value` in place of the others.
+    """Keep the elements above `threshold`, and replace the others by `value`.
 
     Args:
         input: a tensor of any shape.
         threshold: the bound; an element equal to it is replaced.
-        value: what replaces elements.
+        value: the replacement of the other elements.
         out: a tensor that the result is written to.
 
     Example:
@@ -461,7 +461,7 @@ _softshrink = _activation(
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, home="torch")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Each element that is farther than `lambd` from 0, and 0 in place of the others; see `nn.Hardshrink`.
+    """Keep the elements farther than `lambd` from 0, and set the others to 0; see `nn.Hardshrink`.
 
     Args:
         input: a tensor of any shape.
@@ -565,12 +565,12 @@ _logsigmoid = _activation(
 
 @with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, rounds_once=True, autocast={"cuda": Autocast.FLOAT32}, home="torch._C._nn")
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """`log(1 + exp(beta * x)) / beta`, a smooth ReLU; see `nn.Softplus`.
+    """`log(1 + exp(beta * x)) / beta`, a smooth approximation of ReLU; see `nn.Softplus`.
 
     Args:
         input: a tensor of any shape.
-        beta: how sharp the bend is.
-        threshold: where `beta * x` is above this, the result is `x` itself, which is the same to rounding.
+        beta: the sharpness of the bend at 0; the larger, the closer to ReLU.
+        threshold: where `beta * x` is above this, the result is `x` itself, which differs only by rounding.
         out: a tensor that the result is written to.
 
     Example:
@@ -606,7 +606,7 @@ def _gelu_forward(xp: Any, input: Any) -> Any:
 
 @formula(kind=Kind.POINTWISE, rounds_once=True)
 def gelu_backward(F: Any, g: Any, input: Any) -> Any:
-    below = 0.5 * (1 + F.erf(input * math.sqrt(0.5)))  # how much of the normal distribution lies below
+    below = 0.5 * (1 + F.erf(input * math.sqrt(0.5)))  # P(Z < input) for a standard normal Z
     density = F.exp(-0.5 * input * input) / math.sqrt(2 * math.pi)
     return g * (below + input * density)
 

@@ -1,4 +1,4 @@
-"""Arithmetic: sums, products, quotients, powers, remainders, and the multiply-adds made of them."""
+"""Arithmetic: sums, products, quotients, powers, remainders, and multiply-adds such as `addcmul`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _sub = op(
 
 
 def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
-    """The operands of `input + alpha * other`; takes PyTorch 0.2's `add(input, alpha, other)` too."""
+    """Return `input` and `alpha * other`, also for PyTorch 0.2's argument order `add(input, alpha, other)`."""
     if type(alpha) is int and alpha == 1:
         return input, other
     if isinstance(alpha, Tensor) and not isinstance(other, Tensor):
@@ -82,7 +82,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
 
 
 def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
-    """`combine(input, alpha * other)`; in half precision it is rounded only once, at the end."""
+    """`combine(input, alpha * other)`; in half precision, only the result is rounded."""
     result = combine(*_scaled(name, input, other, alpha))
     if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return result
@@ -163,7 +163,7 @@ floor_divide = op(
     kind=Kind.POINTWISE,
     out=Out.RECORDED, promote="arithmetic", exact_numbers=True, numbers_alone=True, dtypes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
-    doc="The quotient rounded towards minus infinity.", grad_fn="DivBackward2",
+    doc="Return `input / other`, rounded towards minus infinity.", grad_fn="DivBackward2",
     input=no_slope,
     other=no_slope,
     schema=(
@@ -177,7 +177,7 @@ floor_divide = op(
 
 @composite(inplace=True, out=True, aliases=("divide",), operators=("__rtruediv__", "__rdiv__"))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """The quotient: true by default, rounded towards zero with `"trunc"`, down with `"floor"`.
+    """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
@@ -202,7 +202,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     ),
 )
 def true_divide(input: Any, other: Any) -> Tensor:
-    """The true quotient."""
+    """Return the unrounded quotient `input / other`."""
     return _div(input, other)
 
 
@@ -224,7 +224,7 @@ remainder = op(
     "remainder", lambda xp, input, other: xp.remainder(input, other),
     kind=Kind.POINTWISE,
     promote="arithmetic", dtypes="real numbers", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
-    doc="The remainder of floor division: of the sign of `other`.",
+    doc="Return the remainder of floor division: it has the sign of `other`.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.floor_divide(input, other),
     schema=(
@@ -236,7 +236,7 @@ remainder = op(
 
 
 def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
-    remainder = xp.remainder(input, other)  # of the sign of other: correct it where input has the other sign
+    remainder = xp.remainder(input, other)  # has the sign of `other`; fmod needs the sign of `input`
     wrong = (remainder != 0) & ((input < 0) != (other < 0))
     return xp.where(wrong, remainder - other, remainder)
 
@@ -244,7 +244,7 @@ def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
 fmod = op(
     "fmod", _fmod_forward,
     kind=Kind.POINTWISE, promote="arithmetic", scalars=("other",), dtypes="real numbers", inplace=True,
-    doc="The remainder of truncating division: of the sign of `input`.",
+    doc="Return the remainder of division rounded towards zero: it has the sign of `input`.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
     schema=(
@@ -255,7 +255,8 @@ fmod = op(
 
 
 def _pow_grad_base(F: Any, g: Any, input: Any, other: Any) -> Any:
-    slope = other * F.pow(input, F.where(other == 0, other + 1, other) - 1)  # no 0 ** -1 where the slope is 0 anyway
+    # an exponent of 0 is replaced by 1 to avoid 0 ** -1: the slope is 0 there
+    slope = other * F.pow(input, F.where(other == 0, other + 1, other) - 1)
     return g * F.conj(slope)
 
 
@@ -266,7 +267,7 @@ def _pow_grad_exponent(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
 
 
 def integer_pow(xp: Any, input: Any, other: Any) -> Any:
-    """Integer powers; with a negative exponent they are 0 for all bases but 1 and -1."""
+    """Return `input ** other` for integers; with a negative exponent the power is 0 unless the base is 1 or -1."""
     negative = other < 0
     power = xp.pow(input, xp.where(negative, xp.zeros_like(other), other))
     inverse = xp.where(input == -1, 1 - 2 * (other % 2), xp.astype(input == 1, other.dtype))
@@ -291,7 +292,7 @@ _pow = op(
 
 
 def pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
-    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes the root: NaN for -inf
+    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes the square root: NaN for -inf
         root = xp.sqrt(input)
         return root if exponent > 0 else xp.reciprocal(root)
     return xp.pow(input, exponent)
@@ -353,7 +354,7 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
         return NotImplemented
 
 
-__pow__.__name__ = "pow"  # the name that overrides see
+__pow__.__name__ = "pow"  # the name that `__torch_function__` sees
 attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 
@@ -379,7 +380,7 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     ),
 )
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
-    """`input` to the power of `exponent`, in double precision."""
+    """`input` to the power of `exponent`, in float64 or complex128."""
 
     def widened(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -396,7 +397,7 @@ attach(float_power_=checked(_float_power_))
 
 
 def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors in single precision if all are in half precision, so that the result is rounded only once."""
+    """Convert the tensors to float32 if all are float16 or bfloat16, so that only the final result is rounded."""
     if all(tensor._key.dtype in dtypes.HALF for tensor in tensors):
         return tuple(tensor.float() for tensor in tensors)
     return tensors
@@ -421,7 +422,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     terms = _wide(input, tensor1, tensor2)
     if isinstance(value, float) and all(tensor._key.dtype.category < dtypes.FLOATING for tensor in terms):
-        value = int(value)  # the value has the dtype of the tensors
+        value = int(value)  # PyTorch converts `value` to the dtype of the tensors
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
     result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
     require_dtype("addcmul_cpu_out", result, "numbers")

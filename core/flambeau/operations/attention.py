@@ -1,6 +1,6 @@
-"""Attention in one operation, for backends that have a kernel for it; others compute it step by step.
+"""Attention as one operation, for backends that have a kernel for it; others compute it step by step.
 
-`fused_attention` is for kernels in half precision, `attention` for those that compute it in blocks.
+`fused_attention` is for half-precision kernels, `attention` for kernels that process the scores in blocks.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def _forward(
 def attention_backward(
     F: Any, g: Any, query: Any, key: Any, value: Any, bias: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> Any:
-    """The gradients of query, key and value.  Only kernels use `out` and `workspace`, where a forward stores its sums."""
+    """Return the gradients of query, key and value.
+
+    Only kernels use `out` and `workspace`; a kernel's forward stores intermediate sums in `workspace`.
+    """
     scores = F.mm(query, F.mH_(key)) * scale
     scores = scores if bias is None else scores + bias
     weights = F.softmax(scores, len(scores.shape) - 1)
@@ -66,7 +69,7 @@ FUSED.add("fused_attention")
 
 
 def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether the backend has a kernel for attention of these: half precision, `(batch, heads, length, size)`."""
+    """Whether the backend's attention kernel accepts these tensors: half precision, `(batch, heads, length, size)`."""
     dispatch_key = query._key
     return (
         type(dispatch_key) is DispatchKey
@@ -83,7 +86,7 @@ def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: float) -> Tensor:
-    """`softmax(query @ key.T * scale) @ value`, where `has_fused_attention`."""
+    """`softmax(query @ key.T * scale) @ value`, for tensors that `has_fused_attention` accepts."""
     bias = None
     if causal:
         shape = query.shape[2], key.shape[2]
@@ -93,7 +96,8 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, sca
 
 # --- in blocks ----------------------------------------------------------------------------------------------------
 
-_LOWEST = -1e30  # a masked score: its softmax weight is 0; unlike with -inf, x - x is 0, not NaN
+# Score of a masked position: its softmax weight is 0.  With -inf, a fully masked row would compute -inf - -inf = NaN.
+_LOWEST = -1e30
 
 
 def _attention_forward(
@@ -122,9 +126,9 @@ def _attention_forward(
 def attention_gradients(
     F: Any, g: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> tuple[Any, Any, Any]:
-    """The gradients of query, key and value, with the weights computed again: nothing as large as the scores is kept for them.
+    """Return the gradients of query, key and value.  The softmax weights are recomputed, so that no score matrix is stored.
 
-    Only kernels use `out`, and `workspace`, where a backend's forward stores what its backward can use.
+    Only kernels use `out` and `workspace`; a kernel's forward stores values for its backward in `workspace`.
     """
     scores = F.mm(query * scale, F.mH_(key))
     zeros = F.zeros_of(scores, tuple(scores.shape))
@@ -153,7 +157,10 @@ _attention_in_blocks = op(
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:
-    """`softmax(query @ key.T * scale + mask) @ value`, as one operation; fully masked queries give zeros."""
+    """Return `softmax(query @ key.T * scale + mask) @ value`, or zeros for a query whose keys are all masked.
+
+    The caller checks `can_use_attention` first.
+    """
     recorded = grad_flag.get() and (query._requires_grad or key._requires_grad or value._requires_grad)
     return _attention_in_blocks(query, key, value, mask, causal, scale, {} if recorded else None)
 
@@ -161,9 +168,9 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, ca
 def can_use_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, one_node: bool) -> bool:
     """Whether `attention` may compute this call as one operation.
 
-    Not for tensor subclasses, which must see the separate operations, nor for shapes that broadcast. If gradients are recorded,
-    PyTorch must record `one_node` as well, and the backend needs a kernel for the gradients. Without that kernel, one operation
-    is faster only without gradients and mask.
+    It may not for tensor subclasses that override operations, for forward-mode derivatives, or for shapes that broadcast.  If
+    gradients are recorded, PyTorch must also record `one_node`, and the backend needs a kernel for the gradients.  Otherwise it
+    needs a kernel or the call has no mask; without both, one operation is not faster.
     """
     tensors = (query, key, value) if mask is None else (query, key, value, mask)
     plain = all(type(tensor._key) is DispatchKey for tensor in tensors) and query._key.dtype.category == dtypes.FLOATING
@@ -177,7 +184,7 @@ def can_use_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | 
 
 
 def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int], mask: Tensor | None) -> bool:
-    """Whether these shapes can be multiplied without broadcasting; only the mask may broadcast."""
+    """Whether query, key and value can be multiplied without broadcasting; the mask may broadcast."""
     fit = query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
     if not fit or mask is None:
         return fit

@@ -1,4 +1,4 @@
-"""Grids, block matrices, stacking and splitting; making diagonals and triangles; flipping and rotating."""
+"""Grids, block matrices, stacking, splitting, diagonals, triangles, flips and rotations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _at_least(count: int) -> Any:
         return tuple(widen(x) for x in _tensors(tensors))
 
     function.__name__ = function.__qualname__ = f"atleast_{count}d"
-    function.__doc__ = f"The tensor, or each of several, with at least {count} dimensions."
+    function.__doc__ = f"Return the tensor, or each of several tensors, with at least {count} dimensions."
     return composite(function, method=False, kind=Kind.VIEW, home="torch.functional")
 
 
@@ -59,7 +59,7 @@ atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 
 @composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors side by side: along the second dimension, or the first of vectors."""
+    """Concatenate tensors along dimension 1, or along dimension 0 if they are vectors."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     wide = atleast_1d(*tensors) if len(tensors) > 1 else (atleast_1d(tensors[0]),)
@@ -68,7 +68,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, out=Out.JOINED, aliases=("row_stack",), kind=Kind.MOVEMENT)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors on top of each other."""
+    """Concatenate tensors along dimension 0; vectors are rows."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return cat([atleast_2d(x) for x in tensors], 0)
@@ -76,7 +76,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors behind each other: along the third dimension."""
+    """Concatenate tensors along dimension 2."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
     return cat([atleast_3d(x) for x in tensors], 2)
@@ -84,7 +84,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors side by side, vectors as columns."""
+    """Concatenate tensors along dimension 1; vectors are columns."""
     return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
 
 
@@ -106,7 +106,7 @@ def tensor_split(
     sections: Any = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> Any:
-    """Views of consecutive parts of `dim`: a number of parts of nearly equal size, or parts cut at the given indices."""
+    """Split `dim` into views: into N parts of nearly equal size, or at the given indices."""
     options = (indices_or_sections, indices, sections, tensor_indices_or_sections)
     indices_or_sections = next((option for option in options if option is not None), None)
     if indices_or_sections is None:
@@ -137,7 +137,7 @@ def tensor_split(
 
 
 def _split_evenly(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> Any:
-    """`tensor_split` at indices, or into parts of equal size."""
+    """Call `tensor_split` at indices, or into parts that must have equal sizes."""
     indices_or_sections = as_python(indices_or_sections)
     if not isinstance(indices_or_sections, (int, tuple, list)):
         raise TypeError(
@@ -179,7 +179,7 @@ _split_along("dsplit", 2)
 
 @composite(kind=Kind.VIEW, schema=_split_schemas("hsplit"))
 def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
-    """`tensor_split` along the second dimension, or the first of a vector."""
+    """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`."""
     indices_or_sections = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
     if not input.ndim:
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
@@ -188,7 +188,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 @composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """`chunk`, without the check that the parts are not written to."""
+    """The same as `chunk`; PyTorch does not check that these parts are not written to."""
     return input.chunk(chunks, dim)
 
 
@@ -198,7 +198,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     schema="unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
 )
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
-    """`split`, without the check that the parts are not written to."""
+    """The same as `split`; PyTorch does not check that these parts are not written to."""
     return split(input, split_size, dim)
 
 
@@ -212,9 +212,9 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
     home="torch.functional",
 )
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid: each vector spread over the dimensions of all others.
+    """Return the coordinates of a grid: each vector expanded along the dimensions of all others.
 
-    `indexing="ij"` has the dimensions in the order of the vectors; "xy" has the first two swapped.
+    With `indexing="ij"`, dimension `i` of the grid is that of vector `i`; with "xy", the first two dimensions are swapped.
 
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
@@ -247,7 +247,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 
 @composite(method=False, kind=Kind.MOVEMENT, home="torch.functional")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of one element from each vector, a row each."""
+    """Return all combinations of one element from each vector, one per row."""
     for vector in tensors:
         if vector.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(vector.shape)}")
@@ -258,7 +258,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @composite(method=False, grad_fn="StackBackward0", kind=Kind.MOVEMENT)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of `r` elements of a vector, in order, a row each."""
+    """Return all combinations of `r` elements of a vector, one per row, in lexicographic order of position."""
     from .creation.from_data import tensor
 
     if input.ndim != 1:
@@ -274,7 +274,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @composite(method=False, grad_fn="BlockDiagBackward0", kind=Kind.MOVEMENT, autocast=Autocast.WHOLE, home="torch.functional")
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Matrices along the diagonal of one matrix, 0 elsewhere."""
+    """Return one matrix with the given matrices along its diagonal, 0 elsewhere."""
     for index, matrix in enumerate(tensors):
         if matrix.ndim > 2:
             raise RuntimeError(
@@ -295,7 +295,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @composite(grad_fn="DiagEmbedBackward0", kind=Kind.MOVEMENT)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dimension as the diagonal of matrices in dimensions `dim1` and `dim2`."""
+    """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`."""
     ndim = input.ndim + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if first == second:
@@ -316,7 +316,7 @@ def _diagonal_copy(input: Tensor, offset: int) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.MOVEMENT)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with the vector as its diagonal; or the diagonal of a matrix."""
+    """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix."""
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
@@ -326,7 +326,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @composite(kind=Kind.MOVEMENT)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements as the diagonal of one matrix."""
+    """Return a matrix whose diagonal holds all elements of `input`."""
     return diag_embed(input.reshape(-1), offset)
 
 
@@ -395,19 +395,19 @@ def _triangle_indices(name: str, span: Any) -> None:
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"
-    function.__doc__ = f"The row and column numbers {side} a diagonal of a `row` by `col` matrix, shape `(2, n)`."
+    function.__doc__ = f"Return the row and column indices {side} a diagonal of a `row` by `col` matrix, shape `(2, n)`."
     PUBLIC[name] = function
     register(name, {"kind": Kind.FACTORY})
 
 
-# the columns of each line that are in the triangle: the first, and the one after the last
+# Each lambda returns the first column of the triangle in each row, and one past the last.
 _triangle_indices("tril_indices", lambda diagonal, col: (diagonal * 0, diagonal + 1))
 _triangle_indices("triu_indices", lambda diagonal, col: (diagonal, diagonal * 0 + col))
 
 
 @composite(method=False, kind=Kind.POINTWISE, home="torch.functional")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Positions in a flattened tensor of `shape` as an index per dimension."""
+    """Convert indices into a flattened tensor of `shape` to one index tensor per dimension."""
     shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)
     if indices.dtype.category != dtypes.INTEGER:
         raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
@@ -421,7 +421,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 @composite(method=False)
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of each element, a row each (Vandermonde's matrix)."""
+    """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     powers = arange(x.shape[0] if N is None else N, device=x.device)
@@ -434,7 +434,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 @composite(kind=Kind.MOVEMENT)
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reverse order."""
+    """Reverse the order of the columns (dimension 1)."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return input.flip(1)
@@ -442,7 +442,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite(kind=Kind.MOVEMENT)
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reverse order."""
+    """Reverse the order of the rows (dimension 0)."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return input.flip(0)
@@ -450,7 +450,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @composite(grad_fn="Rot90Backward0", kind=Kind.MOVEMENT)
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Rotated by `k` quarter turns from the first towards the second of `dims`."""
+    """Rotate by `k` quarter turns from the first towards the second of `dims`."""
     k = as_int("rot90", "k", k)
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"rot90(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
@@ -489,7 +489,7 @@ def _triangle(name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     side = "lower" if name == "tril" else "upper"
-    function.__doc__ = f"The {side} triangle of matrices, the rest 0; `diagonal` moves its edge."
+    function.__doc__ = f"Return the {side} triangle of matrices, the rest 0; `diagonal` shifts the edge."
     return composite(function, inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED)
 
 

@@ -38,7 +38,7 @@ def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "r
 
 
 def _ordered(xp: Any, array: Any) -> Any:
-    """Booleans as integers: the array API standard does not order them."""
+    """Convert booleans to uint8: the array API standard defines no order for them."""
     return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
 
 
@@ -58,7 +58,7 @@ ge = _compare(
 
 
 def equals_array(input: Tensor, other: Any) -> Any:
-    """`input == other` for an array of another library; NumPy leaves only this operator to the other operand."""
+    """Return `input == other` for an array of another library; NumPy defers only this operator to the tensor."""
     if not hasattr(other, "__array_interface__"):
         return NotImplemented
     from .creation.from_data import as_tensor
@@ -72,12 +72,12 @@ NAMESPACE["equals_array"] = equals_array
 
 
 def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
-    """The gradient where this argument was selected, half of it at a tie, and all of it where either argument is NaN."""
+    """Return the gradient of one argument of `maximum`: `g` where it is the larger or either is NaN, `g / 2` at a tie."""
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
 
 def refuse_complex(name: str) -> Callable[..., None]:
-    """A check that refuses complex numbers, for functions that need an order."""
+    """Return a check that raises an error for complex tensors, which have no order."""
     return refusing(dtypes.COMPLEX, f"{name} not implemented for complex tensors.")
 
 
@@ -85,7 +85,7 @@ maximum = op(
     "maximum", lambda xp, input, other: xp.maximum(input, other),
     kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("maximum"),
-    doc="The larger of the two, element by element; NaN where either is.",
+    doc="Return the larger of `input` and `other`, element by element; NaN where either is NaN.",
     input=lambda F, g, input, other: _share(F, g, ~(input <= other), input == other),
     other=lambda F, g, input, other: _share(F, g, ~(other <= input), input == other),
 )  # fmt: skip
@@ -93,7 +93,7 @@ minimum = op(
     "minimum", lambda xp, input, other: xp.minimum(input, other),
     kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("minimum"),
-    doc="The smaller of the two, element by element; NaN where either is.",
+    doc="Return the smaller of `input` and `other`, element by element; NaN where either is NaN.",
     input=lambda F, g, input, other: _share(F, g, ~(input >= other), input == other),
     other=lambda F, g, input, other: _share(F, g, ~(other >= input), input == other),
 )  # fmt: skip
@@ -109,7 +109,7 @@ masked = op(
 
 
 def _check_choices(condition: Any, *choices: Any) -> None:
-    """Refuse numbers that the result's dtype cannot hold; half precision takes any, as the only element of a tensor."""
+    """Raise an error for Python numbers that do not fit the result's dtype; a dtype of at most 16 bits accepts any."""
     for choice in choices:
         if not isinstance(choice, Tensor):
             converted(choice, result_dtype(choices), alone=True)
@@ -154,7 +154,7 @@ def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 @composite(method=False, out=Out.OWN_DTYPE)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """`input` where `condition` holds, else `other`; with the condition alone, its nonzero indices.
+    """Select `input` where `condition` holds, else `other`; with the condition alone, return its nonzero indices.
 
     >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
     tensor([1., 0.])
@@ -216,13 +216,13 @@ _clamp_between = op(
 
 
 def _fit(key: DispatchKey, bound: Any) -> bool:
-    """Whether a bound is None, or a number that does not change the dtype and certainly fits it."""
+    """Whether `bound` is None or a number within float32's range that does not change the tensor's dtype."""
     return bound is None or (type(bound) in key.constant_types and -LARGEST_SINGLE <= bound <= LARGEST_SINGLE)
 
 
 @composite(inplace=True, out=Out.OWN_DTYPE, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Bring every element into `[min, max]`; either bound may be a number, a tensor or None.
+    """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -241,7 +241,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if all(bound is None or isinstance(bound, Tensor) for bound in (min, max)):
             if min is not None and max is not None and result_dtype((input, min, max)) is dtypes.bool_:
-                raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")  # with one bound it is maximum or minimum
+                # a single bound is `maximum` or `minimum`, which accept bool
+                raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
             return _clamp_between(input, min, max)
         if any(isinstance(bound, Tensor) and bound.ndim for bound in (min, max)):
             named = ", ".join(type(argument).__name__ for argument in (input, min, max))
@@ -307,7 +308,7 @@ logical_xor = _logical("logical_xor", lambda xp, input, other: xp.logical_xor(_t
 logical_not = op(
     "logical_not", lambda xp, input: xp.logical_not(_truth(xp, input)),
     kind=Kind.POINTWISE, promote="bool", inplace=True,
-    doc="True where the element is zero.",
+    doc="Return True where the element is 0.",
 )  # fmt: skip
 
 
@@ -327,9 +328,18 @@ def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whol
     )  # fmt: skip
 
 
-bitwise_and = _bits("bitwise_and", lambda xp, input, other: xp.bitwise_and(input, other), "and", "The bits set in both.")
-bitwise_or = _bits("bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "The bits set in either.")
-bitwise_xor = _bits("bitwise_xor", lambda xp, input, other: xp.bitwise_xor(input, other), "xor", "The bits set in one only.")
+bitwise_and = _bits(
+    "bitwise_and", lambda xp, input, other: xp.bitwise_and(input, other), "and", "Return the bits that are set in both operands."
+)
+bitwise_or = _bits(
+    "bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "Return the bits that are set in either operand."
+)
+bitwise_xor = _bits(
+    "bitwise_xor",
+    lambda xp, input, other: xp.bitwise_xor(input, other),
+    "xor",
+    "Return the bits that are set in exactly one operand.",
+)
 bitwise_left_shift = _bits(
     "bitwise_left_shift",
     lambda xp, input, other: xp.bitwise_left_shift(input, other),
@@ -347,13 +357,13 @@ bitwise_right_shift = _bits(
 bitwise_not = op(
     "bitwise_not", lambda xp, input: xp.bitwise_invert(input),
     kind=Kind.POINTWISE, out=Out.OWN_DTYPE, dtypes="whole", inplace=True,
-    doc="Every bit inverted; for bool, logical not.",
+    doc="Invert every bit; for bool, the logical not.",
 )  # fmt: skip
 
 
 @declare("bitwise_not", operators=("__invert__",))
 def _invert(self: Tensor) -> Tensor:
-    """`~self`: `bitwise_not`.  TypeError for other than integers and bool."""
+    """`~self`: `bitwise_not`.  Raises TypeError unless the dtype is integer or bool."""
     if self._key.dtype.category >= dtypes.FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)
@@ -378,7 +388,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @composite(kind=Kind.POINTWISE)
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Where `|input - other| <= atol + rtol * |other|`, element by element."""
+    """True where `|input - other| <= atol + rtol * |other|`, element by element."""
     require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}")
@@ -422,7 +432,7 @@ def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
         scalars=False,
         dtypes="real",
         check=refuse_complex(name),
-        doc=f"The {other_name} of the two, element by element; where one is NaN, the other.",
+        doc=f"Return the {other_name} of `input` and `other`, element by element; where one is NaN, the other one.",
         input=lambda F, g, input, other: F.masked(g, takes_input(input, other)),
         other=lambda F, g, input, other: F.masked(g, ~takes_input(input, other)),
     )

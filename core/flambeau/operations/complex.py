@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, as views; numbers made of parts; predicates about dtypes."""
+"""Complex numbers: views of real and imaginary parts, construction from parts, and predicates on dtypes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _is_complex_array(xp: Any, array: Any) -> bool:
 
 
 def _complex_dtype(xp: Any, array: Any) -> Any:
-    double = getattr(xp, "float64", None)  # not compared with None: some libraries' dtypes raise an error for that
+    double = getattr(xp, "float64", None)  # `array.dtype == None` raises an error in some libraries
     return xp.complex128 if double is not None and array.dtype == double else xp.complex64
 
 
@@ -44,7 +44,7 @@ _imag = op(
 
 @composite(method=False)
 def real(input: Tensor) -> Tensor:
-    """The real parts, as a view; of a real tensor, the tensor itself.
+    """Return the real parts as a view, or a real tensor itself.
 
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
     tensor([1., 0.])
@@ -54,7 +54,7 @@ def real(input: Tensor) -> Tensor:
 
 @composite(method=False)
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts, as a view.  RuntimeError for a real tensor."""
+    """Return the imaginary parts as a view.  Raises RuntimeError for a real tensor."""
     if input._key.dtype.category != dtypes.COMPLEX:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return _imag(input)
@@ -73,7 +73,7 @@ attach(real=_part(real), imag=_part(imag))
 
 @composite(out=True)
 def angle(input: Tensor) -> Tensor:
-    """The argument of each number, in radians: of a real one 0, or pi where it is negative.
+    """Return the argument of each number in radians; for a real number it is 0, or pi if negative.
 
     >>> torch.angle(torch.tensor([1j, -1.0, 1 + 1j]))
     tensor([1.5708, 3.1416, 0.7854])
@@ -87,7 +87,7 @@ def _angle_forward(xp: Any, input: Any) -> Any:
     if _is_complex_array(xp, input):
         return xp.atan2(xp.imag(input), xp.real(input))
     direction = xp.where(input < 0, xp.asarray(math.pi, dtype=input.dtype), xp.zeros_like(input))
-    return xp.where(input != input, input, direction)  # NaN has no direction
+    return xp.where(input != input, input, direction)  # the angle of NaN is NaN
 
 
 def _angle_grad(F: Any, g: Any, input: Any) -> Any:
@@ -108,7 +108,8 @@ _angle = op(
 
 def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
     dtype = _complex_dtype(xp, input)
-    imaginary = xp.astype(imag, dtype) * 1j  # inf and NaN are replaced below: their product with 1j has a NaN as its real part
+    # The product of inf or NaN with 1j has a real part of NaN: these are replaced below.
+    imaginary = xp.astype(imag, dtype) * 1j
     for value, number in ((math.inf, cmath.infj), (-math.inf, -cmath.infj)):
         imaginary = xp.where(imag == value, number, imaginary)
     imaginary = xp.where(imag != imag, cmath.nanj, imaginary)
@@ -125,9 +126,9 @@ _complex = op(
 
 @composite(method=False, out=Out.OWN_DTYPE)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """`real + 1j * imag`.  RuntimeError unless both have one floating-point dtype.
+    """Return `real + 1j * imag`.  Raises RuntimeError unless both have the same floating-point dtype.
 
-    Of float16 it is complex64, as not every library has complex32.
+    For float16 the result is complex64, as not every library has complex32.
 
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
@@ -191,7 +192,7 @@ op(
 
 @composite(method=False)
 def view_as_real(input: Tensor) -> Tensor:
-    """The same memory as real numbers, with a last dimension of 2: real and imaginary parts.
+    """View the memory as real numbers; a new last dimension of length 2 holds the real and imaginary parts.
 
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
@@ -209,10 +210,11 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @composite(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
-    """The same memory as complex numbers: the last dimension, of length 2, holds their parts.
+    """View the memory as complex numbers; the last dimension, of length 2, holds their real and imaginary parts.
 
     Raises:
-        RuntimeError: the dtype is not floating-point, or the last dimension is not 2 neighbouring elements.
+        RuntimeError: the dtype is not floating-point, the last dimension does not have length 2 and
+            stride 1, or another stride is odd.
     """
     if input._key.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
         raise RuntimeError(
@@ -237,7 +239,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 @composite(kind=Kind.POINTWISE)
 def isreal(input: Tensor) -> Tensor:
-    """Where the imaginary part is 0; everywhere, for a real tensor."""
+    """True where the imaginary part is 0, which is everywhere for a real tensor."""
     if input._key.dtype.category == dtypes.COMPLEX:
         return _imag(input.detach()) == 0
     return input.new_ones(input.shape, dtype=dtypes.bool_)
@@ -245,12 +247,14 @@ def isreal(input: Tensor) -> Tensor:
 
 @composite(kind=Kind.OTHER)
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not 0.  RuntimeError unless there is exactly one."""
+    """Whether the only element is not 0.  Raises RuntimeError unless the tensor has exactly one element."""
     require_tensors("is_nonzero", input=input)
     return bool(input)
 
 
-op("is_complex", _is_complex_array, kind=Kind.QUERY, public=False, method=False, out=False)  # for derivative rules on raw arrays
+op(
+    "is_complex", _is_complex_array, kind=Kind.QUERY, public=False, method=False, out=False
+)  # called by derivative rules on raw arrays
 
 
 @composite(method=False)
@@ -290,7 +294,7 @@ def result_type(
     scalar1: Number | None = None,
     scalar2: Number | None = None,
 ) -> dtypes.dtype:
-    """The dtype of an operation on two tensors or Python numbers; the parameters are PyTorch's for each combination of the two.
+    """The dtype of an operation on two tensors or Python numbers; the keyword names are those of PyTorch's overloads.
 
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32

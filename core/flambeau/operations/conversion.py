@@ -1,4 +1,4 @@
-"""Other dtypes, other devices, other layouts: `to` and its relatives."""
+"""Conversions of dtype, device and memory format: `to` and related methods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target),
     kind=Kind.CONVERSION, public=False, method=False, out=False,
     grad_fn="ToCopyBackward0",
-    input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine brings it to the input's dtype
+    input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine then converts it to the input's dtype
 )  # fmt: skip
 
 
@@ -37,16 +37,16 @@ def _converted(array: Any, key: DispatchKey) -> Any:
 
 
 def _sent_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
-    """A gradient on the device that the tensor came from."""
+    """Move a gradient back to the device of the tensor before the conversion."""
     if key.device is source.device:
         return g
     return g.to(source.device) if isinstance(g, Tensor) else _transferred(g, key, source.to(key.dtype), False)
 
 
 def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
-    """`input` with the dtype and device of `key`: `input` itself if it has them, unless a copy is asked for.
+    """Return `input` with the dtype and device of `key`; it is `input` itself if both match and `copy` is False.
 
-    For `writing`, a lazily conjugated or negated tensor is materialized.
+    With `writing`, a lazily conjugated or negated tensor is materialized.
     """
     source = input._key
     if type(source) is not type(key) or type(source) is not DispatchKey:
@@ -55,7 +55,7 @@ def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bo
         if source is not key:
             input, key = source.materialize(input), key.materialized
             source = input._key
-        if type(source) is not DispatchKey or type(key) is not DispatchKey:  # whether the tensor is batched stays
+        if type(source) is not DispatchKey or type(key) is not DispatchKey:  # a batched tensor stays batched, whatever `key` is
             key = source.to(key.dtype)
     if source is key:
         return rename_node(input.clone(), "ToCopyBackward0") if copy else input
@@ -78,7 +78,7 @@ def _in_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tensor:
 
 
 def _transferred(array: Any, source: DispatchKey, key: DispatchKey, non_blocking: bool) -> Any:
-    """The array on another device, by way of the host where the libraries differ."""
+    """Copy the array to the device of `key`, through host memory if the two backends differ."""
     index = key.device.index or 0
     without_waiting = non_blocking and source.dtype is key.dtype
     if source.backend is key.backend:
@@ -114,7 +114,7 @@ def _to_method(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Convert the tensor's dtype and device, or to those of another tensor; return itself if nothing changes.
+    """Convert to a dtype and device, or to those of another tensor; return `self` if nothing changes.
 
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
     (tensor([1]), tensor([1.], dtype=torch.float64))
@@ -215,13 +215,13 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @declare("cpu", kind=Kind.CONVERSION)
 def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor in the CPU's memory."""
+    """Return the tensor in CPU memory."""
     return to_key(self, dispatch_key(self.dtype, _device("cpu")))
 
 
 @declare("cuda", kind=Kind.CONVERSION)
 def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **legacy: Any) -> Tensor:
-    """The tensor on a CUDA device: the current one, or the one named.  The legacy `cuda(async=True)` is accepted."""
+    """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted."""
     if isinstance(device, bool):
         device = None
     counted = isinstance(device, int) and cuda_runtime.is_available()
@@ -239,7 +239,7 @@ attach(type_as=as_method(_type_as), cpu=_cpu, cuda=_cuda)
 
 
 def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in row-major order (or in that of `memory_format`)."""
+    """Whether the elements are stored in row-major order, or in the order of `memory_format`."""
     if memory_format is not None and _is_channels_last(memory_format):
         return _in_channels_last(self)
     return self._key.backend.is_contiguous(self._array)
@@ -261,14 +261,14 @@ def _in_channels_last(self: Tensor) -> bool:
 
 
 def in_format_of(tensor: Tensor, like: Tensor) -> Tensor:
-    """`tensor`, in channels-last memory format if `like` is: operations on images preserve the format."""
+    """Return `tensor` in channels-last format if `like` has that format: operations on images preserve it."""
     if like._array.ndim not in (4, 5) or like._key.backend.is_contiguous(like._array) or not _in_channels_last(like):
         return tensor
     return tensor.contiguous(memory_format=channels_last if tensor.ndim == 4 else channels_last_3d)
 
 
 def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor itself if it is contiguous, else a contiguous copy."""
+    """Return the tensor itself if it is contiguous, else a contiguous copy."""
     if memory_format is not None and _is_channels_last(memory_format):
         return self if _in_channels_last(self) else self.clone(memory_format=memory_format)
     return self if self._key.backend.is_contiguous(self._array) else _contiguous_copy(self)
@@ -282,7 +282,7 @@ _contiguous_copy = op(
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, since all tensors are dense; in `dtype`, if given."""
+    """Return the tensor itself, since it is dense, converted to `dtype` if given."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -291,7 +291,7 @@ attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
 
 @declare("copy_", kind=Kind.CONVERSION)
 def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the elements with those of `other`, broadcast and converted; the history becomes that of `other`."""
+    """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only."""
     kernel = self._key.backend.all_inplace_kernels.get("copy")
     alike = type(other) in FAST and type(self) in FAST and other._key is self._key and other._array.shape == self._array.shape
     if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
@@ -303,12 +303,13 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         return self.fill_(other)
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
-    non_blocking = non_blocking and self.device.type != "cpu"  # the host would not know when a copy to it is done
+    # a copy to the host waits: the host cannot tell when an asynchronous copy is done
+    non_blocking = non_blocking and self.device.type != "cpu"
     return write_over(self, other, non_blocking=non_blocking)
 
 
 def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
-    """Write `value`, broadcast and converted, over all elements; `name` is that of the node, if there is one."""
+    """Write `value`, broadcast and converted, over all elements; `name` is the name of the autograd node."""
     check_writable(self)
     value = to_key(value, self._key, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
@@ -319,7 +320,7 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
 _copied = op(
     "copied", lambda xp, input, src: src,
     kind=Kind.CONVERSION, promote="match", public=False, method=False, out=False, grad_fn="CopyBackwards",
-    doc="`src` written over `input`, which gets no gradient.",
+    doc="Return `src`, the new value of `input`, whose gradient is zero.",
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip

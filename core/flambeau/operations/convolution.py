@@ -1,8 +1,8 @@
 """Convolutions of one, two and three dimensions, and their transposes.
 
-Three operations implement them all, and are each other's derivatives: the convolution, its transpose (the gradient of its
-input), and the gradient of its weight.  Each takes any number of spatial dimensions; their arguments are always
-`(batch, channels, *space)`, and stride, padding and dilation have an entry for each dimension of space.
+Three operations implement them all and are each other's derivatives: the convolution, its transpose (the gradient of a
+convolution's input), and the gradient of a convolution's weight.  Each takes any number of spatial dimensions: inputs are
+`(batch, channels, *space)`, and stride, padding and dilation have one entry per spatial dimension.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
 Sizes = Sequence[int]
 
 
-# --- forwards, one matrix product for each kernel position --------------------------------------------------------
+# --- forward functions: one matrix product for each kernel position ---------------------------------------------------
 
 
 def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
-    """The input with zeros around it in the dimensions of space."""
+    """Pad the spatial dimensions with `before` and `after` zeros."""
     for dim, (low, high) in enumerate(zip(before, after, strict=True), 2):
         for amount, in_front in ((low, True), (high, False)):
             if amount:
@@ -44,29 +44,29 @@ def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
 
 
 def window(start: Sizes, size: Sizes, stride: Sizes) -> tuple[slice, ...]:
-    """The index of the input elements that one kernel position is multiplied with."""
+    """Return the index of the input elements that are multiplied with one kernel position."""
     steps = (slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(start, size, stride, strict=True))
     return (slice(None), slice(None), *steps)
 
 
 def kernel_places(kernel: Sizes, dilation: Sizes) -> Any:
-    """Each position in the kernel, and its offset in the input."""
+    """Yield each kernel position and its offset in the input, `position * dilation`."""
     for place in product(*map(range, kernel)):
         yield place, [p * d for p, d in zip(place, dilation, strict=True)]
 
 
 def _grouped(xp: Any, array: Any, groups: int, dim: int) -> Any:
-    """Channels split as (group, channel in the group)."""
+    """Split the channel dimension into `(group, channel in the group)`."""
     return xp.reshape(array, (*array.shape[:dim], groups, array.shape[dim] // groups, *array.shape[dim + 1 :]))
 
 
 def _flat(xp: Any, array: Any, groups: int) -> Any:
-    """Reshaped to `(batch, group, channel, position)`."""
+    """Reshape to `(batch, group, channel, position)`."""
     return xp.reshape(array, (array.shape[0], groups, array.shape[1] // groups, prod(array.shape[2:])))
 
 
 def output_size(input: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
-    """The length of each dimension of space after a convolution."""
+    """Return the spatial sizes of a convolution's output."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(input, kernel, stride, padding, dilation, strict=True)
     )
@@ -95,7 +95,7 @@ def _convolution_forward(
 
 
 def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
-    """Neighbouring elements moved `stride` apart, with zeros between them."""
+    """Insert `stride - 1` zeros between neighbouring elements."""
     for dim, step in enumerate(stride, 2):
         if step > 1 and array.shape[dim]:
             tall = xp.expand_dims(array, axis=dim + 1)
@@ -119,7 +119,7 @@ def _transposed_forward(
     groups: int = 1,
 ) -> Any:
     spread = spread_out(xp, input, stride)
-    padded_size = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
+    padded_size = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # the output size before the padding is removed
     output = xp.zeros((input.shape[0], weight.shape[1] * groups, *padded_size), dtype=input.dtype)
     flat = _flat(xp, spread, groups)
     grouped = _grouped(xp, weight, groups, 0)
@@ -154,7 +154,7 @@ def _weight_forward(
     return xp.reshape(xp.stack(parts, axis=-1), tuple(shape))
 
 
-# --- the records --------------------------------------------------------------------------------------------------
+# --- operation records --------------------------------------------------------------------------------------------
 
 
 def _over_space(F: Any, g: Any) -> Any:
@@ -162,7 +162,7 @@ def _over_space(F: Any, g: Any) -> Any:
 
 
 def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
-    """The convolution, cut to this shape: with an output padding of a stride or more, it has further windows."""
+    """Return the convolution, cut to `shape`: it is longer if the output padding is at least the stride."""
     output = F.convolution(*arguments)
     if output.shape == tuple(shape):
         return output
@@ -206,7 +206,7 @@ op(
 
 
 def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
-    """A number, or one for each dimension of space, as a tuple."""
+    """Return a number, or a sequence of `n` numbers, as a tuple of `n` integers."""
     if type(value) is int:
         return (value,) * n
     sizes = whole_numbers(name, value)
@@ -220,7 +220,7 @@ def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
 
 @lru_cache(256)
 def _check(n: int, input_shape: Sizes, weight_shape: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
-    """Refuse shapes, of input, weight and bias, that do not fit together."""
+    """Raise an error unless the shapes of input, weight and bias fit together."""
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(weight_shape) != n + 2:
@@ -254,7 +254,7 @@ def _check(n: int, input_shape: Sizes, weight_shape: Sizes, bias: Sizes | None, 
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    """Refuse mixed dtypes, unless a mode is about to cast them."""
+    """Raise an error for mixed dtypes, unless an override (such as autocast) will handle the call."""
     if overriding.wanted((input, weight, bias)):
         return
     if input.dtype is not weight.dtype:
@@ -275,7 +275,7 @@ def _check_steps(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
 
 
 def _batched(name: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
-    """The input with a batch dimension, and whether it had one."""
+    """Return the input with a batch dimension, and whether it already had one."""
     ndim = input._array.ndim
     if ndim == n + 2:
         return input, True
@@ -290,7 +290,7 @@ def _batched(name: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
 
 
 def _same_padding(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[list[int], list[int]]:
-    """How much to pad on both sides, and how much more at the end, for a result as long as the input."""
+    """Return the padding on both sides, and the extra padding at the end, that preserve the input's size."""
     if max(stride) > 1:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -357,17 +357,16 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """A convolution over sequences; see `nn.Conv1d` for the sizes of the result.
+    """Convolve sequences; see `nn.Conv1d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`.
         weight: a tensor `(C_out, C / groups, K)`.
         bias: a tensor `(C_out,)`; None for no bias.
-        stride: how far apart neighbouring windows are.
-        padding: how many zeros are put around the input on each side; or "valid" for none,
-            or "same" for as many as keep its size.
-        dilation: how far apart the elements of a window are.
-        groups: how many separate convolutions the channels are divided among.
+        stride: the distance between neighbouring windows.
+        padding: the number of zeros added on each side; or "valid" for none, or "same" to preserve the size of the input.
+        dilation: the distance between the elements of a window.
+        groups: the number of separate convolutions that the channels are split into.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -400,17 +399,17 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """A convolution over images; see `nn.Conv2d` for the sizes of the result.
+    """Convolve images; see `nn.Conv2d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         weight: a tensor `(C_out, C / groups, KH, KW)`.
         bias: a tensor `(C_out,)`; None for no bias.
-        stride: how far apart neighbouring windows are, one number or one for each dimension.
-        padding: how many zeros are put around the input on each side, one number or one for each dimension; or "valid" for none,
-            or "same" for as many as keep its size.
-        dilation: how far apart the elements of a window are, one number or one for each dimension.
-        groups: how many separate convolutions the channels are divided among.
+        stride: the distance between neighbouring windows, one number or one for each dimension.
+        padding: the number of zeros added on each side, one number or one for each dimension; or "valid" for none, or "same" to
+            preserve the size of the input.
+        dilation: the distance between the elements of a window, one number or one for each dimension.
+        groups: the number of separate convolutions that the channels are split into.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -443,17 +442,17 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """A convolution over volumes; see `nn.Conv3d` for the sizes of the result.
+    """Convolve volumes; see `nn.Conv3d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         weight: a tensor `(C_out, C / groups, KD, KH, KW)`.
         bias: a tensor `(C_out,)`; None for no bias.
-        stride: how far apart neighbouring windows are, one number or one for each dimension.
-        padding: how many zeros are put around the input on each side, one number or one for each dimension; or "valid" for none,
-            or "same" for as many as keep its size.
-        dilation: how far apart the elements of a window are, one number or one for each dimension.
-        groups: how many separate convolutions the channels are divided among.
+        stride: the distance between neighbouring windows, one number or one for each dimension.
+        padding: the number of zeros added on each side, one number or one for each dimension; or "valid" for none, or "same" to
+            preserve the size of the input.
+        dilation: the distance between the elements of a window, one number or one for each dimension.
+        groups: the number of separate convolutions that the channels are split into.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -520,7 +519,7 @@ def convolve(
     output_padding: Any,
     groups: int,
 ) -> Tensor:
-    """A convolution of `n` dimensions, or its transpose."""
+    """Compute a convolution of `n` spatial dimensions, or its transpose if `transposed`."""
     if min(_sizes("output_padding", output_padding, n)) < 0:
         raise RuntimeError("negative output_padding is not supported")
     if transposed:
@@ -548,17 +547,17 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """A transposed convolution over sequences; see `nn.ConvTranspose1d` for the sizes of the result.
+    """Compute a transposed convolution over sequences; see `nn.ConvTranspose1d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`.
         weight: a tensor `(C, C_out / groups, K)`.
         bias: a tensor `(C_out,)`; None for no bias.
-        stride: how far apart the windows of neighbouring elements are in the result.
-        padding: how much is cut off the result on each side.
-        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
-        groups: how many separate convolutions the channels are divided among.
-        dilation: how far apart the elements of a window are.
+        stride: the distance in the result between the windows of neighbouring input elements.
+        padding: the number of elements removed from each side of the result.
+        output_padding: the number of elements added at the end of each dimension, less than the stride or the dilation.
+        groups: the number of separate convolutions that the channels are split into.
+        dilation: the distance between the elements of a window.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -590,20 +589,21 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """A transposed convolution over images; see `nn.ConvTranspose2d` for the sizes of the result.
+    """Compute a transposed convolution over images; see `nn.ConvTranspose2d` for the sizes of the result.
 
-    It is the gradient of a convolution with respect to its input, as an operation of its own.  With a stride, inputs of several
-    sizes give a convolution the same size of output: `output_padding` chooses among them.
+    It computes the gradient of a convolution with respect to its input.  With a stride, a convolution maps inputs of several
+    sizes to the same output size: `output_padding` chooses among them.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         weight: a tensor `(C, C_out / groups, KH, KW)`.
         bias: a tensor `(C_out,)`; None for no bias.
-        stride: how far apart the windows of neighbouring elements are in the result, one number or one for each dimension.
-        padding: how much is cut off the result on each side, one number or one for each dimension.
-        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
-        groups: how many separate convolutions the channels are divided among.
-        dilation: how far apart the elements of a window are, one number or one for each dimension.
+        stride: the distance in the result between the windows of neighbouring input elements, one number or one for each
+            dimension.
+        padding: the number of elements removed from each side of the result, one number or one for each dimension.
+        output_padding: the number of elements added at the end of each dimension, less than the stride or the dilation.
+        groups: the number of separate convolutions that the channels are split into.
+        dilation: the distance between the elements of a window, one number or one for each dimension.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -636,17 +636,18 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """A transposed convolution over volumes; see `nn.ConvTranspose3d` for the sizes of the result.
+    """Compute a transposed convolution over volumes; see `nn.ConvTranspose3d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         weight: a tensor `(C, C_out / groups, KD, KH, KW)`.
         bias: a tensor `(C_out,)`; None for no bias.
-        stride: how far apart the windows of neighbouring elements are in the result, one number or one for each dimension.
-        padding: how much is cut off the result on each side, one number or one for each dimension.
-        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
-        groups: how many separate convolutions the channels are divided among.
-        dilation: how far apart the elements of a window are, one number or one for each dimension.
+        stride: the distance in the result between the windows of neighbouring input elements, one number or one for each
+            dimension.
+        padding: the number of elements removed from each side of the result, one number or one for each dimension.
+        output_padding: the number of elements added at the end of each dimension, less than the stride or the dilation.
+        groups: the number of separate convolutions that the channels are split into.
+        dilation: the distance between the elements of a window, one number or one for each dimension.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -672,7 +673,7 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Tensor:
-    """A convolution of as many dimensions as `weight` has, or its transpose; the input has a batch dimension.
+    """Convolve over `weight.ndim - 2` spatial dimensions, or compute the transpose; the input has a batch dimension.
 
     Shapes: input `(N, C, *)`, weight `(C_out, C / groups, *)`, or `(C, C_out / groups, *)` if `transposed`.
 
@@ -692,7 +693,7 @@ def convolution(
 @declare(kind=Kind.CONVOLUTION, autocast=Autocast.FAST, home="torch")
 @with_grad_fn("ConvTbcBackward0")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A convolution over time that comes first, before batch and channels, with `pad` zeros at both ends.
+    """Convolve over time, the first dimension of `input`, with `pad` zeros at both ends.
 
     Shapes: input `(T, N, C)`, weight `(K, C, C_out)`, bias `(C_out,)`; result `(T + 2 * pad - K + 1, N, C_out)`.
     """

@@ -1,8 +1,8 @@
 """Connectionist temporal classification: the likelihood of a label sequence, summed over its alignments.
 
-Graves et al. (2006), "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".  An alignment
-walks through the labels with a blank before, between and after them; `alpha` and `beta` are the log-probabilities of all
-walks up to, and from, a place at a time.
+Graves et al. (2006), "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".  A path visits
+the labels in order, with an optional blank before, between and after them; a position counts labels and blanks.  `alpha` and
+`beta` are the log-probabilities, at each time and position, of all paths up to that position and from that position.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["ctc_loss"]
 
 
 def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
-    """The log-probability of each place's label: `(time, batch, place)`."""
+    """Return the log-probability of the label at each position: `(time, batch, position)`."""
     time = log_probs.shape[0]
     index = xp.broadcast_to(xp.expand_dims(labels, axis=0), (time, *labels.shape))
     return xp.take_along_axis(log_probs, index, axis=2)
 
 
 def _advance(xp: Any, before: Any, bars: Any, direction: int) -> Any:
-    """One step of time: stay, move to the next place, or skip a blank between two different labels."""
+    """Advance one time step: stay, move to the next position, or skip a blank between two different labels."""
     places = before.shape[1]
     gap = xp.full((before.shape[0], 2), -xp.inf, dtype=before.dtype)
     if direction > 0:
@@ -45,11 +45,11 @@ def _advance(xp: Any, before: Any, bars: Any, direction: int) -> Any:
     largest = xp.maximum(xp.maximum(before, move), skip)
     finite = xp.maximum(largest, xp.asarray(xp.finfo(before.dtype).min, dtype=before.dtype))
     total = xp.exp(before - finite) + xp.exp(move - finite) + xp.exp(skip - finite)
-    return largest + xp.log(xp.maximum(total, xp.ones_like(total)))  # at least 1 already, unless all are minus infinity
+    return largest + xp.log(xp.maximum(total, xp.ones_like(total)))  # the total is at least 1 unless all three are -inf
 
 
 def _bars(xp: Any, labels: Any, direction: int, dtype: Any) -> Any:
-    """0 where a walk may skip a blank, at labels (not blanks) that differ from the label two places away; else minus infinity."""
+    """Return 0 at labels that a path may reach by skipping a blank, as the label before or after is different; else -inf."""
     batch, places = labels.shape
     none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
     differs = xp.logical_and(labels[:, 2:] != labels[:, :-2], xp.arange(max(places - 2, 0)) % 2 == 1)
@@ -58,7 +58,7 @@ def _bars(xp: Any, labels: Any, direction: int, dtype: Any) -> Any:
 
 
 def _ends(xp: Any, labels: Any, target_lengths: Any, dtype: Any) -> Any:
-    """0 at the two places where a walk may end, minus infinity elsewhere."""
+    """Return 0 at the two positions where a path may end (last label, last blank), -inf elsewhere."""
     places = xp.arange(labels.shape[1])
     last = xp.expand_dims(2 * target_lengths, axis=1)
     at_end = (places == last) | ((places == last - 1) & (last > 0))
@@ -96,7 +96,7 @@ def _log_sum(xp: Any, values: Any) -> Any:
 
 
 def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool) -> Any:
-    """Minus the log-likelihood of each label sequence; inf for an impossible one, with a gradient of NaN or 0."""
+    """Return the negative log-likelihood of each label sequence; inf if the input is too short for it."""
     batch = labels.shape[0]
     ends = _ends(xp, labels, target_lengths, log_probs.dtype)
     empty = xp.where(target_lengths == 0, xp.zeros((), dtype=log_probs.dtype), xp.asarray(-xp.inf, dtype=log_probs.dtype))
@@ -110,7 +110,7 @@ def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, targe
 def _ctc_backward_forward(
     xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any, /, zero_infinity: bool
 ) -> Any:
-    """Gradient with respect to logits whose log-softmax is `log_probs`: `exp(log_probs) - posterior`."""
+    """Return the gradient with respect to logits whose log-softmax is `log_probs`: `exp(log_probs) - posterior`."""
     time, _, classes = log_probs.shape
     lattice = _lattice(xp, log_probs, labels)
     alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)
@@ -212,7 +212,7 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], tar
 
 
 def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int, classes: int) -> list[list[int]]:
-    """Each target with blanks around its labels, filled up with blanks to one length."""
+    """Insert blanks around the labels of each target, and pad all targets with blanks to the same length."""
     if not targets._key.backend.has_data:
         return [[blank] * (2 * max(lengths, default=0) + 1)] * len(lengths)
     rows: list[Any] = targets.long().tolist()
@@ -239,7 +239,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log-likelihood of label sequences; see `torch.nn.functional.ctc_loss`."""
+    """Return the negative log-likelihood of label sequences; see `torch.nn.functional.ctc_loss`."""
     batched = log_probs.ndim != 2
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
@@ -273,7 +273,7 @@ def ctc_loss_of_torch(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log-likelihood of label sequences, unreduced (0), their mean (1) or sum (2).
+    """Return the negative log-likelihood of label sequences; `reduction` 0 is none, 1 the mean, 2 the sum.
 
     See `torch.nn.functional.ctc_loss`.
     """

@@ -25,8 +25,8 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         x1: a tensor `(*, D)`.
         x2: a tensor that can be broadcast with `x1`.
         p: the order of the norm.
-        eps: what is added to the difference, so that its norm has a derivative where the vectors are equal.
-        keepdim: whether the last dimension stays, with length 1.
+        eps: added to each difference, so that the norm has a derivative where the vectors are equal.
+        keepdim: whether the last dimension is kept with length 1.
 
     Example:
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
@@ -43,7 +43,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x1: a tensor with the first vectors.
         x2: a tensor with the second vectors, which can be broadcast with `x1`.
         dim: the dimension of the vectors.
-        eps: what the length of a vector counts as at least, so that nothing is divided by 0.
+        eps: the lower bound of the vectors' lengths, which avoids division by 0.
 
     Raises:
         RuntimeError: the common dtype is not floating-point.
@@ -61,13 +61,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pair_distances_forward(xp: Any, input: Any, first: Any, second: Any) -> Any:
-    """Euclidean distances of the rows `first` and `second`, from their differences."""
+    """Return the Euclidean distances between the rows `first` and `second`, computed from their differences."""
     difference = xp.take(input, first, axis=0) - xp.take(input, second, axis=0)
     return xp.sqrt(xp.sum(difference * difference, axis=1))
 
 
 def _pair_distances_grad(F: Any, g: Any, input: Any, first: Any, second: Any, out: Any) -> Any:
-    """The gradient of each pair along its difference, added to one row and subtracted from the other; 0 where they are equal."""
+    """Return the gradient `g * (first - second) / out`, added to row `first`, subtracted from row `second`; 0 for equal rows."""
     equal = out == 0
     ratio = F.masked(g / (out + F.masked(F.ones_of(out), equal)), ~equal)
     difference = F.embedding(input, first, -1, False) - F.embedding(input, second, -1, False)
@@ -84,7 +84,7 @@ _pair_distances = op(
 
 @composite(method=False, grad_fn="PdistBackward0", kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32}, home="torch")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances of all pairs of rows of a matrix, those of row 0 first.
+    """Return the p-norm distances of all pairs of rows `i < j` of a matrix, ordered by `i`, then `j`.
 
     Args:
         input: a tensor `(N, D)`.
@@ -94,7 +94,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         The result is `(N * (N - 1) / 2,)`.
 
     Raises:
-        RuntimeError: the input is no matrix of floating-point numbers, or `p` is negative.
+        RuntimeError: the input is not a floating-point matrix, or `p` is negative.
 
     Example:
         >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
@@ -113,27 +113,27 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
-    """Indices `i < j` of all pairs."""
+    """Return the indices of all pairs `i < j`, as two vectors."""
     index = arange(count, device=device)
     if not index._key.backend.has_data:
         return (index.new_empty(count * (count - 1) // 2),) * 2
     first = repeated_positions(count - 1 - index, count * (count - 1) // 2)
-    ends = (index + 1) * (2 * count - 2 - index) // 2  # of the pairs of each row, one after the other
+    ends = (index + 1) * (2 * count - 2 - index) // 2  # cumulative number of pairs up to and including each row
     return first, (count - ends)[first] + arange(first.shape[0], device=device)
 
 
 @composite(grad_fn="DistBackward0", kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of the difference."""
+    """Return the p-norm of `input - other`."""
     require_tensors("dist", input=input, other=other)
     return norm(input - other, float(p))
 
 
-# --- of all pairs of two sets ----------------------------------------------------------------------------------------
+# --- distances between two sets -----------------------------------------------------------------------------------
 
 
 def _euclidean_forward(xp: Any, x1: Any, x2: Any) -> Any:
-    """Distances by one product of matrices, which loses digits where points nearly coincide."""
+    """Compute distances by one matrix product, which is inexact where points nearly coincide."""
     squares = xp.sum(x1 * x1, axis=-1, keepdims=True) + xp.matrix_transpose(xp.sum(x2 * x2, axis=-1, keepdims=True))
     return xp.sqrt(xp.clip(squares - 2 * xp.matmul(x1, xp.matrix_transpose(x2)), 0, None))
 
@@ -151,7 +151,7 @@ _euclidean = op(
     kind=Kind.PRODUCT, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
 )  # fmt: skip
 _COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-_FEW = 25  # up to this many points, differences are taken one by one
+_FEW = 25  # up to this many points, distances are computed from differences
 
 
 def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
@@ -174,10 +174,10 @@ def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
 
 @composite(method=False, grad_fn="CdistBackward0", kind=Kind.PRODUCT, autocast=Autocast.FLOAT32, home="torch.functional")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The p-norm distances between all rows of `x1` and all of `x2`.
+    """Return the p-norm distances between all rows of `x1` and all rows of `x2`.
 
-    Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points a product of
-    matrices is used, faster and less exact, unless `compute_mode` says otherwise.
+    Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points, one matrix product is
+    used, which is faster and less exact; `compute_mode` overrides this choice.
 
     >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
     tensor([[5., 0.]])

@@ -1,4 +1,4 @@
-"""Dropout: elements, or whole channels, set to zero at random."""
+"""Dropout: set random elements, or whole channels, to zero."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _check(input: Tensor, p: float) -> None:
 
 
 def _mask(input: Tensor, p: float, whole_channels: bool) -> Tensor:
-    """A mask per element or per channel: 1 where kept, 0 where dropped."""
+    """Return a random mask of elements or channels: 1 to keep, 0 to drop."""
     if whole_channels and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if whole_channels:
         noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))
     else:
-        noise = empty_like(input)  # in memory order, the order of the random draws
+        noise = empty_like(input)  # random numbers are drawn in memory order
     return noise.bernoulli_(1 - p)
 
 
@@ -59,7 +59,7 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     if p == 1:
         return input * 0
     key = input._key
-    rounds_twice = key.dtype.itemsize == 2 and key.device.type == "cpu"  # PyTorch rounds noise and product
+    rounds_twice = key.dtype.itemsize == 2 and key.device.type == "cpu"  # PyTorch rounds both the noise and the product
     if "fused_dropout" in key.backend.all_kernels and type(key) is DispatchKey and not (whole_channels or rounds_twice):
         result: Tensor = _fused(input, 1 - p, raw_generator(None, key.device))[0]
         return rename_node(result, "MulBackward0") if key.device.type == "cpu" else result
@@ -68,7 +68,7 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     return input * noise
 
 
-_ALPHA = 1.7580993408473766  # SELU's limit at minus infinity
+_ALPHA = 1.7580993408473766  # SELU tends to -_ALPHA at minus infinity
 
 
 def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
@@ -95,19 +95,19 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     kind=Kind.POINTWISE, keeps_zero=True, random=True, schema=("feature_dropout(Tensor input, float p, bool train) -> Tensor")
 )
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout of whole channels, the slices of dimensions 0 and 1."""
+    """Apply dropout to whole channels, `input[n, c]`."""
     return _drop(input, p, train, True)
 
 
 @declare(kind=Kind.POINTWISE, random=True, schema="alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout that sets elements to SELU's lowest value and keeps mean 0 and variance 1."""
+    """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1."""
     return _drop_to_alpha(input, p, train, False)
 
 
 @declare(kind=Kind.POINTWISE, random=True, schema="feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Alpha dropout of whole channels."""
+    """Apply alpha dropout to whole channels, `input[n, c]`."""
     return _drop_to_alpha(input, p, train, True)
 
 

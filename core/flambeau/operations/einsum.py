@@ -1,7 +1,7 @@
-"""Sums of products by Einstein's convention, as products of pairs of matrices.
+"""Einstein summation, computed as matrix products of pairs of operands.
 
-What is computed depends on the equation and the shapes alone. So it is planned on stand-ins for the tensors, `Planned`, and the
-plan is remembered.
+The computation depends only on the equation and the shapes.  It is planned once with placeholders (`Planned`), and the plan
+is cached.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .matrix import unchecked_bmm, unchecked_mm
 
 __all__ = ["einsum"]
 
-Label = Any  # a letter, or for dimensions under an ellipsis a number: -1 is the last
+Label = Any  # a letter, or a negative integer for a dimension of the ellipsis: -1 is the last
 Labels = list[Label]
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
-    """The arguments as PyTorch hands them to overrides: an equation if the first is a tensor, operands one by one."""
+    """Normalize the arguments for `__torch_function__` as PyTorch does: an equation, then the operands one by one."""
     given: Sequence[Any] = operands
     if isinstance(equation, Tensor):
         equation, given = _arguments(equation, operands)
@@ -44,11 +44,11 @@ def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
 )
 @offered_as(_spelled)
 def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
-    """Einstein summation: `equation` labels dimensions by letters, and sums over those that are not in the result.
+    """Compute an Einstein summation: `equation` labels dimensions by letters; labels missing in the result are summed over.
 
-    The operands come one by one or as a list; instead of the equation, a list of numbers (or `...`) may follow each
-    operand, and one for the result the last.  Several operands are multiplied from left to right, or in the order that
-    `opt_einsum` finds, where it is installed.
+    Operands are separate arguments or one list.  Without an equation, each operand is followed by a list of label numbers (or
+    `...`), and the last argument is an optional list for the result.  Several operands are multiplied from left to right, or in
+    the order found by `opt_einsum` if that package is installed.
 
     Raises:
         RuntimeError: the equation is malformed, or does not fit the operands.
@@ -72,7 +72,7 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
 class Planned:
     """A tensor in a plan: its shape and its index (`place`) among the operands followed by the intermediate results.
 
-    `line` has an entry for each result: the function that computes it, and the indices of its arguments.
+    `line` has an entry for each operand and result: None, or the function that computes it and the indices of its arguments.
     """
 
     __slots__ = ("line", "place", "shape")
@@ -91,7 +91,7 @@ class Planned:
         return self if shape == self.shape else self._then(shape, lambda tensor: tensor.reshape(shape))
 
     def diagonal(self, first: int, second: int) -> Planned:
-        """The diagonal of two dimensions, in the place of the first."""
+        """Replace dimension `first` by the diagonal of `first` and `second`, which is removed."""
         shape = self.shape[:second] + self.shape[second + 1 :]
         return self._then(shape, lambda tensor: tensor.diagonal(0, first, second).movedim(-1, first))
 
@@ -105,7 +105,7 @@ class Planned:
         return [size for dim, size in enumerate(self.shape) if dim not in dims]
 
     def stretched(self, kept: list[bool]) -> Planned:
-        """With a dimension of size 1 for each that is not kept."""
+        """Insert a dimension of size 1 wherever `kept` is False."""
         sizes = iter(self.shape)
         index = tuple(slice(None) if keep else None for keep in kept)
         return self._then([next(sizes) if keep else 1 for keep in kept], lambda tensor: tensor[index])
@@ -115,7 +115,7 @@ class Planned:
         return self._then(shape, lambda a, b: a * b, other)
 
     def matmul(self, other: Planned) -> Planned:
-        """The product of matrices, or of batches of them."""
+        """Multiply two matrices, or two batches of matrices."""
         return self._then((*self.shape[:-1], other.shape[-1]), unchecked_mm if len(self.shape) == 2 else unchecked_bmm, other)
 
 
@@ -126,7 +126,7 @@ _Operand = tuple[Planned, Labels]  # an operand or intermediate result, and the 
 def _plan(equation: str, shapes: tuple[tuple[int, ...], ...], *path: Any) -> tuple[list[Any], int]:
     """Return the steps, each a function and the indices of its arguments, and the index of the result.
 
-    `path` holds further values that the order of the products depends on.
+    `path` is part of the cache key only: the options that determine the order of the products.
     """
     terms, result = _parsed(equation, len(shapes))
     line: list[Any] = [None] * len(shapes)
@@ -147,7 +147,7 @@ def _plan(equation: str, shapes: tuple[tuple[int, ...], ...], *path: Any) -> tup
 
 
 def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
-    """The equation and the operands, from either way to give them."""
+    """Return the equation and the operands, from a call with or without an equation."""
     if isinstance(equation, str):
         tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
         if not tensors:
@@ -218,7 +218,7 @@ def _letters(text: str, start: int, where: str) -> Iterator[Label]:
 
 
 def _labelled(tensor: Planned, labels: Labels) -> _Operand:
-    """An operand with one label for each of its dimensions, all different: repeated ones become a diagonal."""
+    """Return an operand and one label per dimension; dimensions with the same label are replaced by their diagonal."""
     index, ndim, named = tensor.place, len(tensor.shape), len(labels) - (Ellipsis in labels)
     if named > ndim or (named < ndim and Ellipsis not in labels):
         missing = "" if Ellipsis in labels else " and no ellipsis was given"
@@ -289,7 +289,7 @@ def _check_dtypes(tensors: Sequence[Tensor]) -> None:
 
 
 class PathOptions:
-    """What `torch.backends.opt_einsum` sets: whether the package of that name looks for a good order, and how."""
+    """Options of `torch.backends.opt_einsum`: whether that package searches the order of products, and its strategy."""
 
     enabled = True
     strategy = "auto"
@@ -299,7 +299,7 @@ path_options = PathOptions()
 
 
 def _path(labelled: Sequence[_Operand], output: Labels) -> list[tuple[int, ...]]:
-    """Which operands to multiply, step by step; each product joins the end of the list."""
+    """Return the indices of the operands to multiply in each step; each product is appended to the list of operands."""
     count = len(labelled)
     path = _cheapest_path(labelled, output) if count > 2 else None
     if path is not None:
@@ -328,7 +328,7 @@ def _cheapest_path(labelled: Sequence[_Operand], output: Labels) -> list[tuple[i
 
 
 def _contracted(first: _Operand, second: _Operand, needed: set[Label], order: Labels) -> _Operand:
-    """The product of two operands, summed over the labels that are not needed later; labels are, and stay, in `order`."""
+    """Multiply two operands and sum over the labels that are not `needed` later; labels are sorted by `order`."""
     a, b = _without_ones(first, second), _without_ones(second, first)
     shared = set(a[1]) & set(b[1])
     a, b = _summed(*a, needed | shared), _summed(*b, needed | shared)
@@ -340,7 +340,8 @@ def _contracted(first: _Operand, second: _Operand, needed: set[Label], order: La
     rows = [label for label in order if label in a[1] and label not in shared]
     columns = [label for label in order if label in b[1] and label not in shared]
     others = [label for label in order if label not in {*batch, *summed, *rows}]
-    if rows and others and order.index(others[-1]) < order.index(rows[0]):  # swapped, the labels of the product are in order
+    # swap the operands so that the product's labels are in order
+    if rows and others and order.index(others[-1]) < order.index(rows[0]):
         a, b, rows, columns = b, a, columns, rows
     left, right = _arranged(*a, [*batch, *rows, *summed])[0], _arranged(*b, [*batch, *summed, *columns])[0]
     cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)
@@ -355,12 +356,12 @@ def _contracted(first: _Operand, second: _Operand, needed: set[Label], order: La
 
 
 def _stretched(tensor: Planned, labels: Labels, order: Labels) -> Planned:
-    """The operand with a dimension for each label in `order`, of size 1 for one that it does not have."""
+    """Return the operand with one dimension per label in `order`, of size 1 if the operand lacks the label."""
     return tensor.stretched([label in labels for label in order])
 
 
 def _without_ones(operand: _Operand, other: _Operand) -> _Operand:
-    """The operand without the dimensions of size 1 that the other one has longer: they would only be broadcast."""
+    """Drop dimensions of size 1 that would be broadcast against a longer dimension of the other operand."""
     tensor, labels = operand
     sizes = dict(zip(other[1], other[0].shape, strict=True))
     dropped = [i for i, label in enumerate(labels) if tensor.shape[i] == 1 and sizes.get(label, 1) != 1]
@@ -378,6 +379,6 @@ def _summed(tensor: Planned, labels: Labels, needed: set[Label]) -> _Operand:
 
 
 def _arranged(tensor: Planned, labels: Labels, order: Labels) -> _Operand:
-    """The operand with its dimensions in that order."""
+    """Permute the operand's dimensions to `order`."""
     arranged = [label for label in order if label in labels]
     return (tensor if labels == arranged else tensor.permute([labels.index(label) for label in arranged])), arranged

@@ -1,4 +1,4 @@
-"""Embedding: rows of a table, looked up by index, alone or summed in bags."""
+"""Embedding: look up rows of a table by index, optionally reduced in bags."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, 
 
 
 def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
-    """The adjoint of the lookup: add each row to the table row that it was read from."""
+    """Compute the adjoint of the lookup: add row `i` of `input` to row `indices[i]` of a table with `count` rows."""
     flat = xp.reshape(indices, (-1,))
     chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
     return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))
 
 
 def _frequencies_forward(xp: Any, input: Any, indices: Any) -> Any:
-    """How often each index occurs, in the shape that scales its row."""
+    """Count how often each index occurs; shape `(*indices.shape, 1)`."""
     flat = xp.reshape(indices, (-1,))
     counts = xp.sum(xp.astype(xp.expand_dims(flat, axis=1) == flat, input.dtype), axis=1)
     return xp.reshape(counts, (*indices.shape, 1))
@@ -94,15 +94,16 @@ def _check_indices(name: str, indices: Tensor) -> None:
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """The rows of `weight` at `indices`: shape `(*indices.shape, weight.shape[1])`.
+    """Return the rows of `weight` at `indices`, of shape `(*indices.shape, weight.shape[1])`.
 
-    The row `padding_idx` receives no gradient.  With `sparse`, the gradient of `weight` is a sparse tensor of the rows that were
-    looked up.  IndexError for an index that is not in the table.
+    The row `padding_idx` receives no gradient.  With `sparse`, the gradient of `weight` is a sparse tensor of the rows that
+    were
+    looked up.  Raises IndexError for an index outside the table.
     """
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", indices)
-    if weight._key.device.type == "meta":  # no row is looked up: the indices may be anywhere, as in PyTorch
+    if weight._key.device.type == "meta":  # no row is read: the indices may be on another device, as in PyTorch
         indices = indices.to("meta")
     if sparse is True and weight._requires_grad and is_grad_enabled() and not weight._key.levels:
         rows: Tensor = hooks.sparse("embedding")(weight, indices, padding_idx, scale_grad_by_freq)
@@ -115,7 +116,7 @@ def embedding(
     schema=("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)"),
 )
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scale, in place, the rows at `indices` that are longer than `max_norm`."""
+    """Scale the rows at `indices` in place so that no norm exceeds `max_norm`."""
     if weight.ndim != 2:
         raise RuntimeError(
             f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'weight' "
@@ -152,7 +153,7 @@ def embedding_of_bags(
     padding_idx: int | None,
     scale_grad_by_freq: bool,
 ) -> Tensor:
-    """The sum, mean or max of the rows of each bag; bag `i` starts at `offsets[i]`.  Empty bags give zeros."""
+    """Return the sum, mean or max of the rows of each bag.  Bag `i` starts at `offsets[i]`; empty bags give zeros."""
     if indices.dtype is not offsets.dtype:
         common = dtypes.promote_types(indices.dtype, offsets.dtype)
         indices, offsets = indices.to(common), offsets.to(common)
@@ -216,7 +217,7 @@ def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int | None:
-    """The index of the padding row, counted from 0; None without one."""
+    """Return `padding_idx` as a non-negative row index, or None."""
     if padding_idx is None:
         return None
     row = as_int("embedding_bag", "padding_idx", padding_idx)
@@ -226,7 +227,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def check_offsets(offsets: Tensor, length: int) -> None:
-    """Raise RuntimeError if the first bag does not start at 0, or the last one starts after the end."""
+    """Raise RuntimeError unless the first bag starts at 0 and the last one starts within the input."""
     first, last = offsets[0], offsets[-1]
     low, high = first._key.backend.extremes(first._array)
     if low < 0 or high > 0:
@@ -240,13 +241,14 @@ def check_offsets(offsets: Tensor, length: int) -> None:
 
 
 def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
-    """For each index the number of its bag, and the number of bags, which also marks indices that are in no bag."""
+    """Return the bag number of each index, and the number of bags."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
-    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # without offsets, there are no bags
+    # without offsets, all bag numbers are 0 and there are no bags
+    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)
 
 
 def _places_of_largest_forward(xp: Any, input: Any, bags: Any, /, count: int) -> Any:
-    """For each bag and column, the first row whose element is the largest (NaN is); any row for a bag without rows."""
+    """Return for each bag and column the first row with the largest element (NaN is largest); any row for an empty bag."""
     by_size = xp.argsort(xp.where(input != input, xp.asarray(-xp.inf, dtype=input.dtype), -input), axis=0, stable=True)
     bag = xp.reshape(xp.take(bags, xp.reshape(by_size, (-1,)), axis=0), by_size.shape)
     order = xp.take_along_axis(by_size, xp.argsort(bag, axis=0, stable=True), axis=0)
@@ -282,7 +284,7 @@ def _max_of_bags(weight: Tensor, indices: Tensor, bags: Tensor, count: int) -> T
 
 @declare(kind=Kind.SCATTER, home="torch._C._nn")
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """A vector for each class number, 1 at the class and 0 elsewhere.
+    """Return a vector for each class number, with 1 at the class and 0 elsewhere.
 
     Args:
         input: a tensor of class numbers, int64.
@@ -292,7 +294,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         The result is `(*input.shape, num_classes)`.
 
     Raises:
-        RuntimeError: a class number is negative or too large, or an empty input leaves the number of classes open.
+        RuntimeError: a class number is negative or too large, or the number of classes cannot be inferred from an empty input.
 
     Example:
         >>> F.one_hot(torch.tensor([0, 2]))
@@ -311,7 +313,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     if num_classes == -1 and not input._key.backend.has_data:
-        input.max().item()  # which raises: the number of classes is not known
+        input.max().item()  # raises an error: the number of classes is unknown without data
     classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
     return (input.unsqueeze(-1) == classes).long()
 
@@ -320,7 +322,7 @@ PUBLIC["embedding"] = embedding
 PUBLIC["embedding_renorm_"] = embedding_renorm_
 
 
-# --- as a function of `torch`, where a mode is a number --------------------------------------------------------------
+# --- torch.embedding_bag, whose mode is a number ------------------------------------------------------------------
 
 _BAG_MODES = ("sum", "mean", "max")
 
@@ -337,10 +339,10 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sum (mode 0), mean (1) or maximum (2) of the rows of each bag, whose indices begin at its offset.
+    """Return the sum (mode 0), mean (1) or maximum (2) of the rows of each bag; bag `i` starts at `offsets[i]`.
 
-    Returns it with three tensors that PyTorch's backward asks for: the bag of each index and the size of each bag (for sums,
-    which need neither, none and zeros), and the indices of the maxima (for means, the sizes once more).
+    Also return three tensors that PyTorch's backward uses: the bag of each index, the size of each bag, and the indices of the
+    maxima.  For sums, which need none of them, these are empty or zeros; for means, the third is the sizes again.
     """
     require_flags("embedding_bag", scale_grad_by_freq=scale_grad_by_freq, sparse=sparse, include_last_offset=include_last_offset)
     if mode not in (0, 1, 2):
@@ -371,7 +373,7 @@ def embedding_bag(
 
 
 def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Tensor) -> Tensor:
-    """For each bag and column, the index of the first row with the maximum; 0 for an empty bag."""
+    """Return for each bag and column the index of the first row with the maximum; 0 for an empty bag."""
     count, length = maxima.shape[0], indices.shape[0]
     rows, maxima = weight.detach()[indices], maxima.detach()
     expected = cat([maxima, maxima.new_zeros(1, maxima.shape[1])])[bags]

@@ -1,4 +1,4 @@
-"""Numbers rounded to what few integers can represent, as quantized networks are trained (Jacob et al. 2018)."""
+"""Fake quantization: round numbers to a grid of integers times a scale, to train quantized networks (Jacob et al. 2018)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .views.views import wrap_dim
 
 __all__: list[str] = []
 
-# the integers times the scale; a gradient passes where a number was within their range (Bengio et al. 2013)
+# Return `steps * scale`.  The gradient passes where the input was inside the integer range (Bengio et al. 2013).
 _dequantized = op(
     "fake_quantized", lambda xp, input, steps, scale, inside: steps * scale,
     kind=Kind.POINTWISE, keeps_dtype=("inside",), public=False, method=False,
@@ -31,7 +31,7 @@ def _fake_quantized(name: str, input: Tensor, scale: Tensor, zero_point: Tensor,
         inverse, scale, zero_point = (number.to(wide.dtype) for number in (1 / scale, scale, zero_point))
         places = (wide * inverse).round() + zero_point
         inside = (places >= quant_min) & (places <= quant_max)
-        steps = places.fmax(places.new_tensor(quant_min)).clamp(max=quant_max) - zero_point  # NaN as the least
+        steps = places.fmax(places.new_tensor(quant_min)).clamp(max=quant_max) - zero_point  # NaN becomes `quant_min`
     return _dequantized(wide, steps, scale, inside).to(input.dtype)
 
 
@@ -53,7 +53,7 @@ def _check_range(quant_min: int, quant_max: int) -> None:
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Tensor:
     """`(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * scale`.
 
-    The gradient is passed on where a number was within the range, as if it had not been rounded.
+    The gradient passes unchanged where the rounded number was within the range, and is 0 elsewhere.
 
     Args:
         input: floating-point numbers of any shape.
@@ -93,11 +93,11 @@ def fake_quantize_per_channel_affine(
     Args:
         input: floating-point numbers of any shape.
         scale, zero_point: vectors of length `input.shape[axis]`; scale float32 or bfloat16, zero_point int32, float32 or float16.
-        axis: the dimension of channels, not counted from the end.
+        axis: the channel dimension, not negative.
         quant_min, quant_max: the least and the greatest of the integers.
 
     Raises:
-        RuntimeError: tensors of other shapes or dtypes, or a zero point beyond the range.
+        RuntimeError: the shapes or dtypes are wrong, or an int32 zero point is out of range.
 
     >>> x, zero = torch.tensor([[0.13, 9.0], [0.13, 9.0]]), torch.zeros(2, dtype=torch.int32)
     >>> torch.fake_quantize_per_channel_affine(x, torch.tensor([0.1, 1.0]), zero, 0, 0, 15)

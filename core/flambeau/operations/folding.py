@@ -1,4 +1,4 @@
-"""Windows: unfolded into columns and folded back by summing where they overlap, or as a view (`Tensor.unfold`)."""
+"""Sliding windows: as columns (`unfold`), summed back into an image (`fold`), or as a view (`Tensor.unfold`)."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tup
 
 @declare(kind=Kind.VIEW)
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Each window of an image as a column of a matrix (im2col); see `nn.Unfold`.
+    """Return each window of an image as a column of a matrix (im2col); see `nn.Unfold`.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         kernel_size: height and width of a window, or one number for both.
-        dilation: how far apart the elements of a window are.
-        padding: how many zeros are put around the image on each side.
-        stride: how far apart windows are.
+        dilation: the distance between the elements of a window.
+        padding: the number of zeros added to the image on each side.
+        stride: the distance between windows.
 
     Shape:
         The result is `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.
@@ -131,15 +131,15 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
         input: a tensor `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.
         output_size: height and width of the image, or one number for both.
         kernel_size: height and width of a window, or one number for both.
-        dilation: how far apart the elements of a window are.
-        padding: how many zeros are put around the image on each side.
-        stride: how far apart windows are.
+        dilation: the distance between the elements of a window.
+        padding: the number of zeros added to the image on each side.
+        stride: the distance between windows.
 
     Shape:
         The result is `(N, C, *output_size)` or `(C, *output_size)`.
 
     Raises:
-        RuntimeError: the columns are not those of such windows.
+        RuntimeError: the number or the length of the columns does not match the windows.
 
     Example:
         >>> F.fold(torch.ones(1, 4, 4), 3, 2)
@@ -211,7 +211,9 @@ op(
 
 
 def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A view of all windows of length `size`, `step` apart, along a dimension; they become the last one."""
+    """Return a view of all windows of length `size`, `step` apart, along `dimension`; the last dimension indexes their
+    elements.
+    """
     if bool in (type(dimension), type(size), type(step)):
         raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
     if not self.ndim:

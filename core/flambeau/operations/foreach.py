@@ -1,7 +1,7 @@
-"""`torch._foreach_*`: one operation on each tensor of a list, under PyTorch's private names.
+"""`torch._foreach_*`: apply one operation to each tensor of a list.
 
-Optimizers, moving averages and gradient clipping written for PyTorch call them.  Each is built from the operation on one
-tensor and has its derivatives, dtypes and errors.  `torch.__getattr__` finds names that begin with `_foreach_` here.
+Optimizers, moving averages and gradient clipping written for PyTorch call these functions.  Each calls the operation for a
+single tensor, and has its derivatives, dtypes and errors.  `torch` finds names that begin with `_foreach_` here.
 
 >>> parameters, steps = [torch.ones(2), torch.zeros(3)], [torch.ones(2), torch.ones(3)]
 >>> torch._foreach_add_(parameters, steps, alpha=-0.5)
@@ -38,19 +38,19 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}  # by name
 
 
 class _Row(NamedTuple):
-    """A function with operands: the operation for one tensor, and the forms of operands that it accepts after the tensors."""
+    """A function with operands: the operation on one tensor, and the overloads for the operand after the tensors."""
 
     compute: Callable[..., Any]
     forms: dict[str, tuple[str, str]]
-    """What the last operand may be: the name that it has then, and how the name of the result's `grad_fn` ends."""
+    """For each overload: the name of the last operand, and the suffix of the result's `grad_fn` name."""
     lists: tuple[str, ...] = ()
-    """The names of operands before it, all lists of tensors."""
+    """Names of the lists of tensors between `self` and the last operand."""
     default: Any = None
-    """The last operand where it is not given, unless that is None."""
+    """Default of the last operand; None if it is required."""
     alpha: bool = False
-    """Whether it takes `alpha`, beside a tensor or a list of them."""
+    """Whether the overloads with a tensor or a list of tensors accept `alpha`."""
     keeps_tensor: bool = False
-    """Whether a 0-d tensor is no number, and decides about dtypes as a tensor does."""
+    """Whether a 0-d tensor operand is treated as a tensor, not as a number, in dtype promotion."""
 
 
 def _maximum(input: Tensor, other: Any) -> Any:
@@ -62,7 +62,7 @@ def _minimum(input: Tensor, other: Any) -> Any:
 
 
 def _beside(input: Tensor, other: Any) -> Tensor:
-    """The other operand as a tensor, if it is a number: of the dtype that it gives to the result."""
+    """Convert a number to a tensor with the result's dtype; return a tensor unchanged."""
     return other if isinstance(other, Tensor) else tensor(other, dtype=result_dtype([input, other]), device=input.device)
 
 
@@ -79,7 +79,7 @@ def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Any
 
 
 def _operand(scalar: str, of_list: str, of_scalars: str, of_tensor: str = "") -> dict[str, tuple[str, str]]:
-    """The forms of a function of two operands, from the endings of its nodes' names."""
+    """Return the overloads of a binary function, given the suffix of the `grad_fn` name of each."""
     forms = {"Scalar": ("scalar", scalar), "List": ("other", of_list), "ScalarList": ("scalars", of_scalars)}
     return {**forms, "Tensor": ("other", of_tensor)} if of_tensor else forms
 
@@ -111,16 +111,16 @@ _TABLE = {
 
 
 def _named(name: str, ending: str, results: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """The results, with nodes called as in PyTorch, such as `ForeachAddBackward0List`."""
+    """Rename the autograd nodes of the results as in PyTorch, such as `ForeachAddBackward0List`."""
     camel = "".join(part.capitalize() for part in name.split("_"))
     node = f"Foreach{camel.replace('1p', '1P')}Backward{ending}"
     return tuple(rename_node(result, node) for result in results)
 
 
 def _register(name: str, function: Callable[..., Any], doc: str, *arguments: str) -> None:
-    """Publish a function as `torch._foreach_NAME`, whose calls are offered to modes and to the types of the tensors.
+    """Publish a function as `torch._foreach_NAME`, with `__torch_function__` overrides by modes and tensor subclasses.
 
-    `arguments` are those of its schemas, after the first one; "List: Tensor[] other" for the overload `List`.
+    `arguments` are the arguments in its schemas after the first one, such as "List: Tensor[] other" for the overload `List`.
     """
     public = f"_foreach_{name}"
     first, returns = ("Tensor(a!)[] self", "()") if name.endswith("_") else ("Tensor[] self", "Tensor[]")
@@ -128,7 +128,7 @@ def _register(name: str, function: Callable[..., Any], doc: str, *arguments: str
     register(public, {"schema": tuple(
         f"{public}{'.' * bool(overload)}{overload}({first}{',' * bool(rest)}{rest}) -> {returns}" for overload, _, rest in parts
     )})  # fmt: skip
-    function.__name__ = function.__qualname__ = public  # in Python's messages about its arguments
+    function.__name__ = function.__qualname__ = public  # appears in Python's messages about wrong arguments
 
     @wraps(function)
     def offered(*args: Any, **kwargs: Any) -> Any:
@@ -171,9 +171,10 @@ def _name_of(value: Any) -> str:
 
 
 def find(name: str) -> Callable[..., Any] | None:
-    """The function `torch._foreach_...` of this name, or None.
+    """Return the function `torch._foreach_...` of this name, or None.
 
-    There is one for every element-wise operation on one tensor with an in-place form, also for those that are defined later.
+    It is generated for every element-wise operation on one tensor that has an in-place form, including operations defined
+    later.
     """
     operation = name.removeprefix("_foreach_").removesuffix("_")
     if name not in FUNCTIONS and _is_unary(operation):
@@ -218,7 +219,7 @@ def _add_from_row(name: str, row: _Row) -> None:
     write: Any = method if name not in ("addcmul", "addcdiv") and method is not None else in_place(name, row.compute)
 
     def function(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        if name == "pow" and args and _is_number(args[0]):  # a number to the power of each tensor
+        if name == "pow" and args and _is_number(args[0]):  # a number raised to the power of each tensor
             exponents: Any = args[1] if len(args) > 1 else kwargs.get("exponent")
             _check_list("_foreach_pow", "exponent", 1, exponents)
             _check_first(exponents)
@@ -240,7 +241,7 @@ def _add_from_row(name: str, row: _Row) -> None:
 
 
 def _arguments(row: _Row, form: str) -> str:
-    """The arguments of the overload for a form, after the first one."""
+    """Return the arguments in the schema of an overload, after the first one."""
     lists = "".join(f" Tensor[] {name}," for name in row.lists)
     default = f"={row.default}" if row.default is not None and form == "Scalar" else ""
     alpha = ", *, Scalar alpha=1" if row.alpha and form in ("List", "Tensor") else ""
@@ -248,14 +249,14 @@ def _arguments(row: _Row, form: str) -> str:
 
 
 class _Form(NamedTuple):
-    """A form of the last operand."""
+    """An overload for the last operand: its description, its declaration in error messages, and its type in schemas."""
 
     described: str
     in_messages: str
     type: str
 
 
-_FORMS = {  # by the overload's name
+_FORMS = {
     "Scalar": _Form("a number", "Number {}", "Scalar"),
     "ScalarList": _Form("a list of numbers", "tuple of Scalars {}", "Scalar[]"),
     "Tensor": _Form("a tensor", "Tensor {}", "Tensor"),
@@ -272,14 +273,14 @@ def _is_number(value: Any) -> bool:
 def _bound(
     function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[str, Sequence[Tensor], list[Sequence[Any]], dict[str, Any]]:
-    """Return the form of a call, its tensors, a sequence of operands for each argument, and `alpha` if given.
+    """Parse a call: return its overload, the tensors, a sequence for each operand, and `alpha` if given.
 
     Raises:
-        TypeError: the arguments match no form.
-        RuntimeError: the lists are of different lengths, or empty; a tensor that stands for numbers has a wrong shape.
+        TypeError: the arguments match no overload.
+        RuntimeError: the lists are empty or of different lengths, or a tensor operand has a wrong shape.
     """
     names = ("self", *row.lists)
-    values = dict(zip((*names, ""), args, strict=False))  # "" is the last operand, which has a name in each form
+    values = dict(zip((*names, ""), args, strict=False))  # "" is the last operand, whose name depends on the overload
     options = {}
     forms = dict(row.forms)
     excess = len(args) > len(names) + 1
@@ -310,7 +311,7 @@ def _bound(
 
 
 def _form_of(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str | None:
-    """Return the form that the last operand matches, if any."""
+    """Return the overload that the last operand matches, or None."""
     if isinstance(last, Tensor):
         choice = "Scalar" if _is_number(last) and "Scalar" in forms and not keeps_tensor else "Tensor"
     elif isinstance(last, (list, tuple)):
@@ -322,14 +323,14 @@ def _form_of(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str | N
 
 
 def _for_each(form: str, row: _Row, last: Any, count: int) -> Sequence[Any]:
-    """The last operand for each of the tensors, where it is not a list of tensors."""
+    """Return a sequence with the last operand for each tensor, unless it is a list of tensors."""
     if form == "Scalar":
         return [last.item() if isinstance(last, Tensor) else last] * count
     if form == "ScalarList":
         if len(last) != count:
             raise RuntimeError("Tensor list must have same number of elements as scalar list.")
         return list(last)
-    if row.lists:  # a vector of factors
+    if row.lists:  # a vector with one factor per tensor
         if last.ndim != 1:
             raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {last.ndim} instead.")
         if len(last) != count:
@@ -432,12 +433,10 @@ for _name in sorted(names(kind=Kind.POINTWISE) & PUBLIC.keys()):
 for _name, _row in _TABLE.items():
     _add_from_row(_name, _row)
 _ORDER = "Scalar: Scalar ord=2, ScalarType? dtype=None"
-_register("clone", _clone, "A copy of each tensor.", " *, MemoryFormat? memory_format=None")
-_register(
-    "copy_", _copy_, "Copy each tensor of `src` into that of `self`.  Returns `self`.", " Tensor[] src, bool non_blocking=False"
-)
+_register("clone", _clone, "Return a copy of each tensor.", " *, MemoryFormat? memory_format=None")
+_register("copy_", _copy_, "Copy `src[i]` into `self[i]`.  Returns `self`.", " Tensor[] src, bool non_blocking=False")
 _register("zero_", _zero_, "Fill each tensor with zeros.  Returns the list.")
-_register("max", _max, "The largest element of each tensor.  RuntimeError for an empty one.")
-_register("mm", _mm, "The product of each matrix with that of `mat2`.", " Tensor[] mat2")
-_register("norm", _norm, "The norm of order `ord` of each tensor's elements; see `torch.linalg.vector_norm`.", _ORDER)
-_register("powsum", _powsum, "The sum of `abs(x) ** ord` over each tensor's elements.", _ORDER)
+_register("max", _max, "Return the largest element of each tensor.  Raises RuntimeError for an empty tensor.")
+_register("mm", _mm, "Return the matrix products `self[i] @ mat2[i]`.", " Tensor[] mat2")
+_register("norm", _norm, "Return the norm of order `ord` of each tensor's elements; see `torch.linalg.vector_norm`.", _ORDER)
+_register("powsum", _powsum, "Return the sum of `abs(x) ** ord` over each tensor's elements.", _ORDER)

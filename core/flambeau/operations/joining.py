@@ -1,4 +1,4 @@
-"""Joining tensors, and repeating, flipping and rolling one."""
+"""Concatenate, stack, repeat, flip and roll tensors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _sequence(name: str, tensors: Any, empty: Exception) -> list[Any]:
 
 
 def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
-    """Refuse tensors that cannot be joined along `dim`."""
+    """Raise an error if the shapes do not match in a dimension other than `dim`."""
     first = shapes[0]
     before, after = first[:dim], first[dim + 1 :]
     for position, shape in enumerate(shapes):
@@ -80,7 +80,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     Raises:
-        RuntimeError: sizes differ in another dimension than `dim`.
+        RuntimeError: sizes differ in a dimension other than `dim`.
 
     >>> torch.cat([torch.zeros(1, 2), torch.ones(1, 2)])
     tensor([[0., 0.],
@@ -88,8 +88,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """
     try:
         return _cat_fast_path(tensors, wrap_dim(dim, tensors[0]._array.ndim))
-    except Exception:  # of whatever type the library raises
-        pass  # accepted below as PyTorch does, or refused with PyTorch's message
+    except Exception:  # libraries raise errors of different types
+        pass  # the code below accepts what PyTorch accepts, and raises PyTorch's errors
     inputs = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
     shapes = [tensor._array.shape for tensor in inputs]
     if () in shapes:
@@ -105,7 +105,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @composite(method=False, out=Out.JOINED)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors of one shape along a new dimension.
+    """Join tensors of the same shape along a new dimension.
 
     >>> torch.stack([torch.zeros(2), torch.ones(2)], dim=1)
     tensor([[0., 1.],
@@ -114,7 +114,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     try:
         return _stack_fast_path(tensors, wrap_dim(dim, tensors[0]._array.ndim + 1))
     except Exception:
-        pass  # as above
+        pass  # the code below raises PyTorch's errors
     inputs = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
     shapes = [tensor._array.shape for tensor in inputs]
     if shapes.count(shapes[0]) != len(shapes):
@@ -128,7 +128,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @declare("repeat", kind=Kind.MOVEMENT)
 def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
-    """The tensor laid out `repeats` times along each dimension (more of them than dimensions: new ones in front)."""
+    """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front."""
     repeats = sizes_given(repeats, rest)
     extra = len(repeats) - self.ndim
     if extra < 0:
@@ -139,7 +139,7 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
     tall = self.reshape([length for size in shape for length in (1, size)])
     wide = tall.expand(spread).clone(memory_format=contiguous_format)
-    result = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # `wide` is a copy already
+    result = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # `wide` is already a copy
     return merge_nodes(result, "RepeatBackward0", (self,))
 
 
@@ -148,7 +148,7 @@ attach(repeat=_repeat_method)
 
 @composite(method=False, kind=Kind.MOVEMENT)
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The tensor repeated `dims` times; fewer dims than dimensions count from the last."""
+    """Repeat the tensor `dims[i]` times along each dimension; fewer `dims` than dimensions apply to the last dimensions."""
     dims = as_shape((dims,))
     return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
 
@@ -168,7 +168,7 @@ _flip = op(
 
 @composite(method=False)
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The elements in reverse order along `dims`; a copy."""
+    """Return a copy with the elements in reverse order along `dims`."""
     return _flip_method(input, dims)
 
 
@@ -191,7 +191,7 @@ _roll = op(
 
 @composite(grad_fn="RollBackward0")
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
-    """The elements shifted by `shifts` along `dims`, wrapping around; without `dims`, as if flattened."""
+    """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
     shifts = whole_numbers("shifts", shifts)
     dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
     if not dims:
@@ -220,10 +220,10 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each slice of `dim` (each element, without one) repeated, all equally often or as `repeats` lists."""
+    """Repeat each slice of `dim` (each element if `dim` is None) `repeats` times, or slice `i` `repeats[i]` times."""
     from .creation.ranges import arange
 
-    alone = input is None or repeats is None  # only the repeats are given: then positions are repeated
+    alone = input is None or repeats is None  # with a single argument, position `i` is repeated `repeats[i]` times
     repeats = input if repeats is None else repeats
     if alone and isinstance(repeats, Tensor):
         if repeats.ndim != 1:
@@ -253,7 +253,7 @@ repeated_positions = op(
 
 @one_by_one
 def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
-    """Each position as often as `repeats` says."""
+    """Return the positions along `dim`, position `i` repeated `repeats[i]` times."""
     from .creation.from_shape import full
 
     if isinstance(repeats, Tensor) and not repeats._key.backend.has_data:

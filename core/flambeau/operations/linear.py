@@ -22,7 +22,7 @@ __all__ = ["bilinear", "linear"]
 
 
 def _rows(F: Any, array: Any) -> Any:
-    """A matrix: all dimensions but the last flattened into one."""
+    """Flatten all dimensions but the last into one, which gives a matrix."""
     shape = array.shape
     return array if len(shape) == 2 else F.reshape(array, (prod(shape[:-1]), shape[-1]))
 
@@ -32,7 +32,10 @@ def _input_gradient(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
 
 
 def _decompose(node: Any) -> None:
-    """Replace the node by PyTorch's: `t` of the weight, `addmm` and, if the input is not a matrix, `view` before and after."""
+    """Replace the node by the nodes that PyTorch records.
+
+    These are `t` of the weight, `addmm` and, if the input is not a matrix, `view` before and after.
+    """
     bias, input, weight = node.edges
     input_shape, rows = node.input_shape, prod(node.input_shape[:-1])
     columns = (
@@ -59,7 +62,7 @@ def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
 
 
 def _reshaping_step(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
-    """A node that only changes the shape of the gradient."""
+    """Return a node that only changes the shape of the gradient."""
     return step(node, name, position, (edge,), key_of_edge(edge), shape, lambda node, F, g, unpack: (function(F, g),))
 
 
@@ -80,7 +83,7 @@ _OUT_RULES = Out.OWN_DTYPE | Out.UNCHECKED
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The affine map `input @ weight.T + bias`; see `nn.Linear`.
+    """Return `input @ weight.T + bias`; see `nn.Linear`.
 
     Args:
         input: a tensor `(*, in_features)`.
@@ -127,7 +130,7 @@ def _explain_shapes(input: Tensor, weight: Tensor) -> None:
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
-    """Refuse mixed dtypes, unless a mode is about to cast them."""
+    """Raise an error for mixed dtypes, unless an override (such as autocast) will handle the call."""
     if overriding.wanted((input, weight, bias)):
         return
     for name, tensor, reference in (("mat1", input, weight), ("self", bias, input)):
@@ -145,7 +148,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
     home="torch",
 )
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """The bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
+    """Compute the bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
 
     Args:
         input1: a tensor `(*, m)`.

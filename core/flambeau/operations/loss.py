@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from targets."""
+"""Loss functions of predictions and targets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_reduction(reduction: str) -> None:
 
 
 def reduced(values: Tensor, reduction: str) -> Tensor:
-    """All losses, their sum, or their mean."""
+    """Return the losses ("none"), their sum or their mean, as `reduction` specifies."""
     check_reduction(reduction)
     return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()
 
@@ -62,7 +62,7 @@ _mse_loss = op(
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The squared error `(input - target) ** 2`.
+    """Compute the squared error `(input - target) ** 2`.
 
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
@@ -75,7 +75,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def _scaled(g: Any, slope: Any, reduction: str) -> Any:
-    """Multiply the elementwise derivatives by `g`, and for `mean` by `1 / number of elements`."""
+    """Multiply the elementwise derivatives by `g`, and also by `1 / number of elements` for the reduction "mean"."""
     return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
 
 
@@ -106,7 +106,7 @@ _huber = op(
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Squared error near 0, absolute error beyond `beta` (Girshick 2015, "Fast R-CNN")."""
+    """Compute `0.5 * error ** 2 / beta` for errors below `beta`, else `error - 0.5 * beta` (Girshick 2015, "Fast R-CNN")."""
     check_reduction(reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -115,7 +115,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Squared error near 0, `delta` times absolute error beyond `delta` (Huber 1964)."""
+    """Compute `0.5 * error ** 2` for errors up to `delta`, else `delta * (error - 0.5 * delta)` (Huber 1964)."""
     check_reduction(reduction)
     delta = as_float("huber_loss", "delta", delta)
     if delta <= 0:
@@ -131,7 +131,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 def _soft_margin_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Computed without a subtraction, so that small values keep their digits."""
+    """Compute the derivative without a subtraction, which would cancel digits of small values."""
     exponential = F.exp(-target * input)
     above = exponential + 1
     return g * F.conj(target * target * exponential / (above * above))
@@ -157,7 +157,7 @@ _soft_margin = op(
     kind=Kind.LOSS, autocast=Autocast.FLOAT32, schema="soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"
 )
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """`log(1 + exp(-target * input))`, the target being 1 or -1."""
+    """Compute `log(1 + exp(-target * input))` for targets 1 and -1."""
     require_constant("soft_margin_loss", target=target)
     return merge_nodes(reduced(_soft_margin(input, target.to(input.dtype)), reduction), "SoftMarginLossBackward0", (input,))
 
@@ -179,7 +179,7 @@ def _bce_slope_forward(xp: Any, input: Any, target: Any) -> Any:
 
 
 def _bce_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """As in PyTorch not the derivative of the clamped slope, but one with small terms that keep it finite."""
+    """Return the second derivative as PyTorch does: small added terms keep it finite, instead of the clamp."""
     right, wrong = input + 1e-12, 1 - input + 1e-12
     return g * ((input * input - 2 * input * target + target) / (right * right * wrong * wrong))
 
@@ -245,7 +245,7 @@ _bce_with_logits = op(
 
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
-    """The cross entropy of predicted and true probabilities; logarithms are clamped to at least -100."""
+    """Compute the cross entropy of predicted and true probabilities; logarithms are clamped to at least -100."""
     check_reduction(reduction)
     if input.dtype is not target.dtype and not wanted((input, target)):
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
@@ -265,7 +265,7 @@ def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | N
 def cross_entropy_of_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The cross entropy of `sigmoid(input)` and true probabilities, without overflow."""
+    """Compute the cross entropy of `sigmoid(input)` and true probabilities, without overflow."""
     check_reduction(reduction)
     if target.dtype is not input.dtype:
         if target.dtype.category != dtypes.FLOATING:
@@ -283,7 +283,7 @@ def cross_entropy_of_logits(
 
 
 def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Return targets, with ignored ones replaced by 0, and the weight of each."""
+    """Return the targets, with ignored ones replaced by 0, and the weight of each target, 0 if ignored."""
     counted = target != ignore_index
     safe = xp.where(counted, target, xp.zeros_like(target))
     smallest, largest = extremes(xp, safe) if safe.size else (0, -1)
@@ -316,7 +316,7 @@ def _nll_loss_backward_forward(
     one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
     safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
     slope = -input * (weights / xp.sum(weights) if reduction == "mean" else weights)
-    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # even if the weights add up to 0
+    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # avoids NaN if the weights add up to 0
     classes = xp.reshape(xp.arange(shape[1]), (1, shape[1]) + (1,) * (len(shape) - 2))
     return xp.where(xp.expand_dims(safe, axis=1) == classes, xp.expand_dims(slope, axis=1), xp.zeros((), dtype=input.dtype))
 
@@ -337,13 +337,13 @@ op(
 )  # fmt: skip
 
 
-# --- cross entropy: log-softmax and negative log likelihood in one -------------------------------------------------
+# --- cross entropy: log-softmax and negative log likelihood -------------------------------------------------------
 
 
 def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
-    """Log-sum-exp along `dim` in two parts: the maximum, and `log(sum(exp(x - maximum)))`.
+    """Return log-sum-exp along `dim` in two parts: the maximum, and `log(sum(exp(x - maximum)))`.
 
-    One number for both would be rounded to the digits of the largest, and so would be the small losses of large logits.
+    Their sum would lose the digits of the second part for large logits, and with them the digits of small losses.
     """
     largest = xp.max(input, axis=dim, keepdims=True)
     return xp.concat([largest, xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))], axis=dim)
@@ -359,13 +359,13 @@ def _cross_entropy_forward(
 def cross_entropy_backward(
     F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """Only kernels use `log_sum`: the formula computes it again, so that it can be differentiated by `input`."""
+    """Return the gradient of the logits.  Only kernels use `log_sum`; here it is recomputed to be differentiable by `input`."""
     slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
 
 def _decompose(node: Any) -> None:
-    """Replace the node by PyTorch's two: log-softmax and negative log likelihood."""
+    """Replace the node by the two that PyTorch records: log-softmax and negative log likelihood."""
     (input,) = node.edges
     shape = shape_of(input)
     parent = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
@@ -402,7 +402,7 @@ _cross_entropy = op(
 )  # fmt: skip
 
 
-# --- classes as targets -------------------------------------------------------------------------------------------
+# --- targets that are class indices -------------------------------------------------------------------------------
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
@@ -440,7 +440,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 def _batched_classes(
     loss: Any, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
 ) -> Tensor:
-    """`loss` of a batch, or of one sample made a batch."""
+    """Compute `loss` for a batch, or for a single sample as a batch of one."""
     check_reduction(reduction)
     ignore_index = as_int("nll_loss", "ignore_index", ignore_index)
     if not input._array.ndim:
@@ -458,7 +458,7 @@ def _batched_classes(
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the log-probability of the target class; targets equal to `ignore_index` are ignored.
+    """Return the negative log-probability of the target class; targets equal to `ignore_index` are ignored.
 
     Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`.
     """
@@ -473,9 +473,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of logits and targets, which are classes or probabilities of classes.
+    """Compute the cross entropy of logits and targets, which are class indices or class probabilities.
 
-    Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`, or that of input.
+    Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`, or the shape of input.
 
     >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
     tensor(0.6931)
@@ -494,7 +494,8 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    if input._key.dtype in dtypes.HALF or input._key.wraps:  # the logarithm of the sum would be rounded before the subtraction
+    # In half precision, the logarithm of the sum would be rounded before the subtraction.
+    if input._key.dtype in dtypes.HALF or input._key.wraps:
         return _nll_loss(log_softmax(input, 1), target, weight, reduction, ignore_index)
     return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)
 
@@ -521,7 +522,7 @@ def _cross_entropy_of_probabilities(
 def _smoothed_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Tensor:
-    """Szegedy et al. (2016), "Rethinking the Inception architecture": the target class gets a little less than 1."""
+    """Cross entropy with label smoothing (Szegedy et al. 2016, "Rethinking the Inception architecture")."""
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = min(input.ndim - 1, 1)
@@ -538,18 +539,18 @@ def _smoothed_cross_entropy(
     return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]  # `weight` is Any
 
 
-# --- as functions of `torch`, where a reduction is a number ----------------------------------------------------------
+# --- functions of `torch`, whose reduction is a number ------------------------------------------------------------
 
 
 def reduction_of(number: int) -> str:
-    """The word for a reduction: "mean" for 1, "sum" for 2, and "none" for any other number, as in PyTorch."""
+    """Return the name of a reduction: "mean" for 1, "sum" for 2, and "none" for any other number, as in PyTorch."""
     return {1: "mean", 2: "sum"}.get(number, "none")
 
 
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
-    """The cross entropy of `sigmoid(input)` and `target`; `reduction`: 0 for all losses, 1 for mean, 2 for sum."""
+    """Compute the cross entropy of `sigmoid(input)` and `target`; `reduction` is 0 for none, 1 for mean, 2 for sum."""
     word = reduction_of(as_int("binary_cross_entropy_with_logits", "reduction", reduction))
     if target.shape != input.shape:
         common = common_shape(target.shape, input.shape)

@@ -23,7 +23,7 @@ from ..engine.values.scalars import converted
 from .joining import cat, stack
 from .views.views import reshaped_copy
 
-# `F.mm` serves plain and batched products alike; the public functions broadcast batches first.
+# `F.mm` multiplies single matrices and batches; the public functions broadcast batches first.
 
 
 def _product(name: str) -> Callable[..., Tensor]:
@@ -69,7 +69,7 @@ _addmm = op(
     autocast=Autocast.FAST,
 )
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices, `(n, m) @ (m, p) -> (n, p)`."""
+    """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`."""
     if input.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:
@@ -86,7 +86,7 @@ def _check_inner(input: Tensor, other: Tensor) -> None:
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
+    """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
     for name, batch in (("batch1", input), ("batch2", mat2)):
         if batch.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -106,7 +106,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
 )
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
+    """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     if input._array.shape[1] != vec._array.shape[0]:
@@ -123,7 +123,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST},
 )
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The inner product of two vectors of one length (no conjugation)."""
+    """Return the inner product of two vectors of the same length, without conjugation."""
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype is not tensor.dtype:
@@ -146,13 +146,13 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST},
 )
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The inner product of two vectors, the first conjugated."""
+    """Return the inner product of two vectors, with the first conjugated."""
     return dot(input.conj(), other)
 
 
 @composite(out=True, aliases=("ger",), kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The outer product of two vectors, `(n,), (m,) -> (n, m)`."""
+    """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
     if input.ndim != 1 or vec2.ndim != 1:
         wrong = input if input.ndim != 1 else vec2
         raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {wrong.ndim}-D")
@@ -167,10 +167,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     operators=("__matmul__", "__rmatmul__"),
 )
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product, by the number of dimensions: inner product, matrix-vector, matrix-matrix, or batches of them.
+    """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
 
     Raises:
-        RuntimeError: the inner sizes differ, or an argument has no dimension.
+        RuntimeError: the inner sizes differ, or an argument is a 0-d tensor.
 
     >>> torch.matmul(torch.ones(3, 4, 5), torch.ones(5, 2)).shape
     torch.Size([3, 4, 2])
@@ -190,10 +190,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if m == 1:
         return mv(input, other) if n == 2 else rename_node(matmul(input, other.unsqueeze(1)).squeeze(-1), "UnsafeViewBackward0")
     _check_inner(input, other)
-    if m == 2:  # one tall product instead of a batch of small ones
+    if m == 2:  # one large product is faster than a batch of small ones
         shape = input._array.shape
         product = unchecked_mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
-        return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # no copy: the product is contiguous
+        return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # without a copy, as the product is contiguous
     return _batched(input, other)
 
 
@@ -214,16 +214,16 @@ _without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the oper
 def __matmul__(self: Tensor, other: Any) -> Tensor:
     if isinstance(other, Tensor) and (type(other) in DIRECT or not may_override((other,))):
         return _without_out(self, other)  # type: ignore[no-any-return]  # an override may return anything
-    return offer_operand("__matmul__", self, other)  # type: ignore[no-any-return]  # as above
+    return offer_operand("__matmul__", self, other)  # an override may return anything
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     if isinstance(self, Tensor) and isinstance(other, Tensor):
         return matmul(other, self)
-    return offer_operand("__rmatmul__", self, other)  # type: ignore[no-any-return]  # as above
+    return offer_operand("__rmatmul__", self, other)  # an override may return anything
 
 
-__matmul__.__name__ = "matmul"  # the name that overrides see
+__matmul__.__name__ = "matmul"  # the name that `__torch_function__` sees
 attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
@@ -231,7 +231,7 @@ attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 def _from_legacy_arguments(name: str, arguments: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of the legacy `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)`, also as methods, in today's order."""
+    """Return the arguments of the legacy calls `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)` in current order."""
     if len(arguments) > 5:
         raise TypeError(f"{name}() takes 3 positional arguments but {len(arguments)} were given")
     warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")
@@ -243,7 +243,7 @@ def _from_legacy_arguments(name: str, arguments: tuple[Any, ...], alpha: Any) ->
 
 
 def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
-    """Raise an error if a tensor cannot be expanded to `shape`, the shape of the product that it is added to."""
+    """Raise an error unless the tensor can be expanded to `shape`, the shape of the product that it is added to."""
     input_shape = input._array.shape
     if input_shape != shape and (
         len(input_shape) > len(shape)
@@ -256,7 +256,7 @@ def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, second: Tensor, beta: Any, alpha: Any) -> Tensor:
-    if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # rounded once, at the end
+    if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # only the final result is rounded
         return _add_product(input.float(), multiply, first.float(), second.float(), beta, alpha).to(input.dtype)
     product = multiply(first, second)
     if multiply is not outer and input.dtype is not product.dtype:
@@ -267,14 +267,14 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
     beta, alpha = converted(beta, common), converted(alpha, common)
     check_expands(input, product._array.shape)
     scaled = product if alpha == 1 else product * alpha
-    if beta == 0:  # with beta 0, the input is ignored, even if NaN
+    if beta == 0:  # with `beta` 0, NaN in the input is ignored
         return scaled
     return (input if beta == 1 else input * beta) + scaled
 
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="AddmmBackward0")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """`beta * input + alpha * mat1 @ mat2`."""
+    """Return `beta * input + alpha * mat1 @ mat2`."""
     if legacy:
         input, mat1, mat2, beta, alpha = _from_legacy_arguments("addmm", (input, mat1, mat2, *legacy), alpha)
     if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
@@ -292,7 +292,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number 
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
 )
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """`beta * input + alpha * mat @ vec`."""
+    """Return `beta * input + alpha * mat @ vec`."""
     if legacy:
         input, mat, vec, beta, alpha = _from_legacy_arguments("addmv", (input, mat, vec, *legacy), alpha)
     return _add_product(input, mv, mat, vec, beta, alpha)
@@ -302,7 +302,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 
     inplace=True, out=True, grad_fn="AddrBackward0", kind=Kind.PRODUCT, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST}
 )
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`."""
+    """Return `beta * input + alpha * outer(vec1, vec2)`."""
     if legacy:
         input, vec1, vec2, beta, alpha = _from_legacy_arguments("addr", (input, vec1, vec2, *legacy), alpha)
     common = result_dtype((input, vec1, vec2))
@@ -313,7 +313,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number =
 
 @composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """`beta * input + alpha * batch1 @ batch2`, batch by batch."""
+    """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
     if legacy:
         input, batch1, batch2, beta, alpha = _from_legacy_arguments("baddbmm", (input, batch1, batch2, *legacy), alpha)
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
@@ -321,7 +321,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: N
 
 @composite(out=Out.OWN_DTYPE, grad_fn="AddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
+    """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`."""
     if legacy:
         input, batch1, batch2, beta, alpha = _from_legacy_arguments("addbmm", (input, batch1, batch2, *legacy), alpha)
     return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
@@ -338,18 +338,18 @@ def _scaled_mm(
     out_dtype: Any = None,
     use_fast_accum: bool = False,
 ) -> Tensor:
-    """`(scale_a * input) @ (scale_b * mat2) + bias` of 8-bit matrices, computed in float32.
+    """Return `(scale_a * input) @ (scale_b * mat2) + bias` for 8-bit floating-point matrices, computed in float32.
 
     Args:
         input, mat2: matrices of an 8-bit floating-point dtype.
-        scale_a, scale_b: float32; one number each, or one for each row of `input` and each column of `mat2`.
-        bias: a number for each column of the result.
+        scale_a, scale_b: float32 tensors with one element, or one for each row of `input` and each column of `mat2`.
+        bias: a vector with one element for each column of the result.
         scale_result, use_fast_accum: ignored.
         out_dtype: the dtype of the result, by default that of `input`.
 
     Raises:
-        RuntimeError: the matrices do not fit.
-        ValueError: they, or the scales, are not of these dtypes and shapes.
+        RuntimeError: the shapes of the matrices do not fit.
+        ValueError: the matrices or the scales have other dtypes or shapes.
 
     Example:
         >>> x = torch.eye(2).to(torch.float8_e4m3fn)
@@ -377,7 +377,7 @@ def _scaled_mm(
 
 
 def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """In-place form of `addbmm`; `self` grows where it would be expanded."""
+    """In-place form of `addbmm`; `self` is resized if it would have to be expanded."""
     check_writable(self)
     result = addbmm(snapshot(self), batch1, batch2, *legacy, beta=beta, alpha=alpha)
     return assign(self if result._array.shape == self._array.shape else self.resize_(result.shape), result)
@@ -386,7 +386,7 @@ def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1
 _addbmm_.__name__ = "addbmm_"
 attach(addbmm_=checked(_addbmm_))
 
-# --- groups of products -------------------------------------------------------------------------------------------
+# --- grouped products ---------------------------------------------------------------------------------------------
 
 
 @composite(method=False, grad_fn="GroupedMmBackward0", kind=Kind.PRODUCT)
@@ -397,7 +397,7 @@ def _grouped_mm(
     bias: Tensor | None = None,
     out_dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Products of the groups of rows, or columns, that `offs` says where they end; `torch.nn.functional.grouped_mm`."""
+    """Multiply groups of rows or columns, whose ends are given by `offs`; see `torch.nn.functional.grouped_mm`."""
     for name, matrix in (("mat_a", input), ("mat_b", mat2)):
         if matrix.dtype not in (dtypes.float32, *dtypes.HALF):
             raise RuntimeError(f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {matrix.dtype.legacy_name}")
@@ -421,7 +421,7 @@ def _grouped_mm(
 
 
 def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
-    """Products with a 2-D matrix that is split into groups along one dimension; rows after the last group give zeros."""
+    """Multiply group by group if an operand is 2-d; result rows (or columns) after the last group are zeros."""
     if offs.ndim != 1:
         raise RuntimeError("offs has to be 1D")
     if offs.dtype is not dtypes.int32:
@@ -432,7 +432,9 @@ def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
     ends = [int(end) for end in offs.tolist()]
     sizes = [end - begin for begin, end in zip([0, *ends], [*ends, length], strict=True)]
     if any(size < 0 for size in sizes):
-        raise RuntimeError(f"grouped_mm: the offsets {ends} do not divide a dimension of {length} elements")
+        raise RuntimeError(
+            f"grouped_mm: expected ascending offsets of at most {length}, the size of the grouped dimension, but got {ends}"
+        )
     if mat2.ndim == 3:
         *groups, rest = input.split(sizes)
         products = [unchecked_mm(group, matrix) for group, matrix in zip(groups, mat2.unbind(), strict=True)]
@@ -445,4 +447,4 @@ def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
     return stack([unchecked_mm(left, right) for left, right in pairs])
 
 
-RECORDED.mm = unchecked_mm  # derivative rules multiply batches as well
+RECORDED.mm = unchecked_mm  # in derivative rules, `F.mm` also multiplies batches

@@ -23,17 +23,17 @@ from .views.views import as_shape
 
 
 def _storage(self: Tensor) -> TypedStorage:
-    """The memory that the tensor is a view of, as elements of its dtype."""
+    """Return the tensor's storage, typed with its dtype."""
     return TypedStorage(wrap_storage=storage_of(self), dtype=self.dtype)
 
 
 def _untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor is a view of, as bytes."""
+    """Return the tensor's storage as bytes."""
     return storage_of(self)
 
 
 def _storage_type(self: Tensor) -> Any:
-    """The class of the tensor's storage."""
+    """Return the class of the tensor's typed storage."""
     return STORAGE_CLASSES[f"{self.dtype.legacy_name}Storage"]
 
 
@@ -41,7 +41,7 @@ attach(storage=_storage, _typed_storage=_storage, untyped_storage=_untyped_stora
 
 
 class Place(NamedTuple):
-    """Where the elements of a tensor are in its memory."""
+    """Size, strides and offset of a tensor in its storage, counted in elements."""
 
     size: tuple[int, ...]
     stride: tuple[int, ...]
@@ -94,9 +94,11 @@ _strided = op(
 op(
     "replaced", replaced_forward,
     kind=Kind.CONVERSION, public=False, method=False, out=False,
-    doc="""The elements at `target` of a memory of zeros to which the input was added at `source`: the gradient of `as_strided`.
+    doc="""Return the elements at `target` of a memory of zeros, after the input was added at `source`.
 
-    Elements of `given`, the tensor that `as_strided` was called on, get equal parts of what is at a location that they share.
+        This is the gradient of `as_strided`, called on a tensor at `given`.  Elements of `given` that share a memory location
+        get
+        equal parts of the gradient there.
     """,
     input=lambda F, g, source, target, given: F.replaced(g, target, source, given),
 )  # fmt: skip
@@ -104,10 +106,10 @@ op(
 
 @composite
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A view of the tensor's memory with any size and strides (in elements).
+    """Return a view of the tensor's storage with any size, strides and offset (in elements).
 
     Raises:
-        RuntimeError: sizes and strides differ in number, or reach outside the memory.
+        RuntimeError: sizes and strides differ in number, or the view exceeds the storage.
     """
     for name, value in (("size", size), ("stride", stride)):
         if not isinstance(value, (tuple, list)):
@@ -134,11 +136,11 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return _strided(input, tuple(size), tuple(stride), start, backend, place)
 
 
-RECORDED.as_strided = _strided  # derivative rules call `F.as_strided` with the record's arguments
+RECORDED.as_strided = _strided  # derivative rules call `F.as_strided` with the arguments of this operation record
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both are the same view of the same memory."""
+    """Whether both tensors have the same address, shape and strides."""
     return self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
 
 
@@ -150,7 +152,7 @@ def _is_same_size(self: Tensor, other: Tensor) -> bool:
 
 
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is the host's and page-locked."""
+    """Whether the tensor is in page-locked host memory."""
     from ..engine.devices import cuda as runtime
 
     return self.device.type == "cpu" and runtime.is_initialized() and runtime.init().is_pinned(self.data_ptr())
@@ -158,7 +160,7 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @declare("pin_memory", kind=Kind.CONVERSION)
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked host memory, which a device can read directly; the tensor itself if it is pinned already.
+    """Copy the tensor to page-locked host memory, which a device can read directly; return itself if already pinned.
 
     Raises:
         RuntimeError: the tensor is not on the CPU, or no accelerator is available.
@@ -177,13 +179,13 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 def _is_shared(self: Tensor) -> bool:
-    """Whether other processes can see the memory."""
+    """Whether the tensor is in memory that other processes can access."""
     backend = self._key.backend
     return self.is_cuda or (is_mutable(backend) and backend.is_shared(self._array))
 
 
 def _record_stream(self: Tensor, s: Any) -> None:
-    """Keep the memory from reuse until the work queued on the stream `s` is done."""
+    """Prevent reuse of the memory until the work queued on the stream `s` is done."""
     if self.is_cuda:
         from ..engine.devices import cuda as runtime
 
@@ -195,10 +197,10 @@ attach(is_pinned=_is_pinned, pin_memory=_pin_memory, record_stream=_record_strea
 
 
 def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
-    """The dimensions from the slowest in memory to the fastest.
+    """Return the dimensions in order of decreasing stride.
 
-    RuntimeError where `ambiguity_check` (True, or a list of memory formats) is given and dimensions of length 1 or of one
-    stride leave a choice.
+    Raises RuntimeError if `ambiguity_check` is given (True, or a list of memory formats) and the order is not unique because of
+    dimensions of size 1 or with equal strides.
 
     >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
     (2, 1, 0)
@@ -219,7 +221,7 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
 
 @declare("is_distributed", kind=Kind.QUERY)
 def _is_distributed(self: Tensor) -> bool:
-    """Always False, as in PyTorch: a legacy of shared tensors."""
+    """Return False, as PyTorch always does; this is a legacy method."""
     return False
 
 
@@ -227,20 +229,20 @@ def _is_distributed(self: Tensor) -> bool:
 def _slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """The tensor that this one is a slice of: a view of its memory with the sizes and strides of `src`."""
+    """Return the tensor that this one is a slice of: a view of its storage with the layout of `src`."""
     return self.as_strided(src.shape, src.stride(), src.storage_offset())
 
 
 attach(is_shared=_is_shared, dim_order=_dim_order, slice_inverse=_slice_inverse, is_distributed=_is_distributed)
 
-# --- moving and resizing memory, together with all tensors in it -----------------------------------------------------
+# --- moving and resizing memory with all its tensors --------------------------------------------------------------
 
 
 def reach(tensor: Tensor, place: Place) -> None:
-    """Make a tensor a view of another region of its memory, which is enlarged if it is too small.
+    """Make a tensor a view of another region of its memory, which is enlarged if too small.
 
     Raises:
-        RuntimeError: the memory would have to grow, and is lent by another object.
+        RuntimeError: the memory is too small and owned by another object.
     """
     backend, nbytes = tensor._key.backend, place.end * tensor.element_size()
     if nbytes > backend.memory(tensor._array).shape[0]:
@@ -250,10 +252,10 @@ def reach(tensor: Tensor, place: Place) -> None:
 
 
 def resized(tensor: Tensor, nbytes: int) -> Tensor:
-    """A new memory, as a tensor of bytes, with a copy of the beginning of a tensor's memory.
+    """Allocate `nbytes` as a tensor of bytes, and copy the beginning of a tensor's memory to it.
 
     Raises:
-        RuntimeError: the memory of the tensor is lent by another object.
+        RuntimeError: the memory of the tensor is owned by another object.
     """
     key = tensor._key
     backend, index = _mutable(key.backend), key.device.index or 0
@@ -269,9 +271,9 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
 
 
 def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
-    """Move a tensor, and all tensors that share its memory, to another memory: a tensor of bytes.
+    """Move a tensor, and all tensors that share its memory, to `memory`, a tensor of bytes.
 
-    Each keeps its place; only `tensor` gets another, `place`, if that is given.
+    The tensors keep their layouts, except `tensor` if `place` is given.
     """
     if _mutable(tensor._key.backend).is_unaliased(tensor._array):
         _set_place(tensor, memory._array, place or _place_of(tensor))
@@ -282,7 +284,7 @@ def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None
 
 
 def move(storage: UntypedStorage, memory: Tensor) -> None:
-    """Move a storage, and all tensors in it, to another memory: a tensor of bytes."""
+    """Move a storage, and all tensors in it, to `memory`, a tensor of bytes."""
     old_memory = storage._bytes
     if not _mutable(old_memory._key.backend).is_unaliased(old_memory._array):
         for tensor in _tensors_in(old_memory):
@@ -293,12 +295,12 @@ def move(storage: UntypedStorage, memory: Tensor) -> None:
 
 
 def _mutable(backend: Backend) -> MutableBackend:
-    assert is_mutable(backend), f"memory of the {backend.name} backend is replaced, whose arrays are immutable"
+    assert is_mutable(backend), f"cannot move memory of the {backend.name} backend: its arrays are immutable"
     return backend
 
 
 def _tensors_in(memory: Tensor) -> list[Tensor]:
-    """The other tensors in the same memory, found among all live objects: maintaining a list would slow down every view."""
+    """Return all other tensors in the same memory, found among all live objects; a registry would slow down every view."""
     everything = gc.get_objects()
     return [o for o in everything if issubclass(type(o), Tensor) and o is not memory and _lies_in(o, memory)]
 
@@ -323,7 +325,7 @@ def _place_of(tensor: Tensor) -> Place:
 
 
 def _set_place(tensor: Tensor, memory: Any, place: Place) -> None:
-    """Make a tensor a view of this place of a memory, an array of bytes; a dangling one if the memory ends before that."""
+    """Make a tensor a view of `memory`, an array of bytes, at `place`; it is dangling if the memory is too small."""
     key: Any = tensor._key
     key = key.plain if type(key) is DanglingKey else key
     if place.end * key.dtype.itemsize > memory.shape[0]:
@@ -333,12 +335,12 @@ def _set_place(tensor: Tensor, memory: Any, place: Place) -> None:
 
 
 def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
-    """A memory as elements of a dtype, as many as there are whole ones."""
+    """Reinterpret bytes as elements of a dtype; an incomplete last element is dropped."""
     over = memory.shape[0] % dtype.itemsize
     return backend.reinterpret(memory[: memory.shape[0] - over] if over else memory, dtype)
 
 
-# --- tensors beyond the end of their memory -----------------------------------------------------------------------
+# --- dangling tensors, whose memory is too small ------------------------------------------------------------------
 
 
 class Dangling(NamedTuple):
@@ -355,7 +357,7 @@ class Dangling(NamedTuple):
         return len(self.shape)
 
     def refuse(self) -> NoReturn:
-        """Raise RuntimeError, which says how much is missing."""
+        """Raise a RuntimeError with the required and the actual size of the memory."""
         itemsize = self.dtype.itemsize
         needed = Place(self.shape, self.strides, self.offset).end * itemsize
         raise RuntimeError(
@@ -366,7 +368,7 @@ class Dangling(NamedTuple):
 
 
 class DanglingBackend:
-    """A backend that knows the layout of dangling arrays, and refuses everything that needs their elements."""
+    """A backend that returns the layout of dangling arrays, and raises an error for access to their elements."""
 
     all_inplace_kernels: dict[str, Any] = {}
 
@@ -420,13 +422,13 @@ _REFUSING.__dict__["__getattr__"] = lambda name: _refuse
 
 
 class DanglingKey(DispatchKey):
-    """The dispatch key of tensors that reach beyond the end of their memory: there are no kernels for them."""
+    """The dispatch key of dangling tensors, whose memory is too small: all kernels raise an error."""
 
     __slots__ = ("plain",)
 
     def __init__(self, plain: DispatchKey) -> None:
         self.plain = plain
-        place = device(plain.device.type, plain.device.index)  # another object, since devices are compared by identity first
+        place = device(plain.device.type, plain.device.index)  # a separate object: devices are first compared by identity
         super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it behaves like a Backend
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
@@ -451,7 +453,7 @@ _keys: dict[DispatchKey, DanglingKey] = {}
 
 
 def dangling(plain: DispatchKey) -> DanglingKey:
-    """The dispatch key of dangling tensors whose key would else be `plain`; always the same object."""
+    """Return the dispatch key for a dangling tensor whose key was `plain`; it is created once."""
     key = _keys.get(plain)
     if key is None:
         key = _keys[plain] = DanglingKey(plain)
@@ -465,7 +467,9 @@ def resize_storage(self: UntypedStorage, nbytes: int) -> None:
         move(self, resized(old_memory, nbytes))
         return
     if memory_root(old_memory) is not old_memory or (old_memory._storage is not None and old_memory._storage.alive()):
-        raise RuntimeError(f"the {backend.name} backend cannot resize a storage that tensors lie in: arrays are immutable")
+        raise RuntimeError(
+            f"the {backend.name} backend cannot resize a storage that is used by tensors: its arrays are immutable"
+        )
     count = min(nbytes, old_memory.numel())
     longer = old_memory.new_empty(nbytes)
     longer[:count] = old_memory[:count]
@@ -475,7 +479,7 @@ def resize_storage(self: UntypedStorage, nbytes: int) -> None:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Move the memory, with all tensors in it, to memory shared between processes."""
+    """Move the tensor, and all tensors that share its memory, to memory shared between processes."""
     if not self.is_shared():
         backend = self._key.backend
         relocate(self, wrap(backend.share(backend.memory(self._array)), self._key.materialized.to(dtypes.uint8)))

@@ -1,7 +1,7 @@
-"""Normalization by mean and variance: of batches, layers, groups and instances.
+"""Batch, layer, group, instance and RMS normalization.
 
-One formula gives all their gradients.  They normalize over a set of dimensions; `weight` and `bias` have a shape that
-broadcasts against the input.
+One gradient formula serves all but RMS normalization.  Statistics are taken over a set of dimensions; `weight` and `bias` have
+a shape that broadcasts against the input.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]
 
 
 def _through_statistics(F: Any, g: Any, normalized: Any, scale: Any, dims: Dims) -> Any:
-    """Gradient of a standardized input, including the terms through its mean and variance."""
+    """Return the gradient of a standardized input, including the terms through its mean and variance."""
     return (g - F.mean(g, dims, True) - normalized * F.mean(g * normalized, dims, True)) * scale
 
 
 def _shared(F: Any, g: Any, like: Any) -> Any:
-    """The gradient of a parameter: summed over the dimensions where it is broadcast."""
+    """Return the gradient of a broadcast parameter: the sum over the dimensions where it is broadcast."""
     extra = len(g.shape) - len(like.shape)
     dims = (*range(extra), *(i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1))
     return F.reshape(F.sum(g, dims, True) if dims else g, tuple(like.shape))
@@ -60,10 +60,11 @@ def _affine_gradients(F: Any, g: Any, normalized: Any, weight: Any, bias: Any) -
 def norm_backward(
     F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
 ) -> Any:
-    """Gradients of input, weight and bias.
+    """Return the gradients of input, weight and bias.
 
-    Only kernels use `mean`, `variance` and `workspace`, where a backend's forward stores what its backward can use: the formula
-    computes them again, so that they can be differentiated by `input`.
+    Only kernels use `mean`, `variance` and `workspace`, in which a kernel's forward stores values for its backward.  Here, mean
+    and
+    variance are recomputed to be differentiable by `input`.
     """
     normalized, scale = _standardized(F, input, dims, eps)
     g_normalized = g if weight is None else g * weight
@@ -72,13 +73,13 @@ def norm_backward(
 
 @formula(kind=Kind.OTHER, rounds_once=True)
 def fixed_norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
-    """Gradients of input, weight and bias for a constant mean and variance."""
+    """Return the gradients of input, weight and bias for a constant mean and variance."""
     scale = F.rsqrt(variance + eps)
     normalized = (input - mean) * scale
     return ((g if weight is None else g * weight) * scale, *_affine_gradients(F, g, normalized, weight, bias))
 
 
-# --- records ------------------------------------------------------------------------------------------------------
+# --- operation records --------------------------------------------------------------------------------------------
 
 
 def _moments_forward(xp: Any, input: Any, /, dims: Dims) -> tuple[Any, Any]:
@@ -142,12 +143,12 @@ _fixed_norm = op(
 
 
 def _workspace(*tensors: Any) -> Any:
-    """A dictionary in which the forward may leave something for the backward; None if there will be no backward."""
+    """Return an empty dictionary in which the forward stores values for the backward, or None without a backward."""
     return {} if _is_recorded(*tensors) else None
 
 
 def _is_recorded(*tensors: Tensor | None) -> bool:
-    """Whether a call with these arguments is recorded."""
+    """Whether autograd records a call with these arguments."""
     for tensor in tensors:
         if tensor is not None and tensor._requires_grad:
             return grad_flag.get()
@@ -158,7 +159,7 @@ def _is_recorded(*tensors: Tensor | None) -> bool:
 
 
 def _along_channels(parameter: Tensor | None, ndim: int, recorded: bool) -> Any:
-    """A parameter of the channels in the shape that broadcasts against an input of `ndim` dimensions."""
+    """Reshape a vector of channel parameters to broadcast against an input of `ndim` dimensions."""
     if parameter is None or ndim == 2:
         return parameter
     shape = (1, -1, *(1,) * (ndim - 2))
@@ -166,7 +167,7 @@ def _along_channels(parameter: Tensor | None, ndim: int, recorded: bool) -> Any:
 
 
 def _read_as(tensor: Tensor, shape: tuple[int, ...]) -> Any:
-    """Reshape a tensor for immediate reading, without recording a view or history."""
+    """Reshape a tensor without recording a view or autograd history."""
     key = tensor._key
     if type(tensor) in FAST and type(key) is DispatchKey:
         return wrap(key.F.reshape(tensor._array, shape), key)
@@ -174,7 +175,7 @@ def _read_as(tensor: Tensor, shape: tuple[int, ...]) -> Any:
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """Refuse parameters of another dtype, except float32 for float16 / bfloat16 input, unless a mode will cast them."""
+    """Raise an error for parameters of another dtype, except float32 for half-precision input or if an override is active."""
     for parameter in parameters:
         if parameter is not None and parameter._key is not input._key:
             break
@@ -183,7 +184,7 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
     other_dtypes = [parameter.dtype for parameter in parameters if parameter is not None and parameter._key is not input._key]
     if wanted((input, *parameters)) or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32}):
         return
-    if all(dtype is input.dtype for dtype in other_dtypes):  # on another device
+    if all(dtype is input.dtype for dtype in other_dtypes):  # the keys differ only by device
         return
     raise RuntimeError(
         "mixed dtype (CPU): "
@@ -229,8 +230,8 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
 
-    While training, by the statistics of the batch, which enter the running ones, if there are any, with the weight
-    `momentum`; else by the running ones.
+    While training, the statistics of the batch are used, and mixed into the running statistics, if any, with the weight
+    `momentum`; otherwise the running statistics are used.
     """
     if input.ndim < 2 and not input.numel():
         return input.clone()
@@ -255,14 +256,14 @@ def batch_norm(
 
 
 def _with_original_parameters(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """The result, with a node whose edges lead to the original parameters instead of the reshaped ones."""
+    """Return the result with an autograd node that refers to the original parameters instead of the reshaped ones."""
     if input._array.ndim == 2 or (weight is None and bias is None):
         return result
     return merge_nodes(result, "NativeBatchNormBackward0", (input, weight, bias))
 
 
 def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
-    """Mix the statistics of a batch into the running ones; none of them has a gradient."""
+    """Update the running statistics: `running * (1 - momentum) + batch * momentum`."""
     momentum = as_float("batch_norm", "momentum", momentum)
     if running_mean is not None:
         running_mean.mul_(1 - momentum).add_(_read_as(mean, (-1,)), alpha=momentum)

@@ -1,4 +1,4 @@
-"""Padding: more elements around the edges."""
+"""Padding: add elements around the edges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _constant_pad = op(
 
 
 def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
-    """`input` with `value` around it; `pad` lists (before, after) from the last dimension on; negative ones crop."""
+    """Pad with `value`; `pad` lists (before, after) pairs starting with the last dimension, and negative amounts crop."""
     pad = whole_numbers("pad", pad)
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
@@ -65,14 +65,14 @@ PUBLIC["constant_pad_nd"] = constant_pad
 register("constant_pad_nd", {"kind": Kind.MOVEMENT})
 
 
-# --- by elements of the input -------------------------------------------------------------------------------------
+# --- padding by elements of the input -----------------------------------------------------------------------------
 
 
-Pads = Sequence[tuple[int, int]]  # how many elements to add before and after each dimension
+Pads = Sequence[tuple[int, int]]  # number of elements to add before and after each dimension
 
 
 def _sources(mode: str, length: int, before: int, after: int) -> list[int]:
-    """For each element along a padded dimension, which one of the input it is."""
+    """Return for each position along a padded dimension the position in the input of the element copied there."""
     positions = range(-before, length + after)
     if mode == "reflect":
         return [length - 1 - abs(length - 1 - abs(i)) for i in positions]
@@ -87,7 +87,7 @@ def _edge_pad_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> Any:
 
 
 def _edge_pad_backward_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> Any:
-    """The adjoint: each added element's gradient goes to the one that it is."""
+    """Compute the adjoint of padding: add the gradient of each padded element to the element it was copied from."""
     for dim, (before, after) in enumerate(pad):
         if before or after:
             length = input.shape[dim] - before - after
@@ -177,7 +177,7 @@ def _pad_with_own_elements(input: Tensor, pad: Sequence[int], mode: str) -> Tens
     for position in range(0, len(pad), 2):
         before, after = pad[position : position + 2]
         dim = input.ndim - 1 - position // 2
-        if mode == "replicate" and min(before, after) < 0:  # it may crop all but the edge that is repeated
+        if mode == "replicate" and min(before, after) < 0:  # cropping may leave nothing but the repeated edge
             places = PUBLIC["arange"](-before, input.shape[dim] + after, device=input.device)
             input = input.index_select(dim, places.clamp(0, input.shape[dim] - 1))
             continue

@@ -1,4 +1,4 @@
-"""Functions of one element: roots, exponentials, logarithms, trigonometry, rounding, activations."""
+"""Elementwise functions: signs, roots, exponentials, logarithms, trigonometry, rounding, integers."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ neg = op(
     kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT, narrow=Narrow.COMPLEX32,
     out=Out.OWN_DTYPE, inplace=True, check=refusing(dtypes.BOOL, _NO_NEGATIVE),
     aliases=("negative",), dunders=("__neg__",),
-    doc="The negative of each element.",
+    doc="Return `-x` for each element.",
     input=lambda F, g: -g,
 )  # fmt: skip
 
 
 @composite(kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT, operators=("__pos__",))
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself.  RuntimeError for bool."""
+    """Return the tensor itself.  Raises RuntimeError for bool."""
     if input.dtype is dtypes.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -49,7 +49,7 @@ abs = op(
     kind=Kind.POINTWISE, keeps_zero=True, narrow=Narrow.SIGNED_FLOAT8 | Narrow.COMPLEX32,
     out=Out.OWN_DTYPE, promote="real", dtypes="numbers",
     inplace=True, aliases=("absolute",), dunders=("__abs__",),
-    doc="The absolute value; the modulus of a complex number.",
+    doc="Return the absolute value, which is the modulus of a complex number.",
     input=lambda F, g, input: g * F.sgn(input),
 )  # fmt: skip
 sign = op(
@@ -60,7 +60,7 @@ sign = op(
     out=Out.OWN_DTYPE,
     dtypes="real",
     inplace=True,
-    doc="-1, 0 or 1, by the sign of each element.",
+    doc="Return -1, 0 or 1 for negative, zero and positive elements.",
     input=no_slope,
 )
 
@@ -70,7 +70,7 @@ def _sgn_forward(xp: Any, input: Any) -> Any:
         return xp.asarray(input, copy=True)
     signs = xp.sign(input)
     if xp.isdtype(input.dtype, "real floating"):
-        return xp.where(signs == signs, signs, xp.zeros_like(signs))  # PyTorch gives NaN the sign 0
+        return xp.where(signs == signs, signs, xp.zeros_like(signs))  # as in PyTorch, the sign of NaN is 0
     return signs
 
 
@@ -91,7 +91,7 @@ sgn = op(
     narrow=Narrow.COMPLEX32,
     out=Out.OWN_DTYPE,
     inplace=True,
-    doc="`x / |x|`, or 0; the sign of a real number.",
+    doc="Return `x / |x|`, or 0 for 0; for real numbers, the sign.",
     input=_sgn_grad,
 )
 
@@ -128,31 +128,31 @@ op(
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.RECORDED, kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate, in memory of its own; a real tensor itself."""
+    """Return the complex conjugate as a copy, or a real tensor itself."""
     return _conj(input) if input._key.dtype.category == dtypes.COMPLEX else input
 
 
 @composite(kind=Kind.QUERY)
 def is_conj(input: Tensor) -> bool:
-    """Whether the tensor is a view that conjugates what is in its memory."""
+    """Whether the tensor is a lazily conjugated view of its memory."""
     return input._key.lazy_op == "conj"
 
 
 @composite(kind=Kind.QUERY)
 def is_neg(input: Tensor) -> bool:
-    """Whether the tensor is a view that negates what is in its memory."""
+    """Whether the tensor is a lazily negated view of its memory."""
     return input._key.lazy_op == "neg"
 
 
 @composite(kind=Kind.CONVERSION)
 def resolve_conj(input: Tensor) -> Tensor:
-    """A conjugated copy, if the tensor is a lazily conjugated view; else the tensor itself."""
+    """Return a conjugated copy of a lazily conjugated view, or any other tensor itself."""
     return input.clone() if input._key.lazy_op == "conj" else input
 
 
 @composite(kind=Kind.CONVERSION)
 def resolve_neg(input: Tensor) -> Tensor:
-    """A negated copy, if the tensor is a lazily negated view; else the tensor itself."""
+    """Return a negated copy of a lazily negated view, or any other tensor itself."""
     return input.clone() if input._key.lazy_op == "neg" else input
 
 
@@ -160,7 +160,7 @@ op(
     "clone", lambda xp, input, /, memory_format=None: xp.asarray(input, copy=True),
     kind=Kind.CONVERSION,
     signature="input, *, memory_format=None", out=False,
-    doc="A copy with memory of its own; gradients flow through.",
+    doc="Return a copy; gradients flow through it.",
     input=lambda F, g: g,
 )  # fmt: skip
 
@@ -168,7 +168,7 @@ op(
 
 
 def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
-    """An elementwise function that promotes integers to floats, with an in-place form."""
+    """Define an elementwise function that promotes integers to floats, and its in-place form."""
     options = {"kind": Kind.POINTWISE, "promote": "float", **options}
     return op(name, forward, doc=doc, inplace=True, aliases=aliases, input=rule, **options)
 
@@ -176,7 +176,7 @@ def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **option
 sqrt = _unary(
     "sqrt",
     lambda xp, input: xp.sqrt(input),
-    "The square root.",
+    "Return the square root.",
     lambda F, g, out: g / F.conj(2 * out),
     keeps_zero=True,
     rounds_once=True,
@@ -184,7 +184,7 @@ sqrt = _unary(
 rsqrt = _unary(
     "rsqrt",
     lambda xp, input: 1 / xp.sqrt(input),
-    "One over the square root.",
+    "Return `1 / sqrt(x)`.",
     lambda F, g, out: -0.5 * g * F.conj(out * out * out),
     autocast={"cuda": Autocast.FLOAT32},
     promote="float_accumulate",
@@ -197,14 +197,14 @@ square = op(
     rounds_once=True,
     promote="number",
     inplace=True,
-    doc="The square.",
+    doc="Return the square.",
     input=lambda F, g, input: g * F.conj(2 * input),
     grad_fn="PowBackward0",
 )
 reciprocal = _unary(
     "reciprocal",
     lambda xp, input: 1 / input,
-    "One over each element.",
+    "Return `1 / x`.",
     lambda F, g, out: -g * F.conj(out * out),
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
@@ -212,7 +212,7 @@ reciprocal = _unary(
 exp = _unary(
     "exp",
     lambda xp, input: xp.exp(input),
-    "e to the power of each element.",
+    "Return `e ** x`.",
     lambda F, g, out: g * F.conj(out),
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
@@ -220,14 +220,14 @@ exp = _unary(
 exp2 = _unary(
     "exp2",
     lambda xp, input: xp.exp(input * math.log(2)),
-    "2 to the power of each element.",
+    "Return `2 ** x`.",
     lambda F, g, out: g * F.conj(out) * math.log(2),
     rounds_once=True,
 )
 expm1 = _unary(
     "expm1",
     lambda xp, input: xp.expm1(input),
-    "`exp(x) - 1`, accurate near 0.",
+    "Return `exp(x) - 1`, accurate near 0.",
     lambda F, g, out: g * F.conj(out + 1),
     keeps_zero=True,
     rounds_once=True,
@@ -236,7 +236,7 @@ expm1 = _unary(
 log = _unary(
     "log",
     lambda xp, input: xp.log(input),
-    "The natural logarithm.",
+    "Return the natural logarithm.",
     lambda F, g, input: g / F.conj(input),
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
@@ -244,7 +244,7 @@ log = _unary(
 log2 = _unary(
     "log2",
     lambda xp, input: xp.log2(input),
-    "The logarithm to base 2.",
+    "Return the logarithm to base 2.",
     lambda F, g, input: g / F.conj(input * math.log(2)),
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
@@ -252,7 +252,7 @@ log2 = _unary(
 log10 = _unary(
     "log10",
     lambda xp, input: xp.log10(input),
-    "The logarithm to base 10.",
+    "Return the logarithm to base 10.",
     lambda F, g, input: g / F.conj(input * math.log(10)),
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
@@ -260,7 +260,7 @@ log10 = _unary(
 log1p = _unary(
     "log1p",
     lambda xp, input: xp.log1p(input),
-    "`log(1 + x)`, accurate near 0.",
+    "Return `log(1 + x)`, accurate near 0.",
     lambda F, g, input: g / F.conj(input + 1),
     keeps_zero=True,
     rounds_once=True,
@@ -272,7 +272,7 @@ log1p = _unary(
 sin = _unary(
     "sin",
     lambda xp, input: xp.sin(input),
-    "The sine, of radians.",
+    "Return the sine of an angle in radians.",
     lambda F, g, input: g * F.conj(F.cos(input)),
     keeps_zero=True,
     rounds_once=True,
@@ -280,14 +280,14 @@ sin = _unary(
 cos = _unary(
     "cos",
     lambda xp, input: xp.cos(input),
-    "The cosine, of radians.",
+    "Return the cosine of an angle in radians.",
     lambda F, g, input: -g * F.conj(F.sin(input)),
     rounds_once=True,
 )
 tan = _unary(
     "tan",
     lambda xp, input: xp.tan(input),
-    "The tangent, of radians.",
+    "Return the tangent of an angle in radians.",
     lambda F, g, out: g * F.conj(1 + out * out),
     keeps_zero=True,
     rounds_once=True,
@@ -296,7 +296,7 @@ tan = _unary(
 asin = _unary(
     "asin",
     lambda xp, input: xp.asin(input),
-    "The angle, in radians, of a sine.",
+    "Return the inverse sine, in radians.",
     lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
     "arcsin",
     keeps_zero=True,
@@ -306,7 +306,7 @@ asin = _unary(
 acos = _unary(
     "acos",
     lambda xp, input: xp.acos(input),
-    "The angle, in radians, of a cosine.",
+    "Return the inverse cosine, in radians.",
     lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
     "arccos",
     rounds_once=True,
@@ -315,7 +315,7 @@ acos = _unary(
 atan = _unary(
     "atan",
     lambda xp, input: xp.atan(input),
-    "The angle, in radians, of a tangent.",
+    "Return the inverse tangent, in radians.",
     lambda F, g, input: g / F.conj(1 + input * input),
     "arctan",
     keeps_zero=True,
@@ -324,7 +324,7 @@ atan = _unary(
 sinh = _unary(
     "sinh",
     lambda xp, input: xp.sinh(input),
-    "The hyperbolic sine.",
+    "Return the hyperbolic sine.",
     lambda F, g, input: g * F.conj(F.cosh(input)),
     keeps_zero=True,
     rounds_once=True,
@@ -333,7 +333,7 @@ sinh = _unary(
 cosh = _unary(
     "cosh",
     lambda xp, input: xp.cosh(input),
-    "The hyperbolic cosine.",
+    "Return the hyperbolic cosine.",
     lambda F, g, input: g * F.conj(F.sinh(input)),
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
@@ -341,7 +341,7 @@ cosh = _unary(
 asinh = _unary(
     "asinh",
     lambda xp, input: xp.asinh(input),
-    "The inverse hyperbolic sine.",
+    "Return the inverse hyperbolic sine.",
     lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)),
     "arcsinh",
     keeps_zero=True,
@@ -350,7 +350,7 @@ asinh = _unary(
 acosh = _unary(
     "acosh",
     lambda xp, input: xp.acosh(input),
-    "The inverse hyperbolic cosine.",
+    "Return the inverse hyperbolic cosine.",
     lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)),
     "arccosh",
     rounds_once=True,
@@ -358,7 +358,7 @@ acosh = _unary(
 atanh = _unary(
     "atanh",
     lambda xp, input: xp.atanh(input),
-    "The inverse hyperbolic tangent.",
+    "Return the inverse hyperbolic tangent.",
     lambda F, g, input: g / F.conj(1 - input * input),
     "arctanh",
     keeps_zero=True,
@@ -369,17 +369,17 @@ atanh = _unary(
 
 
 def _step(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
-    """A piecewise constant function: its derivative is 0."""
+    """Define a piecewise constant function, whose derivative is 0."""
     return op(
         name, forward, kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, out=Out.OWN_DTYPE, dtypes="real numbers",
         inplace=True, aliases=aliases, doc=doc, input=no_slope,
     )  # fmt: skip
 
 
-floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer not above.")
-ceil = _step("ceil", lambda xp, input: xp.ceil(input), "The smallest integer not below.")
-trunc = _step("trunc", lambda xp, input: xp.trunc(input), "The integer part.", "fix")
-_round = _step("round", lambda xp, input: xp.round(input), "The nearest integer; halves go to the even one.")
+floor = _step("floor", lambda xp, input: xp.floor(input), "Return the largest integer not above `x`.")
+ceil = _step("ceil", lambda xp, input: xp.ceil(input), "Return the smallest integer not below `x`.")
+trunc = _step("trunc", lambda xp, input: xp.trunc(input), "Return the integer part, rounded towards 0.", "fix")
+_round = _step("round", lambda xp, input: xp.round(input), "Return the nearest integer; ties go to the even one.")
 
 
 @composite(
@@ -391,7 +391,7 @@ _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer;
     schema=("round(Tensor self) -> Tensor", "round.decimals(Tensor self, *, int decimals) -> Tensor"),
 )
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest integer, halves to even; or the nearest number with `decimals` decimals.
+    """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
 
     >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
     (tensor([0., 2., 2.]), tensor([2.3000]))
@@ -414,12 +414,9 @@ def _round_to_decimals(input: Tensor, decimals: int) -> Tensor:
 frac = op(
     "frac", lambda xp, input: input - xp.trunc(input),
     kind=Kind.POINTWISE, keeps_zero=True, out=Out.OWN_DTYPE, dtypes="floating", inplace=True,
-    doc="The fractional part, of the sign of the element.",
+    doc="Return the fractional part, with the sign of `x`.",
     input=lambda F, g: g,
 )  # fmt: skip
-
-
-# --- activations --------------------------------------------------------------------------------------------------
 
 
 # --- predicates ---------------------------------------------------------------------------------------------------
@@ -432,7 +429,7 @@ isnan = op(
     narrow=Narrow.ALL,
     promote="bool",
     out=False,
-    doc="Where the element is not a number.",
+    doc="True where the element is NaN.",
 )
 
 
@@ -447,8 +444,8 @@ def _float_predicate(name: str, forward: Any, for_integers: bool, doc: str) -> C
     )
 
 
-isinf = _float_predicate("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
-isfinite = _float_predicate("isfinite", lambda xp, input: xp.isfinite(input), True, "Where the element is finite.")
+isinf = _float_predicate("isinf", lambda xp, input: xp.isinf(input), False, "True where the element is infinite.")
+isfinite = _float_predicate("isfinite", lambda xp, input: xp.isfinite(input), True, "True where the element is finite.")
 signbit = op(
     "signbit",
     lambda xp, input: xp.signbit(input) if xp.isdtype(input.dtype, "real floating") else input < 0,
@@ -456,7 +453,7 @@ signbit = op(
     keeps_zero=True,
     out=Out.OWN_DTYPE,
     promote="bool",
-    doc="Where the sign bit is set.",
+    doc="True where the sign bit is set.",
 )
 
 
@@ -466,7 +463,7 @@ atan2 = op(
     "atan2", lambda xp, input, other: xp.atan2(input, other),
     kind=Kind.POINTWISE, rounds_once=True, autocast={"cuda": Autocast.WIDEST},
     promote="float", scalars=False, inplace=True, aliases=("arctan2",),
-    doc="""The angle, in radians, of the point with ordinate `input` and abscissa `other`, in its quadrant.
+    doc="""Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor([ 0.7854, -2.3562])
@@ -485,7 +482,7 @@ hypot = op(
     "hypot", lambda xp, input, other: xp.hypot(input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="floating",
     inplace=True,
-    doc="`sqrt(input**2 + other**2)`, without overflow on the way.",
+    doc="Return `sqrt(input**2 + other**2)` without overflow of the squares.",
     input=lambda F, g, input, out: g * (input / out),
     other=lambda F, g, other, out: g * (other / out),
 )  # fmt: skip
@@ -498,14 +495,14 @@ def _refuse_complex(name: str, input: Tensor) -> None:
 
 @composite(inplace=True, out=True, grad_fn="Deg2RadBackward0", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def deg2rad(input: Tensor) -> Tensor:
-    """Degrees as radians."""
+    """Convert degrees to radians."""
     _refuse_complex("deg2rad", input)
     return input * (math.pi / 180)
 
 
 @composite(inplace=True, out=True, grad_fn="Rad2DegBackward0", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def rad2deg(input: Tensor) -> Tensor:
-    """Radians as degrees."""
+    """Convert radians to degrees."""
     _refuse_complex("rad2deg", input)
     return input * (180 / math.pi)
 
@@ -529,7 +526,7 @@ def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
 
 sinc = op(
     "sinc", lambda xp, input: _sinc_forward(xp, input),
-    kind=Kind.POINTWISE, promote="float", inplace=True, doc="`sin(pi x) / (pi x)`; 1 at 0.",
+    kind=Kind.POINTWISE, promote="float", inplace=True, doc="Return `sin(pi x) / (pi x)`, which is 1 at 0.",
     input=_sinc_grad,
 )  # fmt: skip
 
@@ -540,7 +537,7 @@ copysign = op(
     "copysign", lambda xp, input, other: xp.copysign(input, other),
     kind=Kind.POINTWISE, promote="float", scalars=("other",), dtypes="real",
     inplace=True,
-    doc="The absolute value of `input` with the sign of `other`, minus zero's included.",
+    doc="Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.",
     input=lambda F, g, input, out: g * F.where(input == 0, 0.0, out / F.where(input == 0, 1.0, input)),
     other=no_slope,
     schema=(
@@ -552,7 +549,7 @@ nextafter = op(
     "nextafter", lambda xp, input, other: xp.nextafter(input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="The next number that the dtype can hold, from `input` towards `other`.",
+    doc="Return the next representable number from `input` towards `other`.",
     input=lambda F, g: g,
     other=no_slope,
 )  # fmt: skip
@@ -570,7 +567,7 @@ def _infinite(name: str, sign: int) -> Any:
         return record(input)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Where the element is {'minus' if sign < 0 else 'plus'} infinity."
+    function.__doc__ = f"True where the element is {'minus' if sign < 0 else 'plus'} infinity."
     return composite(function, out=Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True)
 
 
@@ -584,7 +581,7 @@ _heaviside = op(
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.RECORDED)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below zero, 1 above, `values` at zero.
+    """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
     >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
@@ -615,12 +612,12 @@ def _lcm_forward(xp: Any, input: Any, other: Any) -> Any:
 gcd = op(
     "gcd", lambda xp, input, other: _gcd_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="integers",
-    inplace=True, doc="The greatest common divisor of integers; that of 0 and 0 is 0.",
+    inplace=True, doc="Return the greatest common divisor of integers; it is 0 for 0 and 0.",
 )  # fmt: skip
 lcm = op(
     "lcm", lambda xp, input, other: _lcm_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="integers",
-    inplace=True, doc="The least common multiple of integers; 0 where either is 0.",
+    inplace=True, doc="Return the least common multiple of integers; it is 0 if either is 0.",
 )  # fmt: skip
 
 
@@ -642,7 +639,7 @@ def _logaddexp2_forward(xp: Any, input: Any, other: Any) -> Any:
 logaddexp = op(
     "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="float", scalars=False, dtypes="inexact",
-    doc="""`log(exp(input) + exp(other))`, without overflow on the way.
+    doc="""Return `log(exp(input) + exp(other))` without overflow of the exponentials.
 
     >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
     tensor([6.9315e-01, 1.0000e+03])
@@ -653,7 +650,7 @@ logaddexp = op(
 logaddexp2 = op(
     "logaddexp2", _logaddexp2_forward,
     kind=Kind.POINTWISE, promote="float", scalars=False, dtypes="inexact",
-    doc="`log2(2**input + 2**other)`, without overflow on the way.",
+    doc="Return `log2(2**input + 2**other)` without overflow of the powers.",
     input=lambda F, g, input, other: g / (1 + F.exp2(other - input)),
     other=lambda F, g, input, other: g / (1 + F.exp2(input - other)),
 )  # fmt: skip
@@ -666,7 +663,7 @@ def _frexp_forward(xp: Any, input: Any) -> Any:
     ordinary = xp.isfinite(input) & (input != 0)
     size = xp.where(ordinary, xp.abs(input), 0.5)
     exponent = xp.floor(xp.log2(size)) + 1
-    mantissa = size * xp.pow(2.0, -xp.floor(exponent / 2)) * xp.pow(2.0, -xp.ceil(exponent / 2))  # one power alone may overflow
+    mantissa = size * xp.pow(2.0, -xp.floor(exponent / 2)) * xp.pow(2.0, -xp.ceil(exponent / 2))  # a single power may overflow
     exponent = xp.where(mantissa >= 1, exponent + 1, xp.where(mantissa < 0.5, exponent - 1, exponent))
     mantissa = xp.where(mantissa >= 1, mantissa / 2, xp.where(mantissa < 0.5, mantissa * 2, mantissa))
     return xp.where(ordinary, xp.copysign(mantissa, input), input), exponent
@@ -682,7 +679,7 @@ _frexp = op(
 
 @composite(out=Out.OWN_DTYPE)
 def frexp(input: Tensor) -> Any:
-    """A mantissa, of size in [0.5, 1), and an int32 exponent of 2, with `mantissa * 2**exponent == input`.
+    """Return a mantissa with magnitude in [0.5, 1) and an int32 exponent, such that `mantissa * 2**exponent == input`.
 
     >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
     >>> mantissa, exponent
@@ -699,7 +696,7 @@ _FREXP = make("frexp", ("mantissa", "exponent"))
 
 @composite(inplace=True, out=True, grad_fn="LdexpBackward0", kind=Kind.POINTWISE, keeps_zero=True, schema="ldexp.Tensor")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """`input * 2**other`."""
+    """Return `input * 2**other`."""
     require_tensors("ldexp", input=input, other=other)
     if other.dtype.category < dtypes.FLOATING:
         other = other.to(input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype())
@@ -727,8 +724,8 @@ def _apply(name: str, others: int) -> None:
 
     method.__name__ = method.__qualname__ = name
     expression = {0: "f(x)", 1: "f(x, y)", 2: "f(x, y, z)"}[others]
-    where = " of it and its like in the other tensors" if others else ""
-    method.__doc__ = f"Replace each element by `{expression}`, a Python function{where}."
+    where = "  of `self` and the other tensors" if others else ""
+    method.__doc__ = f"Replace each element by `{expression}`, for a Python function `f` of the elements{where}."
     setattr(Tensor, name, method)
 
 

@@ -1,4 +1,4 @@
-"""Pooling: the maximum, the mean or a norm over windows."""
+"""Pooling: the maximum or the mean over windows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Sizes = Sequence[int]
 
 
 def _end_padding(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, space: Sizes) -> list[int]:
-    """How much to pad at the end of each dimension so that every window fits."""
+    """Return the padding at the end of each dimension that makes every window fit."""
     return [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
         for o, k, s, p, d, n in zip(size, kernel, stride, padding, dilation, space, strict=True)
@@ -72,7 +72,7 @@ def _max_pool_forward(
 def max_pool_indices_forward(
     xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
-    """For each window, where in the flattened space of the input its maximum is."""
+    """Return the position of each window's maximum in the flattened spatial dimensions of the input."""
     after = _end_padding(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     best: Any = None
@@ -91,7 +91,7 @@ def max_pool_indices_forward(
 
 
 def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes, space: Sizes) -> Any:
-    """The flat input positions under one kernel position, for each window; -1 in the padding."""
+    """Return the flat input position under one kernel position, for each window; -1 in the padding."""
     flat: Any = None
     outside: Any = None
     for dim, (a, o, s, p, n) in enumerate(zip(start, size, stride, padding, space, strict=True)):
@@ -104,7 +104,7 @@ def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes
 
 
 def check_places(indices: Any, size: Sizes) -> None:
-    """RuntimeError where a place is not in a volume of this size."""
+    """Raise RuntimeError if an index is not in a volume of this size."""
     low, high = indices._key.backend.extremes(indices._array) if indices.numel() else (0, -1)
     if low < 0 or high >= prod(size):
         wrong = int(low if low < 0 else high)
@@ -127,7 +127,7 @@ def max_pool_backward(
 
 
 def _grad_fn_of(name: str, n: int) -> str:
-    """The name of the node: PyTorch computes a 1-d pooling as a 2-d one, and squeezes the result."""
+    """Return PyTorch's name of the autograd node; 1-d pooling is 2-d pooling followed by a squeeze."""
     return "SqueezeBackward1" if n == 1 else name.format(n)
 
 
@@ -165,7 +165,7 @@ _max_pool_indices = op(
 
 
 def per_dimension(function: str, name: str, value: Any, n: int) -> tuple[int, ...]:
-    """An int for each of `n` dimensions, or one for all."""
+    """Return `value`, an int or a sequence of `n` ints, as a tuple of `n` ints."""
     if type(value) is int:
         return (value,) * n
     values = whole_numbers(name, value)
@@ -176,7 +176,7 @@ def per_dimension(function: str, name: str, value: Any, n: int) -> tuple[int, ..
 
 
 def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
-    """The input with a batch dimension, and whether it had one."""
+    """Return the input with a batch dimension, and whether it already had one."""
     shape = input._array.shape
     if len(shape) not in (n + 1, n + 2) or 0 in (shape[1:] if len(shape) == n + 2 else shape):
         if n == 1:
@@ -193,7 +193,7 @@ def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
 
 
 def pooled_size(space: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
-    """The size after pooling.  With `ceil_mode` a last window may start inside and end outside."""
+    """Return the spatial sizes after pooling.  With `ceil_mode`, the last window may exceed the end."""
     sizes = []
     for n, k, s, p, d in zip(space, kernel, stride, padding, dilation, strict=True):
         size = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
@@ -204,7 +204,7 @@ def pooled_size(space: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dila
 def _geometry(
     function: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:
-    """Kernel, stride, padding and dilation for each dimension, and the size of the result."""
+    """Return kernel, stride, padding and dilation for each dimension, and the spatial sizes of the result."""
     kernel = per_dimension(function, "kernel_size", kernel_size, n)
     unset = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     stride = kernel if unset else per_dimension(function, "stride", stride, n)
@@ -214,7 +214,7 @@ def _geometry(
 
 @lru_cache(256)
 def _checked_size(input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
-    """The size of the result for an input of this shape; refuses impossible windows."""
+    """Return the spatial sizes of the result.  Raises RuntimeError for windows that are invalid or do not fit."""
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")
     if min(stride) <= 0:
@@ -242,7 +242,7 @@ def max_pool(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window over the last `n` dimensions and, if asked for, where in them (flattened) it is."""
+    """Return the maximum of each window over the last `n` dimensions and, with `return_indices`, its flattened position."""
     require_flags(f"max_pool{n}d", ceil_mode=ceil_mode)
     input, batched = _with_batch(f"max_pool{n}d", n, input)
     geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -269,7 +269,7 @@ def window_sizes(
     divisor: int | None,
     dtype: Any,
 ) -> Any:
-    """How many elements each window has: a number, or an array where windows at the edges have fewer."""
+    """Return the number of elements of each window: a number, or an array if windows at the edges are smaller."""
     if divisor is not None:
         return divisor
     counts: Any = 1
@@ -306,7 +306,7 @@ def _avg_pool_forward(
     if not xp.isdtype(input.dtype, "integral"):
         return total / counts
     quotient = xp.abs(total) // xp.abs(counts)
-    return xp.where((total < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
+    return xp.where((total < 0) != (counts < 0), -quotient, quotient)  # round towards zero
 
 
 def _avg_pool_backward_forward(
@@ -383,14 +383,14 @@ def _mean_of_windows(
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
-    """The mean of each window of a sequence; see `nn.AvgPool1d` for the sizes of the result.
+    """Return the mean of each window of a sequence; see `nn.AvgPool1d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`.
         kernel_size: the length of a window.
-        stride: how far apart windows are; None for `kernel_size`.
-        padding: how many zeros are put around the input on each side, at most half of the window.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        stride: the distance between windows; None for `kernel_size`.
+        padding: the number of zeros added on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input.
         count_include_pad: whether the zeros of the padding count as elements of a window.
 
     Raises:
@@ -413,16 +413,16 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window of an image; see `nn.AvgPool2d` for the sizes of the result.
+    """Return the mean of each window of an image; see `nn.AvgPool2d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         kernel_size: height and width of a window, or one number for both.
-        stride: how far apart windows are; None for `kernel_size`.
-        padding: how many zeros are put around the input on each side, at most half of the window.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        stride: the distance between windows; None for `kernel_size`.
+        padding: the number of zeros added on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input.
         count_include_pad: whether the zeros of the padding count as elements of a window.
-        divisor_override: what the sums are divided by, instead of the number of elements of a window.
+        divisor_override: the divisor of the sums, instead of the number of elements of a window.
         out: a tensor that the result is written to.
 
     Raises:
@@ -451,16 +451,16 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window of a volume; see `nn.AvgPool3d` for the sizes of the result.
+    """Return the mean of each window of a volume; see `nn.AvgPool3d` for the sizes of the result.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: how far apart windows are; None for `kernel_size`.
-        padding: how many zeros are put around the input on each side, at most half of the window.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        stride: the distance between windows; None for `kernel_size`.
+        padding: the number of zeros added on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input.
         count_include_pad: whether the zeros of the padding count as elements of a window.
-        divisor_override: what the sums are divided by, instead of the number of elements of a window.
+        divisor_override: the divisor of the sums, instead of the number of elements of a window.
         out: a tensor that the result is written to.
 
     Raises:
@@ -473,14 +473,14 @@ def avg_pool3d(
     return _mean_of_windows(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-# --- as functions of `torch` -----------------------------------------------------------------------------------------
+# --- functions of `torch` ------------------------------------------------------------------------------------------
 
 
 @declare(kind=Kind.POOLING)
 def max_pool1d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """The maximum of windows of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`."""
+    """Return the maximum of each window of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`."""
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
 
 
@@ -488,7 +488,7 @@ def max_pool1d(
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The maximum of windows of `(N, C, L)` or `(C, L)`, and where it is."""
+    """Return the maximum of each window of `(N, C, L)` or `(C, L)`, and its index."""
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)  # type: ignore[no-any-return]  # two with indices
 
 
@@ -496,7 +496,7 @@ def max_pool1d_with_indices(
 def max_pool2d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """The maximum of windows of `(N, C, H, W)` or `(C, H, W)`; see `torch.nn.functional.max_pool2d`.
+    """Return the maximum of each window of `(N, C, H, W)` or `(C, H, W)`; see `torch.nn.functional.max_pool2d`.
 
     >>> torch.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
     tensor([[[4.]]])
@@ -508,13 +508,13 @@ def max_pool2d(
 def max_pool3d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """The maximum of windows of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
+    """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
     return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
 
 
 @declare(kind=Kind.POOLING)
 def adaptive_max_pool1d(input: Tensor, output_size: Dims) -> tuple[Tensor, Tensor]:
-    """The maximum of `output_size` windows of `(N, C, L)` or `(C, L)`, and where it is."""
+    """Return the maximum of each of `output_size` windows of `(N, C, L)` or `(C, L)`, and its index."""
     return adaptive_max_pool(1, input, output_size, return_indices=True)  # type: ignore[no-any-return]  # two with indices
 
 
@@ -533,12 +533,12 @@ _AVG_POOLS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
 def adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
-    """`count` windows over `length` elements, which may overlap by one."""
+    """Return start and stop of `count` windows over `length` elements; neighbours may overlap by one element."""
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 
 def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The output size as a tuple, with None replaced by the input's size."""
+    """Return the output size as a tuple, with None replaced by the input's size."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(
@@ -568,14 +568,14 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
 
 
 def _equal_window_size(space: Sequence[int], sizes: Sequence[int]) -> list[int] | None:
-    """The window size where all windows are equally large and do not overlap, else None."""
+    """Return the window size if all windows have the same size and do not overlap, else None."""
     if all(size and length % size == 0 for length, size in zip(space, sizes, strict=True)):
         return [length // size for length, size in zip(space, sizes, strict=True)]
     return None
 
 
 def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
-    """Means of windows over the last `n` dimensions, as many as `output_size` says."""
+    """Return the means of `output_size` windows over the last `n` dimensions."""
     sizes = _target(f"adaptive_avg_pool{n}d", n, input, output_size)
     space = input.shape[-n:]
     if sizes == (1,) * n:
@@ -600,7 +600,7 @@ def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
 
 @lru_cache(64)
 def _averaging(length: int, count: int) -> list[list[float]]:
-    """The matrix whose columns take the means of the windows."""
+    """Return a matrix `(length, count)`; multiplying by its columns gives the means of the windows."""
     return [
         [1 / (stop - start) if start <= i < stop else 0.0 for start, stop in adaptive_windows(length, count)]
         for i in range(length)
@@ -609,7 +609,7 @@ def _averaging(length: int, count: int) -> list[list[float]]:
 
 @composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT, autocast=Autocast.WHOLE, home="torch")
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of `output_size` windows that divide a sequence as evenly as possible; see `nn.AdaptiveAvgPool1d`.
+    """Return the means of `output_size` windows of nearly equal length over a sequence; see `nn.AdaptiveAvgPool1d`.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`.
@@ -626,7 +626,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of windows over the last `n` dimensions and, if asked for, where in them (flattened) they are."""
+    """Return the maxima of windows over the last `n` dimensions and, with `return_indices`, their flattened positions."""
     sizes = _target(f"adaptive_max_pool{n}d", n, input, output_size)
     kernel = _equal_window_size(input.shape[-n:], sizes)
     result = max_pool(n, input, tuple(kernel), return_indices=return_indices) if kernel else _maxima(n, input, sizes)
@@ -643,7 +643,7 @@ def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor
 
 
 def _max_indices_forward(xp: Any, input: Any, /, sizes: Sequence[int]) -> Any:
-    """For each window, where in the flattened space its maximum is: along the last dimension first, so that the first counts."""
+    """Return the flattened position of each window's maximum; of equal maxima, the first one."""
     values, places, step = input, None, 1
     for dim, size in reversed([*enumerate(sizes, input.ndim - len(sizes))]):
         windows = adaptive_windows(values.shape[dim], size)
@@ -676,9 +676,9 @@ _max_indices = op(
 
 
 def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The maximum of every window, and where in the flattened space it is.
+    """Return the maximum of every window, and its position in the flattened spatial dimensions.
 
-    `positions` has an index tensor `(..., windows, elements of a window)` for each dimension of space.
+    `positions` has an index tensor `(..., windows, elements of a window)` for each spatial dimension.
     """
     n = len(positions)
     input = with_tied_gradient(input)
@@ -695,13 +695,13 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
 
 
 def _position_of_maximum(windows: Tensor) -> Tensor:
-    """Where in its window each maximum is: the first of equal ones, but the last of NaNs."""
+    """Return the position of the maximum in each window: the first of equal elements, but the last NaN."""
     first, last = windows.argmax(-1), windows.shape[-1] - 1 - windows.flip(-1).argmax(-1)
     return where(windows.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # `where` of tensors is a tensor
 
 
 def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:
-    """Indices `(..., windows of each dimension, elements of each dimension)` into the flattened space."""
+    """Combine indices per dimension to indices `(..., *windows, *elements)` into the flattened spatial dimensions."""
     n = len(positions)
     flat: Any = 0
     for dim, (index, length) in enumerate(zip(positions, space, strict=True)):

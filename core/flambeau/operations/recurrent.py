@@ -1,4 +1,4 @@
-"""Recurrence over a sequence: all steps of a layer, of whichever kind, as one operation."""
+"""Recurrent layers (LSTM, GRU, Elman): all time steps of a layer as one operation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 
 
 def _rows(F: Any, steps: Any) -> Any:
-    """`(steps, batch, size)` as a matrix."""
+    """Reshape `(steps, batch, size)` to a matrix `(steps * batch, size)`."""
     return F.reshape(steps, (steps.shape[0] * steps.shape[1], steps.shape[2]))
 
 
 def _before(F: Any, first: Any, states: Any) -> Any:
-    """The state that each step starts from."""
+    """Return the state before each step: `first`, then all states but the last."""
     return F.cat([F.reshape(first, (1, *states.shape[1:])), F.getitem_slice(states, (slice(0, states.shape[0] - 1),))], 0)
 
 
@@ -62,9 +62,9 @@ def lstm_backward(
     reverse: bool,
     workspace: Any,
 ) -> tuple[Any, Any, Any, Any]:
-    """Gradients of gates, h, c and weight, backwards through time.
+    """Return the gradients of gates, h, c and weight by backpropagation through time.
 
-    Only kernels use `workspace`, where a backend's forward stores what its backward can use.
+    Only kernels use `workspace`, in which a kernel's forward stores values for its backward.
     """
     if reverse:
         g_output, g_cells, gates, output, cells = (F.flip(array, (0,)) for array in (g_output, g_cells, gates, output, cells))
@@ -88,7 +88,7 @@ def lstm_backward(
 
 
 def _kept(workspace: Any) -> Any:
-    """The values that the forward stored; none if the call passed through a mode, which does not pass on the workspace."""
+    """Return the forward's workspace, or an empty one if the forward was called without a workspace."""
     return {} if workspace is None else workspace
 
 
@@ -102,10 +102,11 @@ _lstm = op(
 
 
 def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: bool = False) -> tuple[Tensor, Tensor]:
-    """The hidden states and the cells of an LSTM after each step, from the last step to the first if `reverse`.
+    """Return the hidden states and the cell states of an LSTM after each step; with `reverse`, run from the last step to the
+    first.
 
-    Shapes: gates `(T, B, 4 * size)`, what the input adds to input, forget, cell and output gates; h and c `(B, size)`; weight
-    `(4 * size, size)`.  Returns two tensors `(T, B, size)`.
+    Shapes: gates `(T, B, 4 * size)`, the input's contributions to input, forget, cell and output gates; h and c `(B, size)`;
+    weight `(4 * size, size)`.  Returns two tensors `(T, B, size)`.
     """
     _check_dtypes(gates, hidden=h, cell=c, weight=weight)
     return _lstm(gates, h, c, weight, reverse, _workspace(gates, h, c, weight))  # type: ignore[no-any-return]  # has several results
@@ -113,7 +114,8 @@ def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: boo
 
 def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
     for name, tensor in tensors.items():
-        if tensor.dtype is not gates.dtype and not overriding.wanted((gates, tensor)):  # a mode may be about to cast them
+        # an override such as autocast may cast them
+        if tensor.dtype is not gates.dtype and not overriding.wanted((gates, tensor)):
             raise RuntimeError(
                 f"Input and {name} tensors are not the same dtype, found input tensor with {gates.dtype} and "
                 f"{name} tensor with {tensor.dtype}"
@@ -121,7 +123,7 @@ def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
 
 
 def _workspace(*tensors: Tensor | None) -> Any:
-    """A workspace in which a kernel stores values for its backward; None without a backward."""
+    """Return an empty workspace, in which a kernel's forward stores values for its backward, or None without a backward."""
     return {} if grad_flag.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 
@@ -148,7 +150,10 @@ def _gru_forward(
 def gru_backward(
     F: Any, g: Any, gates: Any, h: Any, weight: Any, bias: Any, output: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
-    """Gradients of gates, h, weight and bias, backwards through time.  `workspace` as above."""
+    """Return the gradients of gates, h, weight and bias by backpropagation through time.
+
+    Only kernels use `workspace`, in which a kernel's forward stores values for its backward.
+    """
     if reverse:
         g, gates, output = (F.flip(array, (0,)) for array in (g, gates, output))
     steps, batch, size = output.shape
@@ -212,7 +217,7 @@ def _elman_forward(xp: Any, gates: Any, h: Any, weight: Any, /, relu: bool = Fal
 
 @formula(kind=Kind.OTHER, rounds_once=True)
 def elman_backward(F: Any, g: Any, h: Any, weight: Any, output: Any, relu: bool, reverse: bool) -> tuple[Any, Any, Any]:
-    """Gradients of gates, h and weight, backwards through time."""
+    """Return the gradients of gates, h and weight by backpropagation through time."""
     if reverse:
         g, output = F.flip(g, (0,)), F.flip(output, (0,))
     before, d_h, d_gates = _before(F, h, output), F.zeros_of(h, h.shape), []
@@ -233,9 +238,9 @@ _elman = op(
 
 
 def elman_layer(gates: Tensor, h: Tensor, weight: Tensor, relu: bool = False, reverse: bool = False) -> Tensor:
-    """The hidden states of an Elman network after each step: the tanh or, with `relu`, the ReLU of a sum.
+    """Return the hidden states of an Elman network after each step: `tanh(gates + h @ weight.T)`, or ReLU with `relu`.
 
-    Shapes: gates `(T, B, size)`, what the input adds; h `(B, size)`; weight `(size, size)`.  Returns a tensor
+    Shapes: gates `(T, B, size)`, the input's contributions; h `(B, size)`; weight `(size, size)`.  Returns a tensor
     `(T, B, size)`.
     """
     _check_dtypes(gates, hidden=h, weight=weight)

@@ -23,7 +23,7 @@ from .views.views import wrap_dim
 
 
 def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions that `dim` (None, an int or a sequence) means."""
+    """Convert `dim` (None, an int or a sequence) to a tuple of non-negative dimensions."""
     if type(dim) is int and ndim:
         return (dim + ndim if dim < 0 else dim,)
     if not ndim or dim is None or (isinstance(dim, (tuple, list)) and not dim):
@@ -32,7 +32,7 @@ def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
-    """The gradient of a reduction's result, expanded to the shape of its input."""
+    """Expand the gradient of a reduction's result to the shape of its input."""
     if dim is not None and not keepdim and len(g.shape) != len(shape):
         reduced = set(reduced_dims(dim, len(shape)))
         g = F.reshape(g, tuple(1 if i in reduced else n for i, n in enumerate(shape)))
@@ -40,7 +40,7 @@ def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any
 
 
 def count(shape: Sequence[int], dim: Any) -> int:
-    """How many elements a reduction takes together."""
+    """Return the number of elements that are reduced to one."""
     return math.prod([shape[d] for d in reduced_dims(dim, len(shape))])
 
 
@@ -57,7 +57,7 @@ sum = op(
     "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, linearity=Linearity.JOINT, autocast={"cuda": Autocast.FLOAT32},
     out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", grad_fn=("SumBackward0", "SumBackward1"),
-    doc="""The sum of all elements, or over the dimensions `dim`; integers are summed in int64.
+    doc="""Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
     tensor([[4, 6]])
@@ -85,7 +85,7 @@ _mean = op(
 
 @composite(out=Out.UNCHECKED)
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The mean of all elements, or over the dimensions `dim`.
+    """Return the mean of all elements, or over the dimensions `dim`.
 
     Raises:
         RuntimeError: the dtype is neither floating point nor complex.
@@ -103,7 +103,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes
 
 @formula(kind=Kind.OTHER, rounds_once=True)
 def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
-    """Each element's gradient is the product of the others: by running products, so that zeros do no harm."""
+    """Multiply `g` by the product of all other elements, computed by cumulative products, which is exact at zeros."""
     if not input_shape:
         return g
     flat = dim is None
@@ -112,7 +112,7 @@ def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
     before = F.cumprod(source, axis)
     after = F.flip(F.cumprod(F.flip(source, (axis,)), axis), (axis,))
     others = F.shifted(before, axis, 1) * F.shifted(after, axis, -1)
-    # In slices without a zero, PyTorch computes the product divided by the element: NaN at a NaN.
+    # In slices without a zero, PyTorch divides the product by the element, which gives NaN at a NaN.
     others = others + F.masked(source, (source != source) & F.all(source != 0, axis, True))
     return spread(F, g, input_shape, dim, keepdim) * F.conj(F.reshape(others, tuple(input_shape)))
 
@@ -149,7 +149,7 @@ def _shifted_grad(F: Any, g: Any, dim: int, by: int, input_shape: Any) -> Any:
 
 op(
     "shifted", _shifted_forward, public=False, method=False, out=False, input=_shifted_grad,
-    doc="The elements shifted by one along `dim`, with 1 at the free end.",
+    doc="Shift the elements by one along `dim`, and fill the free end with 1.",
 )  # fmt: skip
 
 
@@ -161,12 +161,12 @@ def _one_dim(name: str, input: Tensor, dim: Any) -> int:
 
 @composite(out=Out.SETS_DTYPE | Out.UNCHECKED)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The product of all elements, or over one dimension; integers are multiplied in int64."""
+    """Return the product of all elements, or over one dimension; integers are multiplied in int64."""
     return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)
 
 
 def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
-    """The gradient shared evenly among the elements that equal the extreme."""
+    """Split the gradient evenly among the elements that equal the extreme value."""
     is_extreme = input == spread(F, out, input_shape, dim, keepdim)
     ones = F.masked(F.ones_of(input), is_extreme)
     share = F.sum(ones, tuple(reduced_dims(dim, len(input_shape))), True)
@@ -181,7 +181,7 @@ def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
 one_of = op(
     "one_of", lambda xp, input, value: xp.asarray(value, copy=True),
     kind=Kind.FACTORY, public=False, method=False, out=False,
-    doc="`value`, an element of the input; all elements equal to it (NaN to NaN) share the gradient.", input=_evenly_among,
+    doc="Return `value`, an element of the input; all elements equal to it (also NaN) share the gradient.", input=_evenly_among,
 )  # fmt: skip
 op("ones_of", lambda xp, input: xp.ones_like(input), kind=Kind.FACTORY, public=False, method=False, out=False)
 amax_ = op(
@@ -216,20 +216,20 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The largest element, or of each slice over `dim`; equal ones share the gradient."""
+    """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
     _refuse_empty("amax", input, dim)
     return amax_(input, dim, keepdim)
 
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The smallest element, or of each slice over `dim`; equal ones share the gradient."""
+    """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
     _refuse_empty("amin", input, dim)
     return amin_(input, dim, keepdim)
 
 
 def _extreme(name: str, arg: str) -> Any:
-    """`max(dim)` and `min(dim)`: the values and where they are."""
+    """Define `max(dim)` or `min(dim)`, which return the extreme values and their indices."""
 
     def forward(xp: Any, input: Any, /, dim: int, keepdim: bool = False) -> Any:
         where = getattr(xp, arg)(input, axis=dim, keepdims=True)
@@ -289,7 +289,7 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"The {name}imum: of all elements; of each slice over `dim`, with its indices; or of two tensors, element by element."
+        f"Return the {name}imum of all elements, of each slice over `dim` with its index, or of two tensors element by element."
     )
     schema = (
         f"{name}(Tensor self) -> Tensor",
@@ -309,7 +309,7 @@ def _arg(name: str) -> Any:
             where = xp.reshape(getattr(xp, name)(xp.reshape(input, (-1,)), axis=0), (1,) * input.ndim)
         else:
             where = getattr(xp, name)(input, axis=dim, keepdims=keepdim) if dim is not None else getattr(xp, name)(input)
-        return xp.astype(where, xp.int64, copy=False)  # some libraries' indices are narrow or unsigned
+        return xp.astype(where, xp.int64, copy=False)  # some libraries return narrow or unsigned indices
 
     record = op(name, forward, kind=Kind.REDUCTION, promote="index", public=False, method=False)
 
@@ -322,7 +322,7 @@ def _arg(name: str) -> Any:
         return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The index of the {name[3:]}imum: among all elements as if flattened, or of each slice over `dim`."
+    function.__doc__ = f"Return the index of the {name[3:]}imum in the flattened tensor, or of each slice over `dim`."
     return composite(function, out=Out.OWN_DTYPE)
 
 
@@ -339,7 +339,7 @@ def _truth(name: str, word: str) -> Any:
         narrow=Narrow.ALL,
         promote="truth",
         out=Out.OWN_DTYPE,
-        doc=f"Whether {word} nonzero: of all, or of each slice over `dim`.",
+        doc=f"Whether {word} nonzero, in the whole tensor or in each slice over `dim`.",
         schema=(
             f"{name}(Tensor self) -> Tensor",
             f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
@@ -366,7 +366,8 @@ def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float
     divisor = _divisor(input.shape, dim, correction)
     if not divisor:
         return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
-    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor  # corrected for the rounding error of the mean
+    # the second term corrects the rounding error of the mean
+    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor
 
 
 def _squared(xp: Any, x: Any) -> Any:
@@ -431,7 +432,7 @@ def var(
     *,
     correction: Number | None = None,
 ) -> Tensor:
-    """The variance of all elements, or over `dim`, with `n - correction` in the denominator (1 unless given)."""
+    """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
     dim, correction, keepdim = _variance_arguments("var", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim)
 
@@ -445,12 +446,12 @@ def std(
     *,
     correction: Number | None = None,
 ) -> Tensor:
-    """The standard deviation of all elements, or over `dim`, with `n - correction` in the denominator."""
+    """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`."""
     return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
 
 
 def _one_over(F: Any, x: Any) -> Any:
-    """`1 / x`; where `x` is 0, 0 with a slope of 0."""
+    """Return `1 / x`, or 0 with gradient 0 where `x` is 0."""
     zero = x == 0
     return F.masked(1 / (x + F.masked(F.ones_of(x), zero)), ~zero)
 
@@ -490,7 +491,7 @@ def var_mean(
     *,
     correction: Number | None = None,
 ) -> Any:
-    """The variance and the mean."""
+    """Return the variance and the mean, of all elements or over `dim`."""
     dim, correction, keepdim = _variance_arguments("var_mean", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
@@ -513,7 +514,7 @@ def std_mean(
     *,
     correction: Number | None = None,
 ) -> Any:
-    """The standard deviation and the mean."""
+    """Return the standard deviation and the mean, of all elements or over `dim`."""
     dim, correction, keepdim = _variance_arguments("std_mean", input, dim, unbiased, keepdim, correction)
     return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
@@ -530,7 +531,7 @@ _cumsum = op(
 
 
 def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any:
-    """Gradient `p_i * s_i`: `p_i` is the product of the elements before i, and `s_i = g_i + x_{i+1} s_{i+1}`. Exact at zeros.
+    """Return `p_i * s_i`: `p_i` is the product of the elements before i, and `s_i = g_i + x_{i+1} s_{i+1}`.  Exact at zeros.
 
     A doubling scan over 1, 2, 4, ... elements solves the recurrence (Hillis & Steele 1986, "Data parallel algorithms").
     """
@@ -567,19 +568,19 @@ def _running(name: str, record: Callable[..., Tensor]) -> Any:
         return record(input, wrap_dim(dim, input.ndim), dtype=dtype)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The running {'sum' if name == 'cumsum' else 'product'} along `dim`."
+    function.__doc__ = f"Return the cumulative {'sum' if name == 'cumsum' else 'product'} along `dim`."
     return composite(function, inplace=True, out=Out.SETS_DTYPE)
 
 
 cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
 
 
-# --- in logarithms ------------------------------------------------------------------------------------------------
+# --- log-sum-exp ------------------------------------------------------------------------------------------------
 
 
 def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
     size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
-    over_what = xp.sum if 0 in input.shape else xp.max  # an empty reduction has no maximum
+    over_what = xp.sum if 0 in input.shape else xp.max  # an empty array has a sum, but no maximum
     largest = over_what(size, axis=axis_of(dim, input), keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     total = xp.log(xp.sum(xp.exp(input - largest), axis=axis_of(dim, input), keepdims=True)) + largest
@@ -599,7 +600,7 @@ _logsumexp = op(
 
 @composite(out=Out.UNCHECKED)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """`log(sum(exp(input)))` over `dim`, without overflow."""
+    """Return `log(sum(exp(input)))` over `dim` without overflow."""
     if not input.ndim:
         return _logsumexp(input.reshape(1), reduced_dims(dim, 1), False)
     return _logsumexp(input, dim, keepdim)
@@ -623,7 +624,7 @@ def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bo
 
 
 def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
-    """The slope is 0 where it is undefined, at a norm of 0 and for `p < 1` at an element of 0; its own slope is NaN there."""
+    """Return the gradient; where undefined (norm 0, or an element 0 with `p < 1`) it is 0, but its own gradient is NaN."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
     if p == 0:
         return no_slope(F, g)
@@ -654,7 +655,7 @@ unchecked_vector_norm = op(
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
 def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
-    """A uint64 hash of all elements, or of those along `dim`: the exclusive or of their bits, as 64-bit numbers.
+    """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
     >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
     tensor([3, 7], dtype=torch.uint64)

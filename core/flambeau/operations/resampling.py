@@ -1,7 +1,7 @@
-"""Resampling: images made larger or smaller.
+"""Resampling: enlarge or reduce images.
 
-Every method works on one dimension after the other, and each element of its result is a weighted sum of a few elements
-of the input.  A `Taps` says which ones, with which weights.
+Each method resamples one dimension after the other.  Each output element is a weighted sum of a few input elements, whose
+positions and weights are stored in `Taps`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Taps:
-    """For each output element, the input elements that it is interpolated from, and their weights.
+    """The input elements that each output element is interpolated from, and their weights.
 
     `weights` is None if every output element is a copy of one input element.
     """
@@ -36,7 +36,7 @@ class Taps:
         self.weights = weights
 
     def matrix(self) -> list[list[float]]:
-        """The weights as a matrix `(result, input)`."""
+        """Return the weights as a matrix `(result, input)`."""
         rows = [[0.0] * self.length for _ in self.indices]
         for position, (row, places) in enumerate(zip(rows, self.indices, strict=True)):
             for tap, place in enumerate(places):
@@ -44,7 +44,7 @@ class Taps:
         return rows
 
 
-# --- records ------------------------------------------------------------------------------------------------------
+# --- operation records --------------------------------------------------------------------------------------------
 
 
 def resample_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> Any:
@@ -91,7 +91,7 @@ def _resample_bytes_forward(
     output = xp.astype(input, xp.float64)
     for dim, size, scale in zip(range(input.ndim - 1, 0, -1), reversed(sizes), reversed(scales), strict=False):
         taps = in_fixed_point(METHODS[filter](input.shape[dim], size, scale, align_corners))
-        output = xp.clip(xp.floor(resample_forward(xp, output, dim, taps) + 0.5), 0, 255)  # bytes again after each dimension
+        output = xp.clip(xp.floor(resample_forward(xp, output, dim, taps) + 0.5), 0, 255)  # round to bytes after each dimension
     return xp.astype(output, xp.uint8)
 
 
@@ -101,7 +101,7 @@ _resample_bytes = op(
 )  # fmt: skip
 
 
-# --- points -------------------------------------------------------------------------------------------------------
+# --- sampling at points -------------------------------------------------------------------------------------------
 
 
 def weighted_pixels_forward(xp: Any, input: Any, weights: Any, index: Any, /) -> Any:
@@ -121,7 +121,7 @@ def _neighbour(F: Any, array: Any, k: int) -> Any:
 
 
 def _by_pixel(F: Any, g: Any, weights: Any, index: Any, input_shape: Any) -> Any:
-    """The gradient of each pixel. An extra entry, dropped at the end, collects samples outside the image."""
+    """Return the gradient of each pixel.  An extra entry, dropped at the end, collects samples outside the image."""
     batch, channels, count = input_shape
     total = F.zeros_of(g, (batch, channels, count + 1))
     for k in range(index.shape[1]):
@@ -141,8 +141,8 @@ def _by_weight(F: Any, g: Any, input: Any, index: Any) -> Any:
     return F.cat(parts, 1)
 
 
-# Of images `(N, C, pixels)`, sums of pixels at the places `index`, times `weights`, both `(N, neighbours, points)`. A negative
-# place is outside the image, where everything is 0.
+# For images `(N, C, pixels)`, sums `weights * pixels[index]` over the neighbours of each point; `index` and `weights` are
+# `(N, neighbours, points)`.  A negative index is outside the image, where pixels are 0.
 weighted_pixels = op(
     "weighted_pixels", weighted_pixels_forward,
     kind=Kind.RESAMPLING, promote="accumulate", keeps_dtype=("index",), public=False, method=False,
@@ -167,7 +167,7 @@ def _nearest_exact(length: int, size: int, scale: float | None, align_corners: b
 
 
 def _ratio(length: int, size: int, scale: float | None, align_corners: bool) -> float:
-    """How far apart, in the input, neighbours of the result are."""
+    """Return the distance in the input between neighbouring elements of the result."""
     if align_corners:
         return (length - 1) / (size - 1) if size > 1 else 0.0
     return 1.0 / scale if scale else length / size
@@ -190,7 +190,7 @@ def _linear(length: int, size: int, scale: float | None, align_corners: bool) ->
 
 
 def cubic_filter(x: float, a: float) -> float:
-    """Keys (1981), "Cubic convolution interpolation for digital image processing"."""
+    """Return the cubic convolution filter at `x` (Keys 1981, "Cubic convolution interpolation for digital image processing")."""
     x = abs(x)
     if x < 1:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -220,7 +220,7 @@ def _lanczos(x: float) -> float:
 
 
 def _antialiased(filter: Callable[[float], float], reach: float) -> Callable[..., Taps]:
-    """A method whose filter grows with the ratio, so that no element of the input is passed over."""
+    """Return a method that widens its filter by the reduction ratio, so that every input element contributes."""
 
     def taps(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
         ratio = _ratio(length, size, scale, align_corners)
@@ -250,13 +250,13 @@ METHODS: dict[str, Callable[..., Taps]] = {
 
 
 def unit_for_bytes(largest: float) -> int:
-    """The power of 2 by which the largest weight is a number of 16 bits."""
+    """Return the largest power of 2 that scales the largest weight to at most 16 bits."""
     return 1 << next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
 
 
 @functools.lru_cache(256)
 def in_fixed_point(taps: Taps) -> Taps:
-    """Weights for bytes: multiples of 1 / `unit_for_bytes`."""
+    """Round the weights to multiples of `1 / unit_for_bytes`, as for images of bytes."""
     rows = taps.matrix()
     unit = unit_for_bytes(max(map(max, rows), default=0.0))
     weights = [
@@ -271,7 +271,7 @@ def in_fixed_point(taps: Taps) -> Taps:
 
 @declare(kind=Kind.RESAMPLING, order=Order.IMAGE)
 def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None], method: str, align_corners: bool) -> Tensor:
-    """Bring the dimensions after the first two to `sizes` by one of `METHODS`."""
+    """Resample the dimensions after the first two to `sizes` by one of `METHODS`."""
     exact = method.startswith("nearest")
     if not exact and input.dtype is dtypes.uint8:
         return _resample_bytes(input, sizes, scales, align_corners, method)
@@ -284,7 +284,7 @@ def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None]
     return merge_nodes(resized, f"Upsample{name}Backward0", (input,))
 
 
-_NAMES = {  # of the methods, by the number of dimensions
+_NAMES = {  # PyTorch's names of the methods, by the number of dimensions
     "nearest": {n: f"Nearest{n}D" for n in (1, 2, 3)}, "nearest-exact": {n: f"NearestExact{n}D" for n in (1, 2, 3)},
     "linear": {1: "Linear1D", 2: "Bilinear2D", 3: "Trilinear3D"}, "cubic": {2: "Bicubic2D"}, "lanczos": {2: "Lanczos2D"},
 }  # fmt: skip

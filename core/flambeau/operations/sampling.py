@@ -68,14 +68,14 @@ _KERNEL = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}
 
 rand = _factory(
     "rand",
-    """Numbers drawn evenly from [0, 1).
+    """Return random numbers from the uniform distribution on [0, 1).
 
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
     """,
     "uniform",
 )
-randn = _factory("randn", "Numbers drawn from the normal distribution of mean 0 and variance 1.", "normal")
+randn = _factory("randn", "Return random numbers from the normal distribution with mean 0 and variance 1.", "normal")
 
 
 def _like(name: str, fill: str) -> None:
@@ -93,7 +93,7 @@ def _like(name: str, fill: str) -> None:
         result = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
         return finish(result, requires_grad, pin_memory=pin_memory)
 
-    doc = f"`torch.{name}` in the shape, dtype, device and memory order of `input`."
+    doc = f"Call `torch.{name}` with the shape, dtype, device and memory order of `input`."
     publish_factory(f"{name}_like", doc, like, kind=Kind.RANDOM)
 
 
@@ -123,7 +123,7 @@ def randint(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Integers drawn evenly from `low` (or 0) up to but not including `high`: `randint(high, size)`, `randint(low, high, size)`.
+    """Draw integers uniformly from `[low, high)`, by default from 0: `randint(high, size)` or `randint(low, high, size)`.
 
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
     tensor([4, 9, 3])
@@ -168,7 +168,7 @@ def randint_like(
     memory_format: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """`torch.randint` in the shape, dtype, device and memory order of `input`."""
+    """Call `torch.randint` with the shape, dtype, device and memory order of `input`."""
     result = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if low is None and high is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')
@@ -198,7 +198,7 @@ def randperm(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """The integers below `n` in random order (Fisher & Yates' shuffle)."""
+    """Return the integers from 0 to `n - 1` in random order (Fisher-Yates shuffle)."""
     key = key_for(dtype, device, dtype_of_out(out) or dtypes.int64)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
@@ -210,7 +210,7 @@ for _function in (randint, randint_like, randperm):
     PUBLIC[_function.__name__] = _function
 
 
-# --- with parameters ----------------------------------------------------------------------------------------------
+# --- distributions with parameters ----------------------------------------------------------------------------------
 
 
 @declare(
@@ -235,7 +235,7 @@ def normal(
     layout: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Normal numbers, of a mean and a standard deviation given as numbers (with `size`) or as tensors."""
+    """Draw normal numbers with a mean and a standard deviation given as numbers (with `size`) or as tensors."""
     if size is not None and not (isinstance(mean, (int, float)) and isinstance(std, (int, float))):
         check("normal", {"mean": "float", "std": "float"}, {"mean": mean, "std": std})
         mean, std = float(mean), float(std)
@@ -278,12 +278,12 @@ PUBLIC["normal"] = normal
 
 
 def _in_batch(input: Tensor) -> Tensor:
-    """Lift the tensor to all active `vmap` levels, like the sample that is drawn for it."""
+    """Lift the tensor to all active `vmap` levels, as the sample drawn for it is."""
     return hooks.batches.lift(input, open_batches())
 
 
 def _for_sampler(parameter: Tensor) -> Any:
-    """A parameter tensor as an array for a generator: copied to the host, if the backend has data."""
+    """Convert a parameter tensor for a generator: an array on the host, unless the backend has no data."""
     backend = parameter._key.backend
     return backend.to_host(parameter._array) if backend.has_data else parameter._array
 
@@ -294,7 +294,7 @@ def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args:
 
 
 def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
-    """A sample, recorded as if it depended on the parameters of its distribution: with PyTorch's derivatives, which are zeros."""
+    """Record a sample as depending on the parameters of its distribution; as in PyTorch, their gradients are zeros."""
     for parameter in parameters:
         sample = tied(sample, parameter)
     return merge_nodes(sample, name, parameters)
@@ -311,7 +311,7 @@ def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     ),
 )
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability given by the element (or by `p`), else 0."""
+    """Draw 1 with the probability given by each element (or by `p`), else 0."""
     if p is not None:
         return input.clone().bernoulli_(p, generator=generator)
     _check_probability(input)
@@ -330,10 +330,10 @@ def _check_probability(p: Tensor) -> None:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.OTHER, random=True)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
-    """Indices drawn with the weights in each row of `input`; without replacement unless asked for.
+    """Draw indices with probabilities proportional to each row of `input`, by default without replacement.
 
     Raises:
-        RuntimeError: a negative, infinite or NaN weight, or too few nonzero ones.
+        RuntimeError: a weight is negative, infinite or NaN, or too few weights are nonzero.
     """
     if input.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -351,7 +351,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
 @composite(kind=Kind.POINTWISE, random=True, schema="poisson(Tensor self, Generator? generator=None) -> Tensor")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson numbers of the rates in `input`."""
+    """Draw Poisson numbers with the rates in `input`."""
     if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return _drawn(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
@@ -364,7 +364,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     schema=("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor"),
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Binomial numbers: successes in `count` trials of probability `prob`."""
+    """Draw binomial numbers: successes in `count` trials with probability `prob`."""
     return _drawn_like(count, "binomial", generator, _for_sampler(prob))
 
 
@@ -372,7 +372,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     method=False, kind=Kind.POINTWISE, random=True, schema=("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor")
 )
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Gamma numbers of shape `input` and rate 1."""
+    """Draw gamma numbers with shape `input` and rate 1."""
     sample = _drawn_like(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
@@ -381,7 +381,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     method=False, kind=Kind.OTHER, random=True, schema=("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
 )
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Dirichlet numbers of concentration `input`."""
+    """Draw Dirichlet vectors with concentration `input`."""
     sample = _drawn_like(input.detach(), "dirichlet", generator)
     return _dirichlet_sample(input, sample._array) if input.requires_grad else sample
 
@@ -413,7 +413,7 @@ def _refusal(name: str, dtype: Dtype) -> Exception:
 
 
 def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads: Sequence[str] = ()) -> None:
-    """Define the method `tensor.name_(parameters)`, which overwrites the elements with samples.
+    """Define `Tensor.name_(parameters)`, which overwrites the elements with samples.
 
     `overloads` lists "overload: parameters" in ATen notation, unless one schema follows from the parameters of `sample`.
     """
@@ -452,7 +452,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads
 
 
 def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
-    """The signature of the method, with the parameters of the distribution instead of `*args`."""
+    """Return the signature of the method, with the parameters of the distribution instead of `*args`."""
     outer = inspect.signature(method)
     tensor, _, generator, _ = outer.parameters.values()
     own = list(inspect.signature(sample).parameters.values())[4:]
@@ -461,7 +461,7 @@ def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
 
 
 def _from_argument(name: str, named: dict[str, Any], default: Any) -> Any:
-    """The value of the keyword `from=`, which cannot be a parameter name in Python."""
+    """Return the keyword argument `from`, which cannot be a parameter name in Python."""
     value = named.pop("from", default)
     if named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
@@ -523,26 +523,28 @@ def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0
     return raw.bernoulli(shape, tensor._key.raw_dtype, p)
 
 
-_fill("uniform_", "Fill with numbers drawn evenly from `[from, to)`.", _uniform, "inexact", [": float from=0, float to=1,"])
-_fill("normal_", "Fill with normal numbers of `mean` and `std`.", _normal, "inexact", [": float mean=0, float std=1,"])
+_fill("uniform_", "Fill with uniform random numbers from `[from, to)`.", _uniform, "inexact", [": float from=0, float to=1,"])
+_fill("normal_", "Fill with normal random numbers with `mean` and `std`.", _normal, "inexact", [": float mean=0, float std=1,"])
 _fill(
     "random_",
-    "Fill with integers: of `[from, to)`, of `[0, to)`, or of all that the dtype can hold.",
+    "Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype.",
     _random,
     "real",
     [":", "to: int to,", "from: int from, int? to,"],
 )
 _fill(
     "bernoulli_",
-    "Fill with 1 where a draw of probability `p` (a number or a tensor) succeeds, else 0.",
+    "Fill with 1 with probability `p` (a number or a tensor), else 0.",
     _bernoulli_fill,
     "real",
     ["Tensor: Tensor p,", "float: float p=0.5,"],
 )
-_fill("exponential_", "Fill with exponential numbers of rate `lambd`.", _exponential)
-_fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability `p`.", _geometric, "real numbers")
-_fill("cauchy_", "Fill with Cauchy numbers.", _cauchy)
-_fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal)
-
-
-# --- constants ----------------------------------------------------------------------------------------------------
+_fill("exponential_", "Fill with exponential random numbers with rate `lambd`.", _exponential)
+_fill(
+    "geometric_",
+    "Fill with geometric random numbers: trials up to the first success with probability `p`.",
+    _geometric,
+    "real numbers",
+)
+_fill("cauchy_", "Fill with Cauchy random numbers.", _cauchy)
+_fill("log_normal_", "Fill with log-normal random numbers.", _log_normal)

@@ -28,7 +28,7 @@ from .views.views import diagonal, wrap_dim
 
 
 def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
-    """For every element of `index`, its place in a flattened tensor of `shape`."""
+    """Return for each element of `index` its position in a flattened tensor of `shape`."""
     place = xp.zeros_like(index)
     for d, length in enumerate(shape):
         if d == dim:
@@ -42,7 +42,7 @@ def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 
 
 def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
-    """The last write to a place wins, as if the writes came one after another."""
+    """Write `src` to `index` along `dim`; of several writes to one position, the last one wins."""
     place = xp.reshape(_positions(xp, index, dim, input.shape), (-1,))
     source = xp.reshape(getitem(xp, src, tuple(slice(0, n) for n in index.shape)), (-1,))
     return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), place, source), input.shape)
@@ -71,9 +71,9 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
     ),
 )
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
-    """`input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and so on.
+    """Return `input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
 
-    `reduce` ("add" or "multiply") combines with what was there.
+    `reduce` ("add" or "multiply") combines it with the element of `input`.
 
     >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
     tensor([[1., 0., 0.],
@@ -133,9 +133,9 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     ),
 )
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """`scatter`, combining all elements for one position by "sum", "prod", "mean", "amax" or "amin".
+    """Scatter, and combine all elements for a position by "sum", "prod", "mean", "amax" or "amin".
 
-    Without `include_self` the elements of `input` that are written to do not take part.
+    Without `include_self`, elements of `input` that are written to are excluded.
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -178,7 +178,7 @@ def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
 
 
 def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    """Reduce by product, minimum or maximum: gather the values for each place into a row, and reduce the rows."""
+    """Reduce by product, minimum or maximum: collect the values for each position in a row, and reduce the rows."""
     if not index.numel():
         return input.clone()
     shape, size = input.shape, input.numel()
@@ -198,7 +198,7 @@ _rank_among_equals = op(
     "rank_among_equals",
     lambda xp, input: xp.arange(input.shape[0], dtype=input.dtype) - xp.astype(xp.searchsorted(input, input), input.dtype),
     kind=Kind.SORTING,
-    public=False, method=False, out=False, doc="Of sorted numbers: how many equal ones stand before each.",
+    public=False, method=False, out=False, doc="For sorted numbers, return how many equal numbers precede each.",
 )  # fmt: skip
 
 
@@ -256,14 +256,14 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     problem = f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim] if input.ndim else 1}"
     if name == "index_copy":
         raise IndexError(f"index_copy_(): {problem}")
-    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # where PyTorch has another path
+    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # PyTorch has another code path here
         raise RuntimeError(problem)
     raise IndexError("index out of range in self")
 
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, grad_fn="IndexAddBackward0")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """`input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
+    """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
     if index.ndim < 2 and source.ndim != input.ndim:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
@@ -280,7 +280,7 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     from .indexing.subscripts import NeedsLevels, raw_index
 
     try:
-        if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # shapes match without broadcasting
+        if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no broadcasting needed
             return _index_put_add(input, source, raw_index(input, _along(dim, index))[0])
     except NeedsLevels:
         pass
@@ -296,7 +296,7 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     grad_fn="IndexCopyBackward0",
 )
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """`input` with the slices of `source` at the positions `index` of `dim`."""
+    """Return `input` with the slices of `source` at the positions `index` of `dim`."""
     dim = _check_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return source.reshape(()).clone()
@@ -313,7 +313,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     ),
 )
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """`input` with `value` at the positions `index` of `dim`."""
+    """Return `input` with `value` at the positions `index` of `dim`."""
     dim = wrap_dim(dim, input.ndim)
     if index.dtype is not dtypes.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -327,7 +327,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if not input.ndim:
         return index_fill(input.reshape(1), 0, index, value).reshape(())
     if value.requires_grad:
-        index = index.unique()  # its gradient counts a repeated index once
+        index = index.unique()  # the gradient of `value` counts a repeated index once
     return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))
 
 
@@ -378,7 +378,7 @@ _index_put_add = op(
     autocast=Autocast.WHOLE,
 )
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """`index_add` by "prod", "mean", "amax" or "amin"."""
+    """Reduce the slices of `source` into positions `index` of `dim`, by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     warn_once("index_reduce() is in beta and the API may change at any time.")
@@ -398,12 +398,12 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)
 
 
-# --- as if flattened ----------------------------------------------------------------------------------------------
+# --- indices into the flattened tensor ----------------------------------------------------------------------------
 
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="TakeBackward0", kind=Kind.INDEXING)
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at the positions `index` of the flattened tensor."""
+    """Return the elements at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     try:
@@ -430,7 +430,7 @@ def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool)
 
 @composite(grad_fn="PutBackward0", kind=Kind.SCATTER)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """`input` with `source` at the positions `index` of the flattened tensor."""
+    """Return `input` with `source` at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     if index.numel() != source.numel():
@@ -447,7 +447,7 @@ attach(put_=as_method(_put_))
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The elements at `indices` along `dim`, broadcast; without one, of the flattened tensor."""
+    """Return the elements at `indices` along `dim`, with broadcasting, or of the flattened tensor if `dim` is None."""
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}")
     if dim is None:
@@ -473,7 +473,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 @composite(inplace=True, grad_fn="MaskedScatterBackward0", kind=Kind.SCATTER)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """`input` with the elements of `source`, in order, where `mask` holds."""
+    """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
     from .views.views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
@@ -484,7 +484,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{source.dtype.legacy_name}"
         )
     input, mask = broadcast_tensors(input, mask)
-    number = mask.reshape(-1).cumsum(0)  # of the element of the source, from 1
+    number = mask.reshape(-1).cumsum(0)  # 1-based position in `source` of each masked element
     count = number._key.backend.extremes(number._array)[1] if number.numel() else 0
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
@@ -509,7 +509,7 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
 
 @composite(grad_fn="SelectScatterBackward0", kind=Kind.MOVEMENT)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of `input` with `src` in place of `input.select(dim, index)`."""
+    """Return a copy of `input` with `src` in place of `input.select(dim, index)`."""
     return _with_part(input, src, lambda t: t.select(dim, index), "select")
 
 
@@ -517,7 +517,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
+    """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
@@ -526,7 +526,7 @@ def slice_scatter(
 
 @composite(grad_fn="DiagonalScatterBackward0", kind=Kind.MOVEMENT)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of `input` with `src` in place of its diagonal."""
+    """Return a copy of `input` with `src` in place of its diagonal."""
     return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
 
 
@@ -534,7 +534,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
+    """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
     return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")
 
 
@@ -542,14 +542,14 @@ def as_strided_scatter(
 
 
 def _largest_rows_forward(xp: Any, input: Any, segments: Any, /, count: int) -> Any:
-    """The greatest elements of the rows of each segment; minus infinity where it has none."""
+    """Return the column maxima of the rows of each segment; -inf for an empty segment."""
     members = xp.expand_dims(xp.arange(count), axis=1) == segments
     lowest = xp.asarray(-math.inf, dtype=input.dtype)
     return xp.max(xp.where(xp.expand_dims(members, axis=-1), xp.expand_dims(input, axis=0), lowest), axis=1)
 
 
 def _among_largest(F: Any, g: Any, input: Any, out: Any, segments: Any, count: int) -> Any:
-    """The gradient shared evenly among the elements that equal the greatest."""
+    """Split the gradient evenly among the elements that equal the maximum."""
     largest = F.embedding(out, segments, -1, False)
     equal = F.masked(F.ones_of(input), (input == largest) | ((input != input) & (largest != largest)))
     share = F.embedding(F.sum_rows(equal, segments, count), segments, -1, False)
@@ -564,7 +564,7 @@ _largest_rows = op(
 
 
 def _product_of_rows(input: Tensor, segments: Tensor, sizes: Tensor) -> Tensor:
-    """The products of the rows of each segment, by way of a table of rows that is padded with ones."""
+    """Return the product of the rows of each segment, computed from a table of rows padded with ones."""
     longest = int(_extremes(sizes)[1]) if sizes._key.backend.has_data else 1
     begins = sizes.cumsum(0) - sizes
     places = begins.unsqueeze(1) + arange(longest, device=sizes.device)
@@ -585,24 +585,25 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Tensor:
-    """The "sum", "mean", "max", "min" or "prod" of each of the segments into which `lengths` or `offsets` divide a dimension.
+    """Reduce each segment of a dimension by "sum", "mean", "max", "min" or "prod"; `lengths` or `offsets` give the segments.
 
     Args:
         data: a floating-point tensor.
-        reduce: what is made of a segment; "amax" and "amin" are other names of "max" and "min".  Elements that equal the
+        reduce: the reduction; "amax" and "amin" are other names of "max" and "min".  Elements that equal the
             maximum or minimum share its gradient.
-        lengths: how many elements each segment has, an integer tensor of shape `(*data.shape[:axis], segments)`.
-        indices: not supported; as in PyTorch.
-        offsets: in place of lengths, where each segment begins, and in the end where the last one ends.
-        axis: the dimension, the last of `lengths`.
-        unsafe: whether `lengths` may leave out the end of the dimension.
-        initial: what each reduction begins with; otherwise, empty segments are 0, NaN, minus infinity, infinity and 1.
+        lengths: the number of elements of each segment, an integer tensor of shape `(*data.shape[:axis], segments)`.
+        indices: not supported, as in PyTorch.
+        offsets: instead of lengths, the start of each segment, followed by the end of the last segment.
+        axis: the dimension to segment, which is the last dimension of `lengths`.
+        unsafe: whether `lengths` may cover only a part of the dimension.
+        initial: the initial value of each reduction; by default, empty segments give 0 (sum), NaN (mean), -inf (max), inf (min)
+            and 1 (prod).
 
     Shape:
         - Output: `(*data.shape[:axis], segments, *data.shape[axis + 1:])`.
 
     Raises:
-        RuntimeError: there are neither lengths nor offsets, or they do not fit the data.
+        RuntimeError: neither lengths nor offsets are given, or they do not fit the data.
         NotImplementedError: the data are not floating-point.
 
     Example:
@@ -626,7 +627,7 @@ def segment_reduce(
 
 
 def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
-    """The lengths of all segments, and of the parts skipped before and after them: `(*data.shape[:axis], 1 + segments + 1)`."""
+    """Return the sizes of the gap before the segments, the segments, and the gap after: `(*data.shape[:axis], segments + 2)`."""
     name, given = ("offsets", offsets) if lengths is None else ("lengths", lengths)
     if given is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
@@ -656,17 +657,19 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
         )
     sizes = cat([before, inside, length - end], -1).long()
     if _extremes(sizes)[0] < 0:
-        raise RuntimeError(f"segment_reduce(): {name} describe segments outside of a dimension of {length} elements")
+        raise RuntimeError(
+            f"segment_reduce(): expected {name} within a dimension of {length} elements, but the segments exceed it"
+        )
     return sizes
 
 
 def _extremes(numbers: Tensor) -> tuple[Any, Any]:
-    """The minimum and maximum over all elements, including all members of a batch; `(0, 0)` without elements."""
+    """Return the minimum and maximum of all elements, over the whole `vmap` batch; `(0, 0)` without elements."""
     return numbers._key.backend.extremes(numbers._array) if numbers.numel() else (0, 0)
 
 
 def _reduced(rows: Tensor, segments: Tensor, sizes: Tensor, reduce: str, initial: Any) -> Tensor:
-    """The reduction of the rows of each segment."""
+    """Reduce the rows of each segment."""
     count = sizes.shape[0]
     if reduce == "max":
         largest: Tensor = _largest_rows(rows, segments, count)

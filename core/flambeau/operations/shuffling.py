@@ -1,4 +1,4 @@
-"""Elements moved between channels and space."""
+"""Move elements between channels and spatial dimensions: pixel and channel shuffles."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def _check(name: str, input: Tensor, factor_name: str, factor: int) -> None:
 
 
 def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
-    """A contiguous copy of the permuted view `moved` in `shape`, in the memory format of the input."""
+    """Copy the permuted view `moved` to a contiguous tensor of `shape`, in the memory format of the input."""
     return in_format_of(moved.clone(memory_format=contiguous_format).reshape(shape), input)
 
 
 @composite(method=False, grad_fn="PixelShuffleBackward0", kind=Kind.MOVEMENT, home="torch")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels moved into space: each `r * r` of them become one with `r` times the height and width; see `nn.PixelShuffle`.
+    """Turn every `r * r` channels into one channel with `r` times the height and width; see `nn.PixelShuffle`.
 
     Shi et al., *Real-time single image and video super-resolution using an efficient sub-pixel convolutional network*, 2016.
 
@@ -62,7 +62,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @composite(method=False, grad_fn="PixelUnshuffleBackward0", kind=Kind.MOVEMENT, home="torch")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Space moved into channels, the inverse of `pixel_shuffle`; see `nn.PixelUnshuffle`.
+    """Turn blocks of `r * r` pixels into channels, the inverse of `pixel_shuffle`; see `nn.PixelUnshuffle`.
 
     Args:
         input: a tensor `(*, C, H * r, W * r)`.
@@ -95,7 +95,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @composite(method=False, grad_fn="ChannelShuffleBackward0", kind=Kind.MOVEMENT, home="torch")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels reordered so that each of `groups` groups gives one after the other; see `nn.ChannelShuffle`.
+    """Reorder the channels so that they are taken from each of `groups` groups in turn; see `nn.ChannelShuffle`.
 
     Zhang et al., *ShuffleNet*, 2018.
 

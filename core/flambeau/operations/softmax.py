@@ -68,7 +68,7 @@ def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, i
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """`exp(input)`, scaled to sum to 1 along `dim`.
+    """Return `exp(input)`, divided by its sum along `dim`.
 
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
@@ -79,7 +79,7 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The logarithm of the softmax along `dim`, computed without overflow."""
+    """Return the logarithm of the softmax along `dim`, computed without overflow."""
     input, dim = _prepared("log_softmax", input, dim, dtype)
     return _log_softmax(input, dim) if input._array.ndim else _of_a_number(_log_softmax, input, "LogSoftmaxBackward0")
 

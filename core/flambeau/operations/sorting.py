@@ -47,7 +47,7 @@ def _named(name: str, values: Tensor, indices: Tensor) -> Any:
 
 @composite(out=Out.OWN_DTYPE)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
-    """The elements in order along `dim`, and where they were.
+    """Sort the elements along `dim`; return them and their original indices.
 
     >>> torch.tensor([3, 1, 2]).sort().indices
     tensor([1, 2, 0])
@@ -70,14 +70,14 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     ),
 )
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Where the elements in order along `dim` were."""
+    """Return the indices that sort the elements along `dim`."""
     where: Tensor = sort(input.detach(), dim, descending)[1]
     return where
 
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.SORTING)
 def msort(input: Tensor) -> Tensor:
-    """The elements in order along the first dimension."""
+    """Sort the elements along the first dimension."""
     values: Tensor = sort(input, 0)[0]
     return values
 
@@ -98,7 +98,7 @@ _topk: Callable[..., Any] = op(
 
 @composite(out=Out.OWN_DTYPE)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The `k` largest (or smallest) elements along `dim`, in order, and where they are.
+    """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
     Raises:
         RuntimeError: `k` is negative or larger than the dimension.
@@ -114,11 +114,11 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return _topk(input, k, dim, largest)
 
 
-# --- one rank -----------------------------------------------------------------------------------------------------
+# --- elements at a rank: kthvalue, median, mode -------------------------------------------------------------------
 
 
 def _at_rank(xp: Any, input: Any, order: Any, rank: Any, dim: int, keepdim: bool) -> Any:
-    """The element of one rank along `dim`, and where it is, from the indices that sort and the rank of each slice."""
+    """Return the element at `rank` of each slice along `dim`, and its index, given the indices `order` that sort the slices."""
     where = xp.take_along_axis(order, rank, axis=dim)
     values, where = xp.take_along_axis(input, where, axis=dim), xp.astype(where, xp.int64)
     return (values, where) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(where, axis=dim))
@@ -160,12 +160,12 @@ _medians = {
         "NanmedianBackward1",
     ),
 }
-op("mode", _sort_forward, kind=Kind.REDUCTION, **_RESULTS)  # gives the results their named tuple
+op("mode", _sort_forward, kind=Kind.REDUCTION, **_RESULTS)  # defines the named tuple of `mode`'s results
 
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.REDUCTION)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The `k`-th smallest element (from 1) along `dim`, and where it is."""
+    """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
     require_dtype("kthvalue_cpu", input, "real numbers")
     dim = wrap_dim(dim, input.ndim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
@@ -184,9 +184,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     ),
 )
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median (the lower of two): of all elements; or of each slice over `dim`, with where it is.
+    """Return the median of all elements, or of each slice over `dim` with its index.
 
-    NaN counts as the largest.
+    Of two middle elements it is the lower one.  NaN is larger than any number.
     """
     return _median("median", input, dim, keepdim)
 
@@ -200,7 +200,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     ),
 )
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median of the elements that are not NaN."""
+    """Return the median of the elements that are not NaN."""
     return _median("nanmedian", input, dim, keepdim)
 
 
@@ -222,7 +222,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=Out.OWN_DTYPE, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along `dim` (the smallest of several), and its last place.  NaNs are all different."""
+    """Return the most frequent element along `dim`, the smallest of several, and its last index.  NaNs are all different."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -245,11 +245,11 @@ def _counting(length: int, like: Tensor) -> Tensor:
     return arange(length, device=like.device)
 
 
-# --- running extremes ---------------------------------------------------------------------------------------------
+# --- cumulative extremes ------------------------------------------------------------------------------------------
 
 
 def _running_extreme(name: str, of_two: str) -> Any:
-    """By doubling: after step k each position has the extreme of the 2**k positions up to it."""
+    """Define a cumulative extreme.  After step k of a doubling scan, each position has the extreme of the last 2**k positions."""
 
     def forward(xp: Any, input: Any, /, dim: int) -> Any:
         values, length = input, input.shape[dim]
@@ -289,7 +289,7 @@ def _running_extreme(name: str, of_two: str) -> Any:
         return record(input, wrap_dim(dim, input.ndim))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The running {of_two}imum along `dim`, and where it was reached last."
+    function.__doc__ = f"Return the cumulative {of_two}imum along `dim`, and its last index."
     return composite(function, out=Out.OWN_DTYPE)
 
 
@@ -319,9 +319,9 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each element of `input` would go in the sorted rows of `sorted_sequence`.
+    """Return the index at which each element of `input` would be inserted into the sorted rows of `sorted_sequence`.
 
-    That is before equal ones, or after them (`right`).
+    It is the index before equal elements, or after them with `right`.
 
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
@@ -361,7 +361,7 @@ def search_forward(xp: Any, input: Any, values: Any, /, side: str) -> Any:
 
 
 def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
-    """Binary search in all rows at once."""
+    """Search all rows in parallel by bisection."""
     length = rows.shape[-1]
     first = xp.zeros_like(values, dtype=xp.int64)
     last = xp.full_like(first, length)
@@ -388,7 +388,7 @@ _search = op(
     ),
 )
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The number of the bucket between `boundaries` that each element falls into."""
+    """Return the index of the bucket between `boundaries` that contains each element."""
     require_operands("bucketize", input=input)
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -402,7 +402,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The different elements (or slices of `dim`) in order; with each element's number among them, and how often each occurs.
+    """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
 
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
@@ -419,7 +419,7 @@ def unique(
 
 @composite(kind=Kind.SORTING, dynamic_shape=True, home="torch.functional")
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The elements (or slices of `dim`) without immediate repetitions."""
+    """Return the elements (or slices of `dim`) without consecutive repetitions."""
     require_data("unique_consecutive", input)
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
@@ -427,13 +427,13 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 
 def _slices(input: Tensor, dim: int) -> Tensor:
-    """The slice at each position of `dim`, flattened into a row."""
+    """Return a matrix whose rows are the flattened slices of `dim`."""
     count = input.shape[dim]
     return input.movedim(dim, 0).reshape(count, input.numel() // max(count, 1))
 
 
 def _lexicographic(rows: Tensor) -> Tensor:
-    """The order of rows by their first element, then their second, and so on."""
+    """Return the indices that sort rows lexicographically."""
     if not rows.shape[1]:
         return _counting(rows.shape[0], rows)
     order: Tensor = argsort(rows[:, -1], stable=True)
@@ -443,7 +443,7 @@ def _lexicographic(rows: Tensor) -> Tensor:
 
 
 def _starts(rows: Tensor) -> Tensor:
-    """Where a row differs from the one before."""
+    """True where a row differs from the row before it, and for the first row."""
     from .joining import cat
 
     first = rows.new_ones(min(len(rows), 1), dtype=dtypes.bool_)
@@ -451,7 +451,9 @@ def _starts(rows: Tensor) -> Tensor:
 
 
 def _groups(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """For rows with equal ones adjacent: one row per group and, if requested, each row's group and the group sizes."""
+    """For rows whose equal rows are adjacent, return one row per group and, if requested, each row's group and the group
+    sizes.
+    """
     from .joining import cat
 
     starts = _starts(rows)
@@ -476,7 +478,7 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
 _among = op(
     "among", lambda xp, input, other: xp.any(input == other, axis=-1),
     kind=Kind.INDEXING, narrow=Narrow.NONE, promote="compare", public=False, method=False, out=False,
-    doc="Which of the elements, in a last dimension of length 1, are in a vector.",
+    doc="Whether each element of `input[..., 0]` is in the vector `other`.",
 )  # fmt: skip
 
 
@@ -499,7 +501,7 @@ def isin(
     assume_unique: bool = False,
     invert: bool = False,
 ) -> Tensor:
-    """Where an element is among `test_elements`; `element` and `test_element` name single numbers."""
+    """Return whether each element is in `test_elements`; `element` and `test_element` are the names for a single number."""
     from .creation.from_data import as_tensor
 
     elements = element if elements is None else elements
@@ -510,7 +512,7 @@ def isin(
         require_operands("isin", **{name: value})
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
-    common = result_dtype((elements, test_elements))  # a number is not to lose digits that the tensor has
+    common = result_dtype((elements, test_elements))  # a Python number is not rounded to the default dtype
     elements, test_elements = (
         as_tensor(x, dtype=common) if type(x) in (int, float) and common.is_floating_point else as_tensor(x)
         for x in (elements, test_elements)

@@ -1,4 +1,4 @@
-"""Statistics: quantiles, covariances, histograms, counts, distances, and sums that skip NaN."""
+"""Statistics: quantiles, covariances, histograms, counts, finite differences, and sums that skip NaN."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _nansum = op(
 
 @composite(out=Out.SETS_DTYPE | Out.UNCHECKED)
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The sum of the elements that are not NaN."""
+    """Return the sum of the elements that are not NaN."""
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if input.dtype.category != dtypes.FLOATING:
@@ -51,7 +51,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     schema="nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 )
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The mean of the elements that are not NaN."""
+    """Return the mean of the elements that are not NaN."""
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.legacy_name}")
     count = (~input.isnan()).sum(dim, keepdim)
@@ -78,7 +78,7 @@ _nan_to_num = op(
     schema="nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
 )
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
+    """Replace NaN, inf and -inf; by default by 0 and the largest and the smallest number of the dtype."""
     if input.dtype.category < dtypes.FLOATING:
         return input.clone()
     limits = dtypes.finfo(input.dtype)
@@ -92,7 +92,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 
 @composite(out=Out.OWN_DTYPE, grad_fn="AminmaxBackward0", kind=Kind.REDUCTION)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element, of all or of each slice over `dim`."""
+    """Return the smallest and the largest of all elements, or of each slice over `dim`."""
     if input.is_complex() and dim is not None and not input.ndim:
         raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy_name}")
     require_dtype("aminmax_cpu", input, "real")
@@ -107,20 +107,20 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     schema=("count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
 )
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not zero."""
+    """Return the number of nonzero elements."""
     return (input != 0).sum(dim)
 
 
 @composite(kind=Kind.INDEXING, dynamic_shape=True)
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the nonzero elements, a row each."""
+    """Return the indices of the nonzero elements, one per row."""
     indices: Tensor = input.nonzero()
     return indices
 
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.INDEXING)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """`size` rows of `nonzero`, filled up with `fill_value`."""
+    """Return the first `size` rows of `nonzero`, padded with `fill_value`."""
     from .creation.ranges import arange
 
     holds = (input != 0).reshape(-1)
@@ -143,7 +143,7 @@ _counts = op(
 
 @composite(kind=Kind.REDUCTION, dynamic_shape=True)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
+    """Count how often each non-negative integer occurs, or sum the weights of its occurrences."""
     if input.dtype.category != dtypes.INTEGER:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy_name}'")
     require_data("bincount", input)
@@ -169,7 +169,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION)
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements fall into each of `bins` equal parts of `[min, max]` (of the data's range if both are 0)."""
+    """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are 0."""
     min, max = (converted(float(bound), input.dtype) for bound in (min, max))
     require_dtype("histogram_cpu", input, "floating")
     if not input._key.backend.has_data:
@@ -192,7 +192,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def histogram(
     input: Tensor, bins: int | Tensor = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """Counts (or weights, or densities) in bins, and the edges of the bins: a number of equal ones, or edges given."""
+    """Return counts (or sums of weights, or densities) in bins, and the edges of the bins; `bins` is their number or the
+    edges.
+    """
     if weight is not None and weight.shape != input.shape:
         raise _wrong_weight((*input.shape, 1), weight)
     counts, edges = _histogram_dd(input.reshape(-1, 1), [bins], range, weight, density)
@@ -202,7 +204,7 @@ def histogram(
 @composite(method=False, kind=Kind.REDUCTION)
 @one_by_one
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
-    """A histogram of points: the last dimension of `input` holds their coordinates."""
+    """Return a histogram of points: the last dimension of `input` holds their coordinates."""
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     axes = input.shape[-1]
@@ -331,7 +333,9 @@ def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
 def quantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The `q`-quantiles: of all elements or over `dim`; several `q` come as the first dimension."""
+    """Return the `q`-quantiles of all elements, or over `dim`; for a vector `q`, the first dimension of the result is that of
+    `q`.
+    """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
 
@@ -341,7 +345,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The `q`-quantiles of the elements that are not NaN."""
+    """Return the `q`-quantiles of the elements that are not NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip_nan=True)
 
 
@@ -350,7 +354,7 @@ def nanquantile(
 
 @composite(kind=Kind.REDUCTION)
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariance matrix of variables (rows) observed together (columns), with frequency and importance weights."""
+    """Return the covariance matrix of variables (rows) and observations (columns), which may have frequencies and weights."""
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
     if input.dtype is dtypes.bool_:
@@ -396,7 +400,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 
 @composite(kind=Kind.REDUCTION)
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation matrix of variables (rows) observed together (columns)."""
+    """Return the correlation matrix of variables (rows) and observations (columns)."""
     c = cov(input)
     if not c.ndim:
         return c / c
@@ -404,12 +408,12 @@ def corrcoef(input: Tensor) -> Tensor:
     return (c / deviation.unsqueeze(1) / deviation).clamp(-1, 1) if not c.is_complex() else c / deviation.unsqueeze(1) / deviation
 
 
-# --- differences and areas ----------------------------------------------------------------------------------------
+# --- differences and integrals ----------------------------------------------------------------------------------------
 
 
 @composite(out=Out.UNCHECKED, linearity=Linearity.JOINT)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The differences of neighbours along `dim`, `n` times over."""
+    """Return the `n`-th differences of neighbouring elements along `dim`."""
     from .joining import cat
 
     if not input.ndim:
@@ -429,7 +433,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """All elements along `dim` but the first, and all but the last."""
+    """Return all elements along `dim` except the first, and all except the last."""
     count = max(input.shape[dim] - 1, 0)
     return input.narrow(dim, input.shape[dim] - count, count), input.narrow(dim, 0, count)
 
@@ -460,7 +464,7 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
     ),
 )
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The area under `y` by the trapezoidal rule, over `dim`; points at `x`, or `dx` apart."""
+    """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart."""
     _refuse_bool("trapezoid", y, x)
     steps = _steps("trapezoid", y, x, dx, dim)
     if x is None and y.shape[dim]:
@@ -478,7 +482,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     ),
 )
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The running area under `y` by the trapezoidal rule, along `dim`."""
+    """Return the cumulative integral of `y` along `dim` by the trapezoidal rule."""
     _refuse_bool("cumulative_trapezoid", y, x)
     after, before = _neighbours(y, dim)
     return ((after + before) * _steps("cumulative_trapezoid", y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
@@ -486,7 +490,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, 
 
 @composite(method=False)
 def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The derivative along each of `dim` by central differences, one-sided at the edges."""
+    """Return the derivative along each of `dim` by central differences, one-sided at the edges."""
     if input.dtype is dtypes.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
@@ -530,11 +534,11 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     return cat([first, middle, last], dim)
 
 
-# --- running sums in logarithms -----------------------------------------------------------------------------------
+# --- cumulative log-sum-exp ---------------------------------------------------------------------------------------
 
 
 def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
-    """By doubling: each step joins sums of neighbouring stretches, so nothing overflows."""
+    """Compute a cumulative log-sum-exp by a doubling scan; adjacent partial sums are combined without overflow."""
     sums, step, length = xp.asarray(input, copy=True) if input.shape[dim] < 2 else input, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:
@@ -552,7 +556,9 @@ _logcumsumexp = op(
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
-    """Gradient by a doubling scan: each sum receives its share, at most 1, of the gradients of later sums."""
+    """Return the gradient, computed by a doubling scan: each sum receives its share, at most 1, of the gradients of later
+    sums.
+    """
     grad, step, length = g, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:
@@ -566,7 +572,7 @@ def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
 
 @composite(out=Out.OWN_DTYPE)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """The running `log(sum(exp))` along `dim`."""
+    """Return the cumulative `log(sum(exp(input)))` along `dim`."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.clone()

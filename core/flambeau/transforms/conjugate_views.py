@@ -1,9 +1,9 @@
 """Lazy views: tensors whose memory holds the conjugate or the negative of their elements, such as the result of `conj()`.
 
-Such a tensor is an ordinary one with a `LazyKey`; its array is the memory as stored, without the conjugation.  A `LazyKey` has
-kernels for views only, so any other operation takes the general path, where the tensor is first *materialized*: its elements are
-computed into new memory.  Code that reads or writes elements without an operation goes through the dispatch key's backend,
-a `LazyBackend`, which applies the conjugation.
+Such a tensor is an ordinary tensor with a `LazyKey`; its array is the memory as stored, without the conjugation.  A `LazyKey`
+has kernels for views only, so any other operation takes the general path, where the tensor is first *materialized*: its
+elements are computed into new memory.  Code that reads or writes elements without an operation uses the dispatch key's
+backend, a `LazyBackend`, which applies the conjugation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["LazyKey", "conj", "lazy_keys", "show"]
 
 
 class LazyBackend:
-    """A backend whose arrays hold the conjugate (or negative) of the elements; reading and writing converts them."""
+    """A backend whose arrays hold the conjugate (or negative) of the elements, and which converts them for reads and writes."""
 
     all_inplace_kernels: Mapping[str, Any] = {}
 
@@ -43,7 +43,7 @@ class LazyBackend:
 
 
 def _of_resolved(name: str) -> Callable[..., Any]:
-    """The backend's method `name`, called with the resolved array."""
+    """Return a method that calls the inner backend's method `name` with the resolved array."""
 
     def method(self: LazyBackend, array: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(self.inner, name)(self.resolved(array), *args, **kwargs)
@@ -63,11 +63,11 @@ class LazyKey(DispatchKey):
     def __init__(self, plain: DispatchKey, lazy_op: str) -> None:
         self.plain, self.lazy_op = plain, lazy_op
         self.resolved = resolved = plain[lazy_op][0]
-        place = device(plain.device.type, plain.device.index)  # a new object, so that comparing devices by identity fails
+        place = device(plain.device.type, plain.device.index)  # a new object, as devices are first compared by identity
         super().__init__(plain.dtype, place, LazyBackend(plain.backend, resolved), _writing(plain.F, resolved))  # type: ignore[arg-type]  # it is as good as a Backend
 
     def renew(self) -> None:
-        """Update everything derived from the plain key, after its kernels have been replaced."""
+        """Update the values derived from the plain key after its kernels have been replaced."""
         self.clear()
         LazyKey.__init__(self, self.plain, self.lazy_op)  # type: ignore[arg-type]  # a string
 
@@ -83,7 +83,7 @@ class LazyKey(DispatchKey):
         return entry
 
     def shows(self, name: str) -> bool:
-        """Whether the operation works on lazy memory unchanged, because it does not compute with the elements."""
+        """Whether the operation only moves elements, so that it works on lazy memory unchanged."""
         return name == "view_scatter" or (OPS[name].view and OPS[name].facts.moves)
 
     @property
@@ -116,7 +116,7 @@ class LazyKey(DispatchKey):
 
 
 def _writing(plain: Kernels, resolved: Callable[[Any], Any]) -> Kernels:
-    """The kernels on raw arrays; those that write first convert the value to its stored form."""
+    """Return the kernels on raw arrays; kernels that write first convert the value to its stored form."""
     F = Kernels("kernels")
     F.__dict__.update(
         __getattr__=lambda name: getattr(plain, name),
@@ -130,7 +130,7 @@ _keys: dict[tuple[DispatchKey, str], LazyKey] = {}
 
 
 def lazy(plain: DispatchKey, lazy_op: str) -> LazyKey:
-    """The one `LazyKey` of this key and operation."""
+    """Return the unique `LazyKey` of this key and operation."""
     key = _keys.get((plain, lazy_op))
     if key is None:
         key = _keys[plain, lazy_op] = LazyKey(plain, lazy_op)
@@ -138,12 +138,12 @@ def lazy(plain: DispatchKey, lazy_op: str) -> LazyKey:
 
 
 def lazy_keys() -> list[LazyKey]:
-    """All existing lazy keys."""
+    """Return all existing lazy keys."""
     return list(_keys.values())
 
 
 def materialized_for(op: Operation, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of an operation, materialized, unless the operation is a view."""
+    """Return the arguments of an operation, materialized unless it is a view that works on lazy memory."""
     key = tensors[0]._key if isinstance(tensors[0], Tensor) else None
     if isinstance(key, LazyKey) and key.shows(op.name):
         return tensors
@@ -151,7 +151,7 @@ def materialized_for(op: Operation, tensors: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def show(tensor: Tensor, lazy_op: str) -> Tensor:
-    """A view of the tensor, conjugated or negated."""
+    """Return a conjugated or negated lazy view of the tensor."""
     key, record = tensor._key, OPS[f"{lazy_op}_view"]
     shown = key.plain if type(key) is LazyKey and key.lazy_op == lazy_op else lazy(key, lazy_op)
     if tensor._requires_grad:
@@ -160,14 +160,14 @@ def show(tensor: Tensor, lazy_op: str) -> Tensor:
         view = view_of(tensor._array, shown, record, tensor, ())
     if not key.backend.mutable:
         assert view._storage is not None
-        view._storage.link(view, tensor)  # it shares the memory of `tensor`
+        view._storage.link(view, tensor)  # the view shares the memory of `tensor`
     return view
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, as a lazy view that shares memory with the tensor; a real tensor is returned as it is.
+    """Return the complex conjugate as a lazy view that shares memory with the tensor, or a real tensor itself.
 
-    The elements are only conjugated when they are used: see `resolve_conj`.
+    The elements are conjugated when they are used; see `resolve_conj`.
 
     >>> x = torch.tensor([1 + 2j])
     >>> x.conj().mul_(1j), x, x.conj().is_conj()
@@ -175,10 +175,10 @@ def conj(input: Tensor) -> Tensor:
     """
     if input._key.dtype.category != dtypes.COMPLEX:
         return input
-    if type(input) not in FAST or input._key.levels:  # subclasses, modes and transforms must see an operation
+    if type(input) not in FAST or input._key.levels:  # subclasses, modes and transforms must receive an operation
         computed: Tensor = OPS["conj"].function(input)
         return computed
     return show(input, "conj")
 
 
-PUBLIC["conj"] = conj  # F.conj in derivative rules is not lazy
+PUBLIC["conj"] = conj  # in derivative rules, F.conj is not lazy

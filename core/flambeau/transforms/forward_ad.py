@@ -1,10 +1,10 @@
-"""Forward-mode differentiation: dual tensors, which carry a tangent along with their value.
+"""Forward-mode differentiation: dual tensors, which have a tangent in addition to their value.
 
 Operations have no separate jvp rules.  Their vjp rules define the map `g -> J^T g`.  It is linear in `g`, so its vjp with the
 tangent `t` as cotangent is `J t`.
 
-A level is one tangent direction.  While any level is open, the generated fast path is disabled and every operation goes through
-`propagate`.  Levels can be nested (as in nested `func.jvp`); the tangents of an inner level carry tangents of the outer ones.
+A level is one tangent direction.  While any level is open, the generated fast path is disabled and every operation calls
+`propagate`.  Levels can be nested (as in nested `func.jvp`); the tangents of an inner level have tangents of the outer levels.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class Level:
-    """One open level, with references to the tensors that have a tangent in this level."""
+    """An open level, with references to the tensors that have a tangent in this level."""
 
     __slots__ = ("members",)
 
@@ -43,7 +43,7 @@ class Level:
 
 
 _levels: ContextVar[tuple[Level, ...]] = ContextVar("forward_levels", default=())
-levels = _levels.get  # the levels that are open in this thread, innermost last
+levels = _levels.get  # open levels of this thread, innermost last
 
 
 def open_level() -> Level:
@@ -72,17 +72,17 @@ def close_level(level: Level) -> None:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A dual tensor's value and its tangent (None for a tensor without tangent)."""
+    """A dual tensor's value and its tangent (None without a tangent)."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def enter_dual_level() -> int:
-    """Open a level, in which duals can be made; returns its number, 0.
+    """Open a level in which dual tensors can be created; return its number, 0.
 
     Raises:
-        RuntimeError: one is open already.
+        RuntimeError: a level is already open.
     """
     if levels():
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -100,7 +100,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level(Mode):
-    """Context (and decorator) in which duals can be made.
+    """Context manager (and decorator) in which dual tensors can be created.
 
     >>> from flambeau.autograd import forward_ad
     >>> with forward_ad.dual_level():
@@ -117,11 +117,11 @@ class dual_level(Mode):
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of `tensor` that carries `tangent`.
+    """Return a dual tensor: a view of `tensor` with the tangent `tangent`.
 
     Raises:
-        RuntimeError: no level is open, shapes differ, or one of the two is a dual already.
-        ValueError: one of the two is not floating-point or complex.
+        RuntimeError: no level is open, the shapes differ, or an argument is already a dual tensor.
+        ValueError: an argument is not floating-point or complex.
     """
     if not levels() or (level is not None and level < 0):
         raise RuntimeError(
@@ -148,7 +148,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent of a dual tensor."""
+    """Return the value and the tangent of a dual tensor."""
     tangent = tangent_of(tensor, levels()[-1]) if levels() else None
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
@@ -175,7 +175,7 @@ def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
 
 
 def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent, lifted into the `vmap` levels of its primal and with strides in the same order, so that views fit both."""
+    """Return the tangent in the `vmap` levels of its primal, with strides in the same order, so that views fit both."""
     tangent = hooks.batches.lift(tangent, primal._key.levels)
     strides, tangent_strides = (t._key.backend.strides(t._array) for t in (primal, tangent))
     if tangent_strides == strides:
@@ -188,7 +188,7 @@ def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
-    """The tensor's tangent in this level, or None.  A view without its own tangent derives it from its base's tangent."""
+    """Return the tensor's tangent in this level, or None.  The tangent of a view is derived from that of its base, unless set."""
     table = tensor.__dict__.get("_tangents", {})
     if level in table:
         return table[level]
@@ -196,7 +196,7 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     if base_tangent is None:
         return None
     source, tangent = tensor.__dict__.get("_derived", {}).get(level, (None, None))
-    if source is not base_tangent:  # not derived yet, or the base has been written to since
+    if source is not base_tangent:  # not derived yet, or the base has been written to
         _, record, params, _ = tensor._view
         tangent = _laid_out_as(tensor, _viewed(record, base_tangent, params))
         tensor.__dict__.setdefault("_derived", {})[level] = base_tangent, tangent
@@ -205,12 +205,12 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 
 
 def _viewed(view: Operation, tangent: Tensor, params: tuple[Any, ...]) -> Any:
-    """The view operation applied to a tangent."""
+    """Apply a view operation to a tangent."""
     return seen_of(RECORDED, tangent, view.name, params)
 
 
 def primal_of(tensor: Tensor, level: Level) -> Tensor:
-    """The tensor without its tangent of this level."""
+    """Return a view of the tensor without its tangent in this level."""
     with _hidden([tensor], level):
         primal: Tensor = tensor.view_as(tensor)
     _set(primal, level, None)
@@ -226,33 +226,33 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
 
 
 def detached(tensor: Tensor) -> Tensor:
-    """The tensor without its history, but with its tangents."""
+    """Return the tensor without its autograd history, but with its tangents."""
     result = tensor.detach()
     copy_tangents(tensor, result)
     return result
 
 
 def as_leaf(tensor: Tensor) -> Tensor:
-    """A leaf that requires grad, with the same elements and tangents."""
+    """Return a leaf that requires a gradient, with the same elements and tangents."""
     leaf = detached(tensor)
     leaf.requires_grad = True
     return leaf
 
 
 def innermost_level(tensors: Sequence[Any]) -> Level | None:
-    """The innermost level in which any of the tensors has a tangent."""
+    """Return the innermost level in which any of the tensors has a tangent, or None."""
     for level in reversed(levels()):
         if any(isinstance(tensor, Tensor) and tangent_of(tensor, level) is not None for tensor in tensors):
             return level
     return None
 
 
-_DERIVED = object()  # marks that a view has no tangent of its own, but derives it from its base
+_DERIVED = object()  # marks a view whose tangent is derived from its base
 
 
 @contextmanager
 def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
-    """Context in which the tensors have no tangents of this level; yields those tangents."""
+    """Hide the tensors' tangents of this level in the context, and yield them."""
     tangents = [tangent_of(tensor, level) if isinstance(tensor, Tensor) else None for tensor in tensors]
     tables = [
         tensor.__dict__.setdefault("_tangents", {})
@@ -264,7 +264,8 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
     hidden = len(levels()) if level is levels()[0] else 0
     for table, _ in held:
         table[level] = None
-    if hidden:  # the outermost level: nothing that this thread computes inside has tangents, so the fast path is safe
+    # Below the outermost level, no tensor of this thread has a tangent, so that the fast path is safe.
+    if hidden:
         state.forward_levels -= hidden
         return_to_fast_path()
     try:
@@ -283,7 +284,7 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
 def propagate(
     level: Level, tensors: Sequence[Any], compute: Callable[[], Any], derive: Callable[[list[Any], Any], Sequence[Any]]
 ) -> Any:
-    """Run `compute()` with the level's tangents hidden, then set its results' tangents to `derive(tangents, result)`."""
+    """Call `compute()` with the level's tangents hidden, then set the tangents of its results to `derive(tangents, result)`."""
     with _hidden(tensors, level) as tangents:
         result = compute()
         results = [result] if isinstance(result, Tensor) else list(result)
@@ -299,14 +300,14 @@ def propagate(
 
 
 def _has_from_base(tensor: Tensor, level: Level) -> bool:
-    """Whether the tensor is a new view, which derives its tangent from that of its base."""
+    """Whether the tensor is a new view whose base has a tangent, from which its own is derived."""
     if tensor._view is None or tensor._view[1] is None or level in tensor.__dict__.get("_tangents", {}):
         return False
     return tangent_of(tensor._view[0], level) is not None
 
 
 def along(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
-    """`function(tensor)` for a linear function of one tensor: the tangent goes through it too."""
+    """Return `function(tensor)` for a linear function, which is also applied to the tangent."""
     level = innermost_level([tensor])
     if level is None:
         return function(tensor)
@@ -319,7 +320,7 @@ def along(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
 
 
 def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], tangents: list[Any], result: Any) -> list[Any]:
-    """The tangents of an operation's results, computed from the tangents of its arguments."""
+    """Compute the tangents of an operation's results from the tangents of its arguments."""
     several = bool(op.results) or op.returns_list
     if op.view:
         (tangent,) = tangents
@@ -351,7 +352,7 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
 
 @contextmanager
 def _unseen_by_hooks() -> Iterator[None]:
-    """Context without this thread's saved-tensor hooks, for a graph that is differentiated immediately and then dropped."""
+    """Disable this thread's saved-tensor hooks for a graph that is differentiated immediately and then dropped."""
     mine = [context for context in SAVE_HOOKS if context._thread == get_ident()]
     for context in mine:
         SAVE_HOOKS.remove(context)
@@ -362,14 +363,14 @@ def _unseen_by_hooks() -> Iterator[None]:
 
 
 def _along_edges(op: Operation, tangents: list[Any]) -> list[Any]:
-    """The tangents of those arguments for which a node has an edge."""
+    """Return the tangents of the arguments for which a node has an edge."""
     if op.variadic:
         return tangents
     return [tangent for name, tangent in zip(op.tensor_names, tangents, strict=True) if name in op.edge_names]
 
 
 def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], tangents: list[Any], results: list[Any]) -> Any:
-    """Record this call with all arguments that have a tangent requiring grad, and return an edge into the node."""
+    """Record the call with all arguments that have a tangent requiring gradients; return an edge to the node."""
     arrays, keys = [result._array for result in results], tuple(result._key for result in results)
     if not op.results and not op.returns_list:
         arrays, keys = arrays[0], keys[0]
@@ -387,7 +388,7 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ta
 
 
 def _blank(result: Tensor) -> Tensor:
-    """Zeros in the shape of a result: the cotangent to differentiate at. The map is linear, so its value does not matter."""
+    """Return a cotangent to differentiate at, in the shape of a result.  As the map is linear, it may be zeros."""
     key = result._key
     blank = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)
     blank = blank.detach()
@@ -396,7 +397,7 @@ def _blank(result: Tensor) -> Tensor:
 
 
 def overwrite(target: Tensor, source: Tensor) -> None:
-    """`target` was overwritten with the value of `source`: give it the tangents of `source`, or zeros."""
+    """Set the tangents of `target`, which was overwritten by `source`, to those of `source`, or to zeros."""
     for level in levels():
         tangent = tangent_of(source, level)
         if tangent is not None or tangent_of(target, level) is not None:
@@ -406,8 +407,9 @@ def overwrite(target: Tensor, source: Tensor) -> None:
 def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     """Replace the tangent of a tensor that was written to.
 
-    For a view, the new tangent is written into the tangent of its base (a view's tangent is derived from that).  The exception is
-    a view with a tangent of its own whose base has none: there only the view's tangent is replaced.
+    For a view, the new tangent is written to the tangent of its base, from which the view's tangent is derived.  If only the
+    view
+    has a tangent, and its base has none, only the view's tangent is replaced.
     """
     parent, record, params, _ = tensor._view or (None, None, (), True)
     base_tangent = None if record is None else tangent_of(parent, level)
@@ -426,7 +428,7 @@ def _zeros(tensor: Tensor) -> Tensor:
 
 
 def follow(tensor: Tensor, seen: Tensor) -> None:
-    """`tensor` has been turned in place into the same view as `seen`: give it the tangents of `seen`."""
+    """Set the tangents of `tensor`, which became the view `seen` in place, to those of `seen`."""
     for level in levels():
         tangent = tangent_of(seen, level)
         if tangent is not None:

@@ -1,4 +1,4 @@
-"""`rearrange`: reordering, splitting and joining dimensions by a pattern of their names."""
+"""`rearrange`: reorder, split and merge dimensions by a pattern of their names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _sides(pattern: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def _groups(side: str) -> list[list[str]]:
-    """For each dimension on one side of the pattern, the names that make it up; a dimension of size 1 is an empty group."""
+    """Return the names in each dimension on one side of the pattern; a dimension of size 1 is an empty group."""
     groups: list[list[str]] = []
     for group, name in re.findall(r"\(([^()]*)\)|([^\s()]+)", side.replace("...", ELLIPSIS)):
         names = [name] if name else group.split()
@@ -68,7 +68,7 @@ def _groups(side: str) -> list[list[str]]:
 
 
 def _expanded(groups: list[list[str]], extra: list[str]) -> list[list[str]]:
-    """The groups with the ellipsis replaced by the names `extra`."""
+    """Return the groups with the ellipsis replaced by the names `extra`."""
     expanded: list[list[str]] = []
     for group in groups:
         if group == [ELLIPSIS]:

@@ -1,6 +1,6 @@
-"""`torch.sym_int` and its siblings: Python's functions of numbers, for numbers that are being recorded as well.
+"""`torch.sym_int` and related functions: Python's functions of numbers, also for symbolic numbers.
 
-`int(n)` of a `SymInt` needs a plain number, which would fix the program to one value. These functions are recorded instead.
+`int(n)` of a `SymInt` needs a plain number, which would fix the program to one value.  These functions are recorded instead.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
             return handle_torch_function(call, args, *args)
         return function(*args)
 
-    call.__dict__["__body__"] = function  # as overridable functions have
+    call.__dict__["__body__"] = function  # an attribute of all functions that can be overridden
     return call
 
 
 @_recorded
 def sym_not(a: Any) -> Any:
-    """`not a`, as a `SymBool` of a `SymBool`.
+    """Return `not a`, which is a `SymBool` for a `SymBool`.
 
     Args:
         a: a bool or a `SymBool`.
@@ -59,10 +59,10 @@ def sym_not(a: Any) -> Any:
 
 @_recorded
 def sym_float(a: Any) -> Any:
-    """`float(a)`, as a `SymFloat` of a number that is being recorded.
+    """Return `float(a)`, which is a `SymFloat` for a symbolic number.
 
     Args:
-        a: a number, or whatever `float` takes.
+        a: a number, or another argument of `float`.
 
     Example:
         >>> torch.sym_float(3)
@@ -73,10 +73,10 @@ def sym_float(a: Any) -> Any:
 
 @_recorded
 def sym_int(a: Any) -> Any:
-    """`int(a)`, as a `SymInt` of a number that is being recorded.
+    """Return `int(a)`, which is a `SymInt` for a symbolic number.
 
     Args:
-        a: a number, or whatever `int` takes.
+        a: a number, or another argument of `int`.
 
     Example:
         >>> torch.sym_int(3.7)
@@ -87,11 +87,11 @@ def sym_int(a: Any) -> Any:
 
 @_recorded
 def sym_max(a: Any, b: Any) -> Any:
-    """The larger of two numbers, recorded without branching; a float if either is.
+    """Return the larger of two numbers, without a branch on symbolic numbers; a float if either is a float.
 
     Args:
         a: a number.
-        b: another one.
+        b: another number.
 
     Raises:
         AssertionError: an argument is not a number.
@@ -105,7 +105,7 @@ def sym_max(a: Any, b: Any) -> Any:
 
 @_recorded
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers `a` and `b`; the rest is as in `sym_max`.
+    """Return the smaller of the numbers `a` and `b`, without a branch on symbolic numbers; a float if either is a float.
 
     Example:
         >>> torch.sym_min(5, 4.0)
@@ -115,7 +115,7 @@ def sym_min(a: Any, b: Any) -> Any:
 
 
 def sym_sum(*args: Any) -> Any:
-    """The sum of numbers, which may be symbolic.
+    """Return the sum of numbers, which may be symbolic.
 
     Args:
         args: the numbers, or one list or tuple of them.
@@ -133,15 +133,15 @@ sym_sum.__dict__["__body__"] = sym_sum
 
 @_recorded
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
-    """`t if b else f`, recorded without a decision.
+    """Return `t if b else f`, without a branch on a symbolic `b`.
 
     Args:
         b: a bool or a `SymBool`.
         t: a number.
-        f: another one of the same type.
+        f: another number of the same type.
 
     Raises:
-        AssertionError: the types are not as they have to be.
+        AssertionError: `b` is not a bool, or `t` and `f` have different types.
 
     Example:
         >>> torch.sym_ite(True, 1, 2)
@@ -156,7 +156,7 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 
 @_recorded
 def sym_sqrt(a: Any) -> Any:
-    """`math.sqrt(a)`, as a `SymFloat` of a number that is being recorded.
+    """Return `math.sqrt(a)`, which is a `SymFloat` for a symbolic number.
 
     Args:
         a: a number.
@@ -174,7 +174,7 @@ def _recorded_function_of_math(compute: Callable[[Any], Any]) -> Callable[[Any],
 
     name = compute.__name__
     function.__name__ = function.__qualname__ = f"_sym_{name}"
-    function.__doc__ = f"`math.{name}(a)`, as a `SymFloat` of a number that is being recorded."
+    function.__doc__ = f"Return `math.{name}(a)`, which is a `SymFloat` for a symbolic number."
     return _recorded(function)
 
 
@@ -186,7 +186,7 @@ _sym_sqrt = sym_sqrt
 
 
 def sym_fresh_size(expr: Any) -> Any:
-    """A number whose value is only known when the program runs: `torch.tensor(expr).item()`.
+    """Return a number whose value is only known when the program runs: `torch.tensor(expr).item()`.
 
     Args:
         expr: a number.
@@ -204,7 +204,7 @@ def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = 
     """Declare the range of a number; a recorded number must be in it for the example inputs.
 
     Args:
-        size: the number; a fraction is cut off.
+        size: the number, rounded towards 0.
         min: the smallest value, or None.
         max: the largest value, or None.
 
@@ -221,7 +221,7 @@ def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int 
     """Declare the range of a number that is the size of a tensor: it is not negative, and can be more than 2.
 
     Args:
-        size: the number; a fraction is cut off.
+        size: the number, rounded towards 0.
         min: the smallest value; None for 0.
         max: the largest value, or None.
 
@@ -238,7 +238,7 @@ def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int 
 
 
 def _constrain_as_size(symbol: Any, min: int | None = None, max: int | None = None) -> None:
-    """`sym_constrain_range_for_size`, for ranges by position."""
+    """Call `sym_constrain_range_for_size` with positional limits."""
     sym_constrain_range_for_size(symbol, min=min, max=max)
 
 

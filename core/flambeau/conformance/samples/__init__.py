@@ -15,12 +15,12 @@ __all__ = ["bad_calls", "families"]
 
 
 def families() -> dict[str, list[Sample]]:
-    """The samples, by family."""
+    """Return the samples of each family."""
     return {name: module.SAMPLES for name, module in _modules() if hasattr(module, "SAMPLES")}
 
 
 def bad_calls() -> dict[str, list[Bad]]:
-    """The calls that must raise, by family."""
+    """Return for each family the calls that must raise an error."""
     return {name: module.BAD for name, module in _modules() if hasattr(module, "BAD")}
 
 

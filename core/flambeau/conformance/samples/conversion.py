@@ -26,7 +26,7 @@ def method(
     grad: bool = True,
     **fields: Any,
 ) -> Sample:
-    """`x.name(*args, other inputs)`, called on a copy of `x` if it writes to it."""
+    """Return a sample of the method call `x.name(*args, *other_inputs)`, on a copy of `x` if the method writes to it."""
     writes = name.endswith("_")
 
     def call(torch: Any, x: Any, *others: Any) -> Any:

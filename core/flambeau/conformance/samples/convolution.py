@@ -24,7 +24,7 @@ def padded(np: Any, x: Any, padding: Sizes) -> Any:
 def convolve(
     np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
-    """A convolution by its definition, as a sum over the positions in the window."""
+    """Compute a convolution by its definition, as a sum over the positions in the window."""
     n = x.ndim - 2
     stride, padding, dilation = _all(n, stride), _all(n, padding), _all(n, dilation)
     x = padded(np, x, padding)
@@ -51,7 +51,7 @@ def transpose(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """A transposed convolution: every element of the input contributes to a window of the result."""
+    """Compute a transposed convolution: every input element contributes to a window of the result."""
     n = x.ndim - 2
     stride, padding, dilation, more = _all(n, stride), _all(n, padding), _all(n, dilation), _all(n, output_padding)
     space = x.shape[2:]

@@ -12,7 +12,7 @@ __all__ = ["BAD", "SAMPLES"]
 
 
 def _ctc(np: Any, log_probs: Any, labels: Any, blank: int = 0) -> Any:
-    """The negative log-likelihood of labels, summed over all alignments."""
+    """Return the negative log-likelihood of labels, with probabilities summed over all alignments."""
     time, classes = log_probs.shape
     total = 0.0
     for walk in itertools.product(range(classes), repeat=time):

@@ -10,7 +10,7 @@ __all__ = ["BAD", "SAMPLES"]
 
 
 def _pair(name: str, dtypes: Any, result: str, **options: Any) -> Sample:
-    """A transform that NumPy has under the same name."""
+    """Return a sample of a transform that NumPy has under the same name."""
 
     def call(torch: Any, x: Any) -> Any:
         return getattr(torch.fft, name)(x, **options)

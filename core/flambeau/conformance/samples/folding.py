@@ -23,7 +23,7 @@ def _columns(np: Any, x: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, st
 
 
 def _folded(np: Any, columns: Any, shape: Sizes, *geometry: Any) -> Any:
-    """Folding, the adjoint of unfolding, by multiplication with its matrix."""
+    """Compute folding as the adjoint of unfolding, by multiplication with its matrix."""
     length = shape[1] * shape[2] * shape[3]
     basis = np.eye(length).reshape(length, *shape[1:])
     matrix = _columns(np, basis, *geometry).reshape(length, -1)

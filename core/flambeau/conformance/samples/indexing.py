@@ -12,7 +12,7 @@ __all__ = ["BAD", "SAMPLES"]
 
 
 def _pick(item: Any, *inputs: Input) -> Sample:
-    """`x[item(other inputs)]`."""
+    """Return a sample of reading `x[item(*other_inputs)]`."""
     return Sample(
         "Tensor.__getitem__",
         lambda torch, x, *rest: torch.Tensor.__getitem__(x, item(*rest)),
@@ -24,7 +24,7 @@ def _pick(item: Any, *inputs: Input) -> Sample:
 
 
 def _write(item: Any, value: Input, *inputs: Input) -> Sample:
-    """A clone of `x` after `x[item(other inputs)] = value`."""
+    """Return a sample of writing `x[item(*other_inputs)] = value` on a clone of `x`."""
 
     def call(torch: Any, x: Any, value: Any, *rest: Any) -> Any:
         x = x.clone()

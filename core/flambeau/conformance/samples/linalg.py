@@ -1,6 +1,7 @@
 """Decompositions, solutions, norms and products of matrices, including batches and empty matrices.
 
-If a decomposition is not unique, the call returns what is, such as absolute values of eigenvectors or the product of the factors.
+If a decomposition is not unique, the call returns a unique quantity, such as absolute values of eigenvectors or the product of
+the factors.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ _INF = float("inf")
 
 
 def _regular(torch: Any, a: Any) -> Any:
-    """A matrix far from singular; works with NumPy and with torch."""
+    """Make a matrix that is far from singular, with NumPy or with torch."""
     return a + 4 * _eye(torch, a)
 
 
 def _positive(torch: Any, a: Any) -> Any:
-    """A positive definite matrix."""
+    """Make a positive definite matrix, with NumPy or with torch."""
     return a @ _adjoint(torch, a) + 4 * _eye(torch, a)
 
 
 def _hermitian(torch: Any, a: Any) -> Any:
-    """A Hermitian matrix with well separated eigenvalues."""
+    """Make a Hermitian matrix with well separated eigenvalues, with NumPy or with torch."""
     return (a + _adjoint(torch, a)) / 4 + _diagonal(torch, a)
 
 
@@ -58,7 +59,7 @@ def _of(
     result: Any = "same",
     **fields: Any,
 ) -> Sample:
-    """A sample of a matrix function; `prepare` is applied to its first argument, `finish` to its result, in both libraries."""
+    """Return a sample of a matrix function, which is called on `prepare(first argument)` and followed by `finish`."""
 
     def call(torch: Any, a: Any, *others: Any) -> Any:
         a = prepare(torch, a) if prepare else a
@@ -84,7 +85,7 @@ def _det(np: Any, a: Any) -> Any:
 
 
 def _lu(np: Any, a: Any) -> tuple[Any, Any, Any]:
-    """P, L and U of one matrix or of a batch, by Gaussian elimination with partial pivoting."""
+    """Return P, L and U of one matrix or of a batch, by Gaussian elimination with partial pivoting."""
     if a.ndim > 2:
         return tuple(np.stack(m) for m in zip(*(_lu(np, m) for m in a), strict=True))
     rows, columns = a.shape
@@ -102,11 +103,11 @@ def _lu(np: Any, a: Any) -> tuple[Any, Any, Any]:
 
 
 def _size(np: Any, x: Any) -> Any:
-    return abs(x.real) + abs(x.imag)  # by which LAPACK chooses the pivot
+    return abs(x.real) + abs(x.imag)  # the magnitude by which LAPACK selects pivots
 
 
 def _exp(np: Any, a: Any) -> Any:
-    """The matrix exponential, by scaling and squaring of its Taylor series."""
+    """Compute the matrix exponential by scaling and squaring, with a Taylor series."""
     small, term, total = a / 1024, np.eye(a.shape[-1]) + 0 * a, np.eye(a.shape[-1]) + 0 * a
     for n in range(1, 12):
         term = term @ small / n
@@ -139,7 +140,7 @@ def _rebuilt(torch: Any, factors: Any) -> Any:
 
 
 def _reflectors(np: Any, a: Any, tau: Any) -> Any:
-    """The first columns of the product of Householder reflections."""
+    """Return the first columns of the product of Householder reflections."""
     rows, columns = a.shape[-2:]
     q = np.eye(rows) + 0 * a[..., :1, :1]
     for k in range(columns):
@@ -149,7 +150,7 @@ def _reflectors(np: Any, a: Any, tau: Any) -> Any:
 
 
 def _with_factor(of: str, name: str, reference: Any, *shapes: tuple[int, ...], prepare: Any = _regular, **options: Any) -> Sample:
-    """A sample of a solver that takes the factorization, by the function `of`, of its second argument."""
+    """Return a sample of a solver whose second argument is a factorization, computed by the function named `of`."""
 
     def call(torch: Any, b: Any, a: Any) -> Any:
         factors = find(torch, of)(prepare(torch, a))

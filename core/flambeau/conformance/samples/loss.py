@@ -54,7 +54,7 @@ def _multilabel_margin(np: Any, x: Any, target: Any) -> Any:
 def _of(
     name: str, call: Any, reference: Any, *inputs: Any, reductions: tuple[str, ...] = ("mean", "sum", "none"), **options: Any
 ) -> list[Sample]:
-    """A sample for each reduction."""
+    """Return a sample for each reduction."""
 
     def sample(reduction: str) -> Sample:
         return Sample(
@@ -69,7 +69,7 @@ def _of(
 
 
 def _classes(name: str, log_probs: Any, *inputs: Any, **options: Any) -> list[Sample]:
-    """Samples of `nll_loss` or `cross_entropy`, without and with all options."""
+    """Return samples of `nll_loss` or `cross_entropy`, without and with all options."""
 
     def sample(reduction: str) -> list[Sample]:
         def plain(torch: Any, x: Any, t: Any) -> Any:

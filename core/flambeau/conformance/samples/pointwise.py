@@ -12,7 +12,7 @@ __all__ = ["BAD", "SAMPLES", "float_elementwise"]
 
 
 def float_elementwise(name: str, formula: Any, domain: Any = real, complexes: bool = True, **options: Any) -> Sample:
-    """A function whose result has a floating-point dtype also for integers."""
+    """Return a sample of a function whose result has a floating-point dtype also for integers."""
     dtypes = (*REALS, *COMPLEX) if complexes else REALS
     return elementwise(name, formula, domain, dtypes=dtypes, result="float", **options)
 

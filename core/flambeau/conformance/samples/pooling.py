@@ -14,7 +14,7 @@ Windows = Sequence[Sequence[tuple[int, int]]]  # for each dimension, the start a
 
 
 def _windows(space: Sequence[int], size: int, stride: int, padding: int = 0, dilation: int = 1, ceil: bool = False) -> Windows:
-    """The start and end of each window in each dimension; positions outside of the input are padding."""
+    """Return the start and end of each window in each dimension; positions outside of the input are padding."""
     windows = []
     for length in space:
         reach = dilation * (size - 1) + 1
@@ -25,12 +25,12 @@ def _windows(space: Sequence[int], size: int, stride: int, padding: int = 0, dil
 
 
 def _shares(space: Sequence[int], sizes: Sequence[int]) -> Windows:
-    """The windows of adaptive pooling, which divide each dimension into `size` parts."""
+    """Return the windows of adaptive pooling, which divide each dimension into `size` parts."""
     return [[(i * n // size, -(-(i + 1) * n // size)) for i in range(size)] for n, size in zip(space, sizes, strict=True)]
 
 
 def _pool(np: Any, x: Any, windows: Windows, combine: Any, dilation: int = 1) -> Any:
-    """`combine(elements in the window, their flat positions, bounds of the window)` for every window."""
+    """Call `combine(elements, flat_positions, bounds)` for every window."""
     n = len(windows)
     space = x.shape[x.ndim - n :]
     flat = np.arange(np.prod(space, dtype=int)).reshape(space)
@@ -78,7 +78,7 @@ def bad_pooling(name: str, call: Any, *inputs: Any, error: str = "RuntimeError",
 
 
 def _halves(np: Any, x: Any) -> Any:
-    """The maxima of each half of the 2 x 6 elements, and their positions."""
+    """Return the maxima of each half of the 2 x 6 elements, and their positions."""
     halves = x.reshape(2, 3, 2, 3)
     return halves.max(-1), halves.argmax(-1) + np.array([0, 3])
 

@@ -28,7 +28,7 @@ def _elman(np: Any, x: Any, h: Any, w: Any, u: Any, b: Any, c: Any) -> Any:
 
 
 def _over_time(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A recurrent layer from its step: returns all states and the last one."""
+    """Return a recurrent layer, given its step; the layer returns all states and the last state."""
 
     def run(np: Any, x: Any, h: Any, *weights: Any) -> Any:
         states = [h[0]]
@@ -48,11 +48,11 @@ def _lstm_over_time(np: Any, x: Any, h: Any, c: Any, *weights: Any) -> Any:
 
 
 def _weights(gates: int) -> list[Any]:
-    """The weights for 3 features and a hidden state of size 2."""
+    """Return inputs for the weights of 3 features and a hidden state of size 2."""
     return [real(2 * gates, 3), real(2 * gates, 2), real(2 * gates), real(2 * gates)]
 
 
-_LAYER = True, 1, 0.0, False, False, False  # biases, one layer, no dropout, not in training, one direction, time first
+_LAYER = True, 1, 0.0, False, False, False  # has_biases, num_layers, dropout, train, bidirectional, batch_first
 
 
 SAMPLES = [

@@ -10,7 +10,7 @@ __all__ = ["BAD", "SAMPLES", "over"]
 
 
 def over(name: str, formula: str, make: Any = real, *, empty: bool = True, **options: Any) -> list[Sample]:
-    """Samples of a reduction: over all, one (with or without keepdim) and several dimensions, and of 0-d and empty tensors."""
+    """Return samples of a reduction over all, one or several dimensions, with and without keepdim, of 0-d and empty tensors."""
 
     def of(torch: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(torch, name)(x, *args, **kwargs)
@@ -109,7 +109,7 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
 
 
 def _spread(name: str) -> list[Sample]:
-    """`var` or `std` with a correction."""
+    """Return samples of `var` or `std` with a correction."""
 
     def mean_too(np: Any, x: Any) -> Any:
         return getattr(np, name)(x, 0, ddof=1), np.mean(x, 0)

@@ -13,13 +13,13 @@ _IMAGE = real(2, 4, 3, 2)
 
 
 def _between(np: Any, x: Any, axis: int) -> Any:
-    """Two values along an axis made four, evenly spaced from the one to the other."""
+    """Interpolate two values along an axis to four evenly spaced values, both ends included."""
     first, last = np.split(x, 2, axis)
     return np.concatenate([first + (last - first) * k / 3 for k in range(4)], axis)
 
 
 def _linear(np: Any, x: Any, size: int, align: bool) -> Any:
-    """Linear interpolation along the last dimension."""
+    """Interpolate linearly along the last dimension."""
     length = x.shape[-1]
     centres = np.clip((np.arange(size) + 0.5) * length / size - 0.5, 0, length - 1)
     places = np.arange(size) * ((length - 1) / (size - 1)) if align else centres

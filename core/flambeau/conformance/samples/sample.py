@@ -22,9 +22,9 @@ NUMBERS = (*REALS, *COMPLEX)
 
 @dataclass(frozen=True)
 class Input:
-    """A description of one tensor argument: random values between `low` and `high`, or the fixed `values`.
+    """A description of one tensor argument: random values between `low` and `high`, or fixed `values`.
 
-    Without a `dtype`, it has the dtype with which the sample is run.
+    If `dtype` is None, the argument has the dtype with which the sample is run.
     """
 
     shape: tuple[int, ...]
@@ -56,37 +56,37 @@ class Input:
 
 
 def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Input:
-    """Random values of either sign."""
+    """Describe an input of random values between `low` and `high`."""
     return Input(shape, low, high)
 
 
 def positive(*shape: int) -> Input:
-    """Random positive values (at least 1 for integers)."""
+    """Describe an input of random positive values (at least 1 for integers)."""
     return Input(shape, 0.3, 3.0)
 
 
 def unit(*shape: int) -> Input:
-    """Random values between -0.9 and 0.9."""
+    """Describe an input of random values between -0.9 and 0.9."""
     return Input(shape, -0.9, 0.9)
 
 
 def distinct(*shape: int) -> Input:
-    """Random values that differ from each other by a minimal distance."""
+    """Describe an input of random values that differ by a minimal distance."""
     return Input(shape, -2.0, 2.0, distinct=True)
 
 
 def index(*shape: int, high: int) -> Input:
-    """Random integers from 0 to `high - 1`."""
+    """Describe an input of random integers from 0 to `high - 1`."""
     return Input(shape, 0, high - 1, "int64")
 
 
 def mask(*shape: int) -> Input:
-    """Random booleans."""
+    """Describe an input of random booleans."""
     return Input(shape, 0, 1, "bool")
 
 
 def fixed(values: Any, dtype: str | None = None) -> Input:
-    """The given values."""
+    """Describe an input of the given values."""
     return Input((), values=values, dtype=dtype)
 
 
@@ -99,7 +99,7 @@ class Sample:
         call: the call as a function of `(torch, *tensors)`; it accesses the operation by that path in `torch`, so that
             the checks can substitute other forms.
         inputs: one description for each tensor.
-        reference: the same as a function of `(np, *arrays)`; the arrays have double precision.
+        reference: the expected result as a function of `(np, *arrays)`; the arrays have double precision.
         dtypes: the dtypes with which to run the sample.
         result: the dtype of the result (in a tuple, of each result): `"same"` as the first input that has the sample's
             dtype, `"float"` (integers become float32), `"sum"` (integers become int64), `"real"`, `"complex"`,
@@ -133,7 +133,7 @@ class Sample:
     def arrays(
         self: Sample | Bad, np: Any, dtype: str, seed: int = 0, shapes: Sequence[tuple[int, ...]] | None = None
     ) -> list[Any]:
-        """The inputs as NumPy arrays."""
+        """Return the inputs as NumPy arrays."""
         rng = np.random.default_rng(seed)
         inputs = [input.reshaped(s) for input, s in zip(self.inputs, shapes, strict=True)] if shapes else self.inputs
         return [input.array(np, rng, dtype) for input in inputs]
@@ -141,10 +141,10 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Bad:
-    """A call that must raise `error` (the name of a built-in exception).
+    """A call that must raise an error; `error` is the name of a built-in exception.
 
-    With `strides`, it is only checked on backends whose arrays have strides; with `values`, which means that the values of the
-    inputs are wrong, only on backends that are not asynchronous.
+    With `strides`, it is only checked on backends whose arrays have strides.  With `values`, the error depends on the inputs'
+    values, and it is only checked on backends that are not asynchronous.
     """
 
     name: str
@@ -159,7 +159,7 @@ class Bad:
 
 
 def elementwise(name: str, reference: Callable[..., Any], *domains: Callable[..., Input], **options: Any) -> Sample:
-    """A sample of an elementwise function, with one input for each domain, such as `real` or `positive`."""
+    """Return a sample of an elementwise function, with one input for each domain, such as `real` or `positive`."""
     inputs = [domain(2, 3) for domain in domains or (real,)]
 
     def call(torch: Any, *tensors: Any) -> Any:
@@ -169,13 +169,13 @@ def elementwise(name: str, reference: Callable[..., Any], *domains: Callable[...
 
 
 def functional(name: str, call: Callable[..., Any], reference: Callable[..., Any], *inputs: Input, **options: Any) -> Sample:
-    """A sample of `nn.functional.name`, called by `call(F, *inputs)`; without inputs, on a matrix."""
+    """Return a sample of `nn.functional.name`, called by `call(F, *inputs)`; the default input is a matrix."""
     made_from = inputs or [real(3, 4)]
     return Sample(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), made_from, reference, **options)
 
 
 def bad_functional(name: str, call: Callable[..., Any], *inputs: Input, error: str = "RuntimeError", values: bool = False) -> Bad:
-    """A call of `nn.functional.name` that must raise."""
+    """Return a call of `nn.functional.name` that must raise an error."""
     return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs, error, values=values)
 
 
@@ -187,19 +187,19 @@ def torch_function(
     dtypes: Sequence[str] = WIDE,
     **options: Any,
 ) -> Sample:
-    """A sample of a function of `torch`, called by `call(function, *inputs)`."""
+    """Return a sample of a function of `torch`, called by `call(function, *inputs)`."""
     return Sample(name, lambda torch, *x: call(find(torch, name), *x), inputs, reference, dtypes, method=False, **options)
 
 
 def find(module: Any, path: str) -> Any:
-    """The attribute at a dotted path."""
+    """Return the attribute at a dotted path."""
     for part in path.split("."):
         module = getattr(module, part)
     return module
 
 
 def find_or_none(module: Any, path: str) -> Any:
-    """The attribute at a dotted path, or None if there is none."""
+    """Return the attribute at a dotted path, or None if it does not exist."""
     try:
         return find(module, path)
     except AttributeError:

@@ -10,13 +10,13 @@ from .sample import FLOATS, NUMBERS, Bad, Sample, distinct, fixed, index, mask, 
 __all__ = ["BAD", "SAMPLES"]
 
 _ROWS = fixed([2, 0], "int64")
-_PLACES = fixed([[2, 0, 1, 0], [0, 1, 2, 1]], "int64")  # no two equal in a column
+_PLACES = fixed([[2, 0, 1, 0], [0, 1, 2, 1]], "int64")  # distinct within each column
 _TIES = fixed([0, 2, 0], "int64")
 _REDUCTIONS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def _written(change: Any) -> Any:
-    """A reference that modifies a copy of its first argument."""
+    """Return a reference function that modifies a copy of its first argument."""
 
     def formula(np: Any, x: Any, *rest: Any) -> Any:
         x = x.copy()

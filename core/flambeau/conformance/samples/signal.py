@@ -12,7 +12,7 @@ __all__ = ["SAMPLES"]
 
 
 def _cosines(*coefficients: float) -> Callable[..., Any]:
-    """A window that is a sum of cosines, of `size` elements."""
+    """Return a function for a window of `size` elements that is a sum of cosines."""
 
     def window(np: Any, size: int) -> Any:
         angle = 2 * np.pi * np.arange(size) / (size - 1)
@@ -44,7 +44,7 @@ _OF_OLD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 
 
 def _window(name: str, formula: Callable[..., Any], options: dict[str, Any], repeats: bool, **kind: bool) -> Sample:
-    """A window of 8 elements; the periodic window is the symmetric one of 9 elements without the last."""
+    """Return a sample of a window of 8 elements; the periodic window is a symmetric one of 9 elements without the last."""
     return Sample(
         name,
         lambda torch: find(torch, name)(8, dtype=torch.float64, **kind, **options),
@@ -61,7 +61,7 @@ def _cosine(np: Any, size: int) -> Any:
 
 
 def _stft(np: Any, x: Any, n: int, hop: int) -> Any:
-    """The spectra of segments of `n` samples, whose starts are `hop` apart."""
+    """Return the spectra of segments of `n` samples, whose starts are `hop` apart."""
     return np.stack([np.fft.rfft(x[start : start + n]) for start in range(0, len(x) - n + 1, hop)], -1)
 
 

@@ -51,7 +51,7 @@ def _of_table(name: str, *values: list[float], expected: list[float]) -> Sample:
 
 
 def _recurrence(first: Callable[..., Any], step: Callable[..., Any]) -> Callable[..., Any]:
-    """The polynomial of degree 4, from those of degree 0 and 1 and the recurrence for degree `n + 1`."""
+    """Return the polynomial of degree 4, given the polynomial of degree 1 and the recurrence for degree `n + 1`."""
 
     def formula(np: Any, x: Any) -> Any:
         before, last = np.ones_like(x), first(x)
@@ -90,7 +90,7 @@ def _polynomial(name: str, formula: Callable[..., Any]) -> Sample:
 
 
 def _each(function: Callable[[float], float]) -> Callable[..., Any]:
-    """A Python function of one number as a reference for arrays."""
+    """Apply a Python function of one number to each element of an array."""
     return lambda np, x: np.vectorize(function, otypes=[float])(x)
 
 
@@ -104,7 +104,7 @@ def _phi(x: float) -> float:
 
 
 def _bessel(order: int) -> Callable[..., Any]:
-    """Bessel's integral, by the trapezoidal rule, which is exact to rounding for a periodic function."""
+    """Compute Bessel's integral by the trapezoidal rule, which is exact to rounding for a periodic function."""
 
     def formula(np: Any, x: Any) -> Any:
         angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)

@@ -1,4 +1,4 @@
-"""Tensors from data: from numbers and nested sequences, and on the memory of arrays, buffers and storages."""
+"""Create tensors from numbers and nested sequences, or sharing the memory of arrays, buffers and storages."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "t
 def tensor(
     data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A tensor holding a copy of `data`: a number, nested sequences, an array, a tensor.
+    """Return a tensor with a copy of `data`: a number, nested sequences, an array, or a tensor.
 
     Raises:
-        ValueError: nested sequences of unequal lengths.
-        TypeError: an element that is no number.
+        ValueError: the nested sequences have unequal lengths.
+        TypeError: an element is not a number.
 
     >>> torch.tensor([[1, 2], [3, 4]]), torch.tensor(1.5)
     (tensor([[1, 2],
@@ -83,7 +83,7 @@ _PLAIN = (bool, int, float)
 
 
 def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | None:
-    """Nested lists of bools, ints and floats in one go; None where the data needs a closer look."""
+    """Convert nested lists of bools, ints and floats in one backend call; return None if they contain anything else."""
     types: set[type] = set()
     if not _leaf_types(data, types) or not types or (dtype is not None and dtype.category < dtypes.FLOATING and float in types):
         return None
@@ -97,7 +97,7 @@ def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | N
 
 
 def _leaf_types(data: Any, types: set[type]) -> bool:
-    """Collect the types of the numbers in nested lists; False where there is anything else."""
+    """Collect the types of the numbers in nested lists; return False if they contain anything but numbers."""
     item_types = set(map(type, data))
     if item_types <= {list, tuple}:
         return all(_leaf_types(item, types) for item in data)
@@ -106,7 +106,7 @@ def _leaf_types(data: Any, types: set[type]) -> bool:
 
 
 def _scalar_array(value: Any, key: DispatchKey) -> Any:
-    """One number as an array, checked; a negative one is taken modulo the size of an unsigned dtype."""
+    """Convert one number to a 0-d array; a number outside an integer dtype's range wraps around or raises an error."""
     if key.dtype.category == dtypes.INTEGER and isinstance(value, float):
         value = converted(value, key.dtype)
     try:
@@ -116,7 +116,7 @@ def _scalar_array(value: Any, key: DispatchKey) -> Any:
 
 
 def _integer(value: Any, dtype: Dtype) -> Any:
-    """`converted` for numbers that do not fit the dtype unchanged."""
+    """Convert a number outside the range of `dtype`, as `converted` does; raise ValueError if it exceeds 64 bits."""
     if isinstance(value, int) and dtype is not dtypes.uint64 and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
     return converted(value, dtype)
@@ -164,7 +164,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _dtype_in(data: Any) -> Dtype:
-    """The dtype that holds whatever is in nested sequences."""
+    """Return the promoted dtype of all elements of nested sequences."""
     if isinstance(data, Tensor):
         return data.dtype
     if _is_array(data):
@@ -180,7 +180,7 @@ def _dtype_in(data: Any) -> Dtype:
 
 
 def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any], dtype: Dtype) -> None:
-    """Append the elements of nested sequences of this shape to `numbers`, to be converted to a dtype."""
+    """Append the elements of nested sequences of this shape to `numbers`; `dtype` selects the error for multi-element tensors."""
     if dim == len(shape):
         if isinstance(data, Tensor) and data.numel() != 1:
             if dtype.category <= dtypes.INTEGER:
@@ -199,19 +199,19 @@ def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any], dt
 
 
 def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
-    """Number-like objects as the Python numbers of a dtype."""
+    """Convert number-like objects to Python numbers of the kind that `dtype` holds."""
     if dtype.category == dtypes.INTEGER:
         return [int(number) if isinstance(number, float) else operator.index(number) for number in numbers]
     if dtype.category == dtypes.FLOATING:
-        return c_array("d", numbers).tolist()  # which, unlike `float`, takes no strings
+        return c_array("d", numbers).tolist()  # unlike `float`, it rejects strings
     return list(map(bool if dtype is dtypes.bool_ else complex, numbers))
 
 
-# --- memory of others ---------------------------------------------------------------------------------------------
+# --- sharing memory -----------------------------------------------------------------------------------------------
 
 
 def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
-    """The backend for another library's array, the array as one of that backend, and its dtype."""
+    """Return the backend for another library's array, the array converted to that backend, and its dtype."""
     from ... import backend as backends
 
     backend = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
@@ -246,10 +246,11 @@ def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
 
 
 def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
-    """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
+    """Return a tensor from another library's array; it shares memory unless `copy`, dtype or device require a copy."""
     place = as_device(device)
     own = dispatch_key(dtypes.bool_, place).backend
-    if own.device_type not in ("cpu", "cuda", "meta") and isinstance(data, own.array_type):  # the library of the device itself
+    # An array of the device's own library, e.g. a JAX array, is used without conversion.
+    if own.device_type not in ("cpu", "cuda", "meta") and isinstance(data, own.array_type):
         taken = own.copy(data) if copy else data
         return _converted(
             wrap(taken, dispatch_key(own.dtype_of(taken), place)), dispatch_key(dtype or own.dtype_of(taken), place), False
@@ -265,14 +266,14 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
 
 
 def _around(data: Any) -> Tensor:
-    """A tensor that shares the memory of another library's array, on the array's device."""
+    """Return a tensor that shares the memory of another library's array, on the array's device."""
     backend, array, dtype = _adopted(data)
     return wrap(_shared(backend, array), dispatch_key(dtype, as_device(backend.device_type)))
 
 
 def _shared(backend: Backend, array: Any) -> Any:
-    """Another library's array as a writable one in the same memory, with a warning if it was read-only."""
-    if not getattr(array.flags, "writeable", True):  # only NumPy's flags have it
+    """Return a writable array on the same memory, with a warning if another library's array is read-only."""
+    if not getattr(array.flags, "writeable", True):  # only NumPy's flags have `writeable`
         warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
             "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
@@ -283,7 +284,7 @@ def _shared(backend: Backend, array: Any) -> Any:
 
 
 def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
-    """A tensor in the memory of an array, a storage, or an object with DLPack or the buffer protocol; None for anything else."""
+    """Return a tensor that shares the memory of an array, a storage, or an object with DLPack or the buffer protocol, or None."""
     if _is_array(data):
         return _around(data)
     if isinstance(data, StorageBase):
@@ -299,7 +300,7 @@ def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
 
 @declare(kind=Kind.FACTORY)
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
+    """Convert `data` to a tensor, without a copy if dtype and device allow; a tensor keeps its autograd history."""
     if isinstance(data, Tensor):
         return _converted(data, dispatch_key(dtype or data.dtype, as_device(device) or data.device), copy=False)
     return from_data(data, dtype, device, copy=None)
@@ -315,8 +316,8 @@ def asarray(
     are read as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
 
     Raises:
-        ValueError: `copy=False`, and there is no memory to share, or the elements would have to be converted or moved.
-        RuntimeError: `copy=False` for another library's scalar; `requires_grad` for a dtype that cannot.
+        ValueError: `copy=False`, and `obj` has no memory to share, or needs another dtype or device.
+        RuntimeError: `copy=False` for another library's scalar; `requires_grad` for a dtype that cannot require gradients.
 
     >>> torch.asarray(bytearray(b"abcd"), dtype=torch.int16).shape
     torch.Size([2])
@@ -340,7 +341,7 @@ def asarray(
 
 
 def _own_device(data: Any) -> Device | None:
-    """The device of a tensor or a storage, the default for a tensor made from it; None for anything else."""
+    """Return the device of a tensor or a storage, or None for any other object."""
     return data.device if isinstance(data, (Tensor, StorageBase)) else None
 
 
@@ -355,7 +356,9 @@ def _check_alias(obj: Any, source: Tensor, key: DispatchKey) -> None:
 
 
 def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
-    """The result of `asarray` for a tensor: with its history, detached, or a leaf, as `requires_grad` says."""
+    """Return `asarray`'s result for a tensor: unchanged if `requires_grad` is None, detached if False, and a leaf if it has no
+    history.
+    """
     if requires_grad is None:
         if result._requires_grad:
             warn_once(
@@ -370,11 +373,11 @@ def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
 
 @declare(kind=Kind.FACTORY)
 def from_numpy(ndarray: Any, /) -> Tensor:
-    """A CPU tensor that shares the memory of a NumPy array.
+    """Return a CPU tensor that shares the memory of a NumPy array.
 
     Raises:
-        TypeError: not a NumPy array, or an unsupported dtype.
-        ValueError: unsupported strides or byte order.
+        TypeError: the argument is not a NumPy array, or its dtype is not supported.
+        ValueError: the strides or the byte order are not supported.
 
     >>> import numpy as np
     >>> a = np.zeros(2); t = torch.from_numpy(a); a[0] = 1
@@ -393,13 +396,13 @@ def _full_name(cls: type) -> str:
 
 @declare(kind=Kind.FACTORY, home="torch.utils.dlpack")
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of another library's array, or of a DLPack capsule.
+    """Return a tensor that shares the memory of another library's array, or of a DLPack capsule.
 
-    It is a copy on another `device`, or if `copy` says so.
+    The data is copied if `copy` is True or `device` is another device.
 
     Raises:
         BufferError: the memory cannot be exported.
-        RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
+        RuntimeError: the argument is neither an array nor a capsule, or the capsule has been consumed.
         ValueError: `copy=False`, and the memory is on another device.
 
     >>> import numpy as np
@@ -430,18 +433,18 @@ def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
 
 @declare(kind=Kind.FACTORY)
 def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A one-dimensional tensor on the memory of an object with the buffer protocol.
+    """Return a one-dimensional tensor that shares the memory of an object with the buffer protocol.
 
     Args:
         buffer: the object.
-        dtype: what its bytes are elements of.
-        count: how many elements; as many as there are by default.
-        offset: how many bytes to leave out before the first.
-        requires_grad: whether the tensor asks for a gradient.
+        dtype: the dtype of its elements.
+        count: the number of elements; by default all.
+        offset: the number of bytes to skip before the first element.
+        requires_grad: whether the tensor requires a gradient.
 
     Raises:
-        ValueError: no buffer, an empty one, or one with fewer elements, or part of one.
-        RuntimeError: the elements of the buffer do not lie one after the other.
+        ValueError: the object is not a buffer, or it is empty, too short, or not a multiple of the element size.
+        RuntimeError: the buffer is not contiguous.
 
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)

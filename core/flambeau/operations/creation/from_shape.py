@@ -1,4 +1,4 @@
-"""Tensors from a shape, and filling tensors with one number."""
+"""Create tensors from a shape; fill tensors with one number."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
-    """A factory `name(*size)` with PyTorch's options."""
+    """Return a factory function `name(*size)` with PyTorch's options."""
 
     def factory(
         *size: Any,
@@ -89,13 +89,14 @@ def publish_factory(
     of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor] | None = None,
     kind: Kind = Kind.FACTORY,
 ) -> Callable[..., Tensor]:
-    """The public function of a factory.
+    """Register a factory function and return its public form.
 
     Args:
-        name, doc: what it is called, and its documentation.
+        name, doc: its name and docstring.
         factory: the function, with all options.
-        of_defaults: of a factory of `*size`: what it makes of a dispatch key and a shape where no option is given.
-        kind: what it is.
+        of_defaults: for a factory of `*size`: the function of a dispatch key and a shape that replaces it when no option is
+        given.
+        kind: the kind of operation.
     """
     factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = doc
@@ -107,7 +108,7 @@ def publish_factory(
 def _offered_to_modes(
     name: str, factory: Callable[..., Any], of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor]
 ) -> Callable[..., Any]:
-    """A factory of `*size`, made open to overrides by a TorchFunctionMode, though it has no tensor arguments."""
+    """Wrap a factory of `*size` so that a TorchFunctionMode can override it, though it has no tensor arguments."""
 
     @wraps(factory)
     def create(*args: Any, **kwargs: Any) -> Any:
@@ -134,10 +135,10 @@ def _xp_filled(function: str) -> Callable[[DispatchKey, tuple[int, ...]], Any]:
     return lambda key, shape: getattr(key.backend.namespace_on(key.device.index), function)(shape, dtype=key.raw_dtype)
 
 
-zeros = _filled("zeros", "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
-ones = _filled("ones", "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_filled("ones"))
+zeros = _filled("zeros", "Return a tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
+ones = _filled("ones", "Return a tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_filled("ones"))
 empty = declare(schema=f"empty.memory_format(SymInt[] size, *, {FACTORY_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor")(
-    _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
+    _filled("empty", "Return an uninitialised tensor.", _xp_filled("empty"))
 )
 
 
@@ -173,29 +174,29 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
 def _in_order(
     order: tuple[int, ...], shape: tuple[int, ...], key: DispatchKey, make: Callable[[DispatchKey, tuple[int, ...]], Any]
 ) -> Any:
-    """The array that `make` gives for this shape, with its dimensions laid out in memory in this order."""
+    """Return an array of this shape from `make`, whose dimensions are stored in memory in this order."""
     if all(before < after for before, after in pairwise(order)):
         return make(key, shape)
     back = tuple(sorted(order, key=order.__getitem__))
     return key.backend.xp.permute_dims(make(key, tuple([shape[d] for d in order])), back)
 
 
-zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of `input`.", _xp_filled("zeros"))
-ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of `input`.", _xp_filled("ones"))
+zeros_like = _like("zeros_like", "Return zeros with the shape, dtype, device and memory order of `input`.", _xp_filled("zeros"))
+ones_like = _like("ones_like", "Return ones with the shape, dtype, device and memory order of `input`.", _xp_filled("ones"))
 empty_like = _like(
-    "empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of `input`.", _xp_filled("empty")
+    "empty_like", "Return an uninitialised tensor with the shape, dtype, device and memory order of `input`.", _xp_filled("empty")
 )
 
 
 def plain_number(value: Any) -> Any:
-    """A Python number from a tensor of one element or another library's scalar."""
+    """Convert a one-element tensor or another library's scalar to a Python number; return anything else unchanged."""
     if type(value) in NUMBERS:
         return value
     return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
 
 
 def dtype_for(value: Any) -> Dtype:
-    """The dtype of a tensor, or the one that a number gets."""
+    """Return the dtype of a tensor, or the default dtype of a Python number's type."""
     return value.dtype if isinstance(value, Tensor) else dtypes.promotion_of_scalar(type(value))
 
 
@@ -212,7 +213,7 @@ def full(
     pin_memory: bool | None = False,
     names: Any = None,
 ) -> Tensor:
-    """A tensor with every element `fill_value`; its dtype follows that of the value.
+    """Return a tensor filled with `fill_value`; by default, its dtype follows that of the value.
 
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))
@@ -222,7 +223,8 @@ def full(
     value = plain_number(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    typed = value if isinstance(fill_value, Tensor) else fill_value  # a NumPy bool gives floats
+    # a NumPy bool counts as its own type and gives floats, as in PyTorch
+    typed = value if isinstance(fill_value, Tensor) else fill_value
     key = key_for(dtype, device, dtype_of_out(out) or dtypes.promotion_of_scalar(type(typed)))
     shape = checked_shape("full", (size,))
     number, index = converted(value, key.dtype, alone=not shape), key.device.index
@@ -245,7 +247,7 @@ def full_like(
     memory_format: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """`fill_value` everywhere, in the shape, dtype, device and memory order of `input`."""
+    """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`."""
     key = _options(input, dtype, device)
     array = _in_order(
         memory_order(input, memory_format),
@@ -266,7 +268,7 @@ def scalar_tensor(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """A number as a 0-d tensor, of the default dtype.
+    """Return a 0-d tensor of a number, by default in the default dtype.
 
     >>> torch.scalar_tensor(3)
     tensor(3.)
@@ -289,7 +291,7 @@ def empty_strided(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Uninitialised elements with the strides given."""
+    """Return an uninitialised tensor with the given size and strides."""
     size, stride = as_shape((size,)), as_shape((stride,))
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     flat = empty(extent, dtype=dtype, device=device)
@@ -314,7 +316,7 @@ def eye(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Ones on the diagonal of an `(n, m)` matrix of zeros."""
+    """Return an `(n, m)` matrix with ones on the diagonal and zeros elsewhere."""
     key = key_for(dtype, device, dtype_of_out(out))
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
@@ -325,7 +327,7 @@ def eye(
 PUBLIC.update(full=full, full_like=full_like, scalar_tensor=scalar_tensor, empty_strided=empty_strided, eye=eye)
 
 
-# --- new_*: as an existing tensor ---------------------------------------------------------------------------------
+# --- Tensor.new_* -------------------------------------------------------------------------------------------------
 
 
 def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
@@ -405,7 +407,7 @@ def empty_permuted(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of `physical_layout`.
+    """Return an uninitialised tensor whose dimensions are stored in memory in the order `physical_layout`.
 
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
@@ -433,12 +435,12 @@ def empty_permuted(
 
 
 def _overwrite(self: Tensor, value: Tensor) -> Tensor:
-    """Overwrite the elements with values that do not depend on them: the history of the tensor ends here."""
+    """Overwrite the elements with values that do not depend on them; autograd does not go back further."""
     return self.copy_(value)
 
 
 def _fill_by_kernel(self: Tensor, value: Any) -> bool:
-    """Write a number to every element by the backend's kernel; whether that was possible."""
+    """Fill the tensor with the backend's in-place kernel; return whether the backend could."""
     kernel = self._key.backend.all_inplace_kernels.get("copy")
     try:
         done = kernel is not None and kernel(self._array, constant(value, self._key)._array)
@@ -469,7 +471,7 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     schema=("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor"),
 )
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
+    """Return a copy of `input` with every element set to `value`, a number or a 0-d tensor."""
     return input.clone().fill_(value)
 
 
@@ -499,7 +501,7 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of `size` elements in the memory-mapped file; with `shared`, writes reach the file, which is created if necessary.
+    """Return `size` elements of a memory-mapped file; with `shared`, writes reach the file, which is created if missing.
 
     Raises:
         RuntimeError: the file cannot be opened, or is too small.

@@ -1,4 +1,4 @@
-"""What functions that make tensors have in common: `dtype`, `device`, `requires_grad`, `out`, `pin_memory`."""
+"""Options of functions that create tensors: `dtype`, `device`, `requires_grad`, `out`, `pin_memory`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def key_for(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> D
 
 
 def plain_shape(sizes: tuple[Any, ...]) -> tuple[int, ...] | None:
-    """The shape meant by `f(2, 3)` or `f((2, 3))`, if it is of Python's integers, none of them negative; None for others."""
+    """Return the shape given as `f(2, 3)` or `f((2, 3))` if all sizes are non-negative Python integers, else None."""
     if len(sizes) == 1 and type(sizes[0]) is not int:
         if not isinstance(sizes[0], (tuple, list)):
             return None
@@ -48,20 +48,20 @@ def plain_shape(sizes: tuple[Any, ...]) -> tuple[int, ...] | None:
 
 
 def devices_for(dtype: Dtype, device: Any) -> tuple[Device, Device]:
-    """The device for numbers that are computed in this dtype, the CPU if `device` lacks it; and the device that was asked for."""
+    """Return the device to compute this dtype on, which is the CPU if `device` does not support it, and `device` itself."""
     place = dispatch_key(dtypes.bool_, as_device(device))
     return place.device if dtype in place.backend.dtypes else Device("cpu"), place.device
 
 
 def dtype_of_out(out: Any) -> Dtype | None:
-    """The dtype of `out`, where it is given."""
+    """Return the dtype of `out`, or None if it is None."""
     if out is not None and not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     return None if out is None else out.dtype
 
 
 def finish(tensor: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
-    """Apply the options of a factory: write to `out`, pin the memory, mark tensors of inference mode, require a gradient."""
+    """Apply the options of a factory: write to `out`, pin the memory, mark inference tensors, set `requires_grad`."""
     if out is not None:
         if out.dtype is not tensor.dtype:
             raise RuntimeError(

@@ -21,7 +21,7 @@ from .from_data import tensor
 from .from_shape import dtype_for, plain_number
 from .options import devices_for, dtype_of_out, finish, key_for
 
-_FEW = 16  # numbers up to which Python computes them sooner than an array library
+_FEW = 16  # up to this length, Python is faster than an array library
 _REAL = frozenset({int, float})
 
 
@@ -52,7 +52,7 @@ def arange(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """The numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are.
+    """Return the numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are integers.
 
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
     (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
@@ -86,7 +86,7 @@ def arange(
 
 
 def warn_of_length(out: Tensor, length: int) -> None:
-    """`arange`'s warning about an `out` that is not empty and has another number of elements."""
+    """Warn, as `arange` does, if `out` is not empty and has another number of elements."""
     if out.numel() not in (0, length):
         warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
@@ -113,7 +113,7 @@ def range(
     device: Any = None,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The numbers from `start` to `end`, both included.  Deprecated in favour of `arange`."""
+    """Return the numbers from `start` to `end`, both included.  Deprecated in favour of `arange`."""
     warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -153,7 +153,7 @@ def _progression(
 
 
 def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
-    """`_finish` of a one-dimensional result: an `out` with as many elements keeps its shape."""
+    """Call `finish` for a one-dimensional result; an `out` with the same number of elements keeps its shape."""
     if out is not None and out.numel() == result.numel():
         result = result.reshape(out.shape)
     return finish(result, requires_grad, out, pin_memory)
@@ -162,10 +162,10 @@ def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, p
 def _ends(
     name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
 ) -> tuple[Any, Any, DispatchKey]:
-    """Start and end as numbers of the result's dtype, which is complex if one of them is, and the result's dispatch key.
+    """Convert start and end to the result's dtype, complex if either is; return them and the result's dispatch key.
 
     Raises:
-        RuntimeError: the dtype given is not complex, and one of the two is.
+        RuntimeError: `dtype` is real, and `start` or `end` is complex.
     """
     default = None
     if type(start) not in _REAL or type(end) not in _REAL:
@@ -178,7 +178,7 @@ def _ends(
                     f"{dtypes.meant(dtype).legacy_name}"
                 )
     key = key_for(dtype, device, dtype_of_out(out) or default)
-    number_dtype = key.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
+    number_dtype = key.dtype if steps else dtypes.complex128  # without elements, any start and end are valid
     return converted(start, number_dtype), converted(end, number_dtype), key
 
 
@@ -203,14 +203,15 @@ def linspace(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, evenly spaced."""
+    """Return `steps` numbers from `start` to `end`, both included, evenly spaced."""
     steps = as_int("linspace", "steps", steps)
     start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if key.dtype is not dtypes.float32:
         _refuse_dtype("linspace_cpu", key.dtype, steps)
-    if key.dtype.is_complex:  # evenly spaced in each part, with the rounding of real numbers
+    # Real and imaginary parts are computed separately, with the rounding of real numbers.
+    if key.dtype.is_complex:
         parts = (linspace(part(start), part(end), steps, dtype=key.dtype.to_real(), device=key.device) for part in (_real, _imag))
         return _finish_1d(PUBLIC["complex"](*parts), requires_grad, out, pin_memory)
     index = key.device.index or 0
@@ -231,14 +232,16 @@ def _imag(value: Any) -> float:
 
 
 def _singles(start: Any, end: Any, gaps: int) -> tuple[float, float, float]:
-    """The ends and the step, rounded as in PyTorch, which then multiplies and adds without rounding between."""
+    """Return start, end and step rounded to float32 as in PyTorch, which then computes fused multiply-adds."""
     start, end = single(start), single(end)
     return start, end, single(single(end - start) / gaps)
 
 
 def _few_evenly_spaced(start: Any, end: Any, steps: int) -> list[float]:
-    """The numbers of `linspace`: the first half is counted from the start and the second half from the end, as in PyTorch."""
-    if steps == 1:  # which may be infinite
+    """Return the numbers of `linspace`.  The first half is counted from the start and the second half from the end, as in
+    PyTorch.
+    """
+    if steps == 1:  # `end` may be infinite: no step is computed
         return [start]
     half, gaps = steps // 2, steps - 1
     start, end, step = _singles(start, end, gaps)
@@ -251,7 +254,7 @@ def _few_evenly_spaced(start: Any, end: Any, steps: int) -> list[float]:
 
 
 def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
-    """The array of these numbers; without steps, an empty one."""
+    """Return the array of `linspace`; it is empty if `steps` is 0."""
     backend, dtype = key.backend, key.dtype
     xp = backend.namespace_on(key.device.index or 0)
     if steps < 2:
@@ -261,7 +264,7 @@ def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
     if dtype is dtypes.float32:
         start, end, step = _singles(start, end, gaps)
     halves = _positions(xp, steps, backend.dtypes.get(dtypes.float64, key.raw_dtype))
-    if dtype in dtypes.HALF:  # rounded after each operation
+    if dtype in dtypes.HALF:  # float16 and bfloat16 round after each operation
         start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
         halves = [backend.astype(array, key.raw_dtype) for array in halves]
         step = (end - start) / xp.asarray(gaps, dtype=key.raw_dtype)
@@ -270,7 +273,7 @@ def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
 
 
 def _positions(xp: Any, steps: int, dtype: Any) -> list[Any]:
-    """The places of the first half, counted from the start, and of the second, from the end."""
+    """Return the positions of the first half, counted from the start, and of the second half, counted from the end."""
     position, half = xp.arange(steps, dtype=dtype), steps // 2
     return [position[:half], steps - 1 - position[half:]]
 
@@ -280,8 +283,10 @@ def _added(start: Any, step: Any, position: Any) -> Any:
 
 
 def _multiplied_and_added(start: float, step: float, position: Any) -> Any:
-    """`start + step * position` rounded once, as by the instruction that PyTorch uses: with the rounding errors of the product
-    (Dekker 1971), exact for positions below 2**26, and of the sum (Knuth 1969)."""
+    """Compute `start + step * position`, rounded once like the fused multiply-add that PyTorch uses.
+
+    It adds the rounding errors of the product (Dekker 1971), exact for positions below 2**26, and of the sum (Knuth 1969).
+    """
     if not math.isfinite(step):
         return _added(start, step, position)
     mantissa, exponent = math.frexp(step)
@@ -320,25 +325,29 @@ def logspace(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """`base` to the powers of `linspace`."""
+    """Return `base ** exponent` for the exponents `linspace(start, end, steps)`."""
     steps, first = as_int("logspace", "steps", steps), plain_number(start)
     start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     _refuse_dtype("logspace_cpu", key.dtype, steps)
-    if steps == 1:  # one number is computed in doubles, of a start that may have a fraction where the result has none
+    # A single number is computed in float64 from the unrounded `start`, even for an integer dtype.
+    if steps == 1:
         exponents = tensor([first], dtype=dtypes.complex128 if key.dtype.is_complex else dtypes.float64, device="cpu")
     else:
         exponents = _exponents(start, end, steps, key)
     result = _complex_powers(base, exponents) if key.dtype.is_complex else float(base) ** exponents
-    if key.dtype in dtypes.HALF:  # rounded twice
+    if key.dtype in dtypes.HALF:  # round first to float32, then to the half-precision dtype
         result = result.to(dtypes.float32)
     return _finish_1d(result.to(key.dtype).to(key.device), requires_grad, out, pin_memory)
 
 
 def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
-    """The exponents of `logspace`, rounded where PyTorch does: those of real results are doubles between ends whose difference
-    has the precision of the result; those of complex ones have it all along, and their step is a product with a reciprocal."""
+    """Return the exponents of `logspace`, rounded where PyTorch rounds.
+
+    Real exponents are float64, but the ends and their difference are rounded to the result's dtype.  Complex exponents have the
+    result's dtype throughout, and the step is a product with `1 / gaps`.
+    """
     dtype = key.dtype if key.dtype.is_complex else dtypes.float64
     place = dispatch_key(dtype, devices_for(dtype, key.device)[0])
 
@@ -355,7 +364,7 @@ def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
 
 
 def _complex_powers(base: float, exponents: Tensor) -> Tensor:
-    """Exponentials of products, as C computes powers; the base has the precision of the exponents."""
+    """Compute `exp(exponents * log(base))`, as C computes complex powers; the base is rounded to the exponents' dtype."""
     number = tensor(base, dtype=exponents.dtype, device="cpu").item()
     return (exponents * (cmath.log(number) if number else complex(-math.inf))).exp()
 

@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms: the records below, and the functions of `torch.fft`, in `namespace`.
+"""Discrete Fourier transforms: operation records, and the functions of `torch.fft` in `namespace`.
 
-Three records implement them all: complex to complex, real to complex, complex to real.  `scale` says how a transform of
-`n` elements is normalised: not (0), by `1 / sqrt(n)` (1), or by `1 / n` (2).
+Three records implement all transforms: complex to complex, real to complex, complex to real.  `scale` is the normalisation of
+a transform of `n` elements: 0 for none, 1 for `1 / sqrt(n)`, 2 for `1 / n`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = [
     "FORWARD", "INVERSE", "complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized",
 ]  # fmt: skip
 
-FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # `norm` by `scale`
+FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # index: `scale`; value: `norm`
 
 
 def scale_of(norm: str | None, forward: bool) -> int:
-    """How a transform in this direction is normalised under `norm`."""
+    """Return the normalisation (0, 1 or 2) of a transform in this direction under `norm`."""
     names = FORWARD if forward else INVERSE
     norm = "backward" if norm is None else norm
     if norm not in names:
@@ -42,7 +42,7 @@ def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -
 
 
 def _c2r_grad(F: Any, g: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
-    """Double all elements except frequency 0 and, for an even size, the highest: each also represents its conjugate."""
+    """Double each frequency that also represents its conjugate: all but 0 and, for an even size, the highest."""
     return F.doubled_inside(F.fft_r2c(g, dims, scale), dims[-1], size - size // 2)
 
 
@@ -87,7 +87,7 @@ op(
 
 
 def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
-    """The tensor cut, or extended with zeros, to these sizes; -1 keeps one."""
+    """Crop or zero-pad the tensor to these sizes; -1 keeps a size."""
     from ...engine.calls.tables import OPS
 
     shape = list(input.shape)
@@ -106,7 +106,7 @@ def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
 
 
 def normalized_dims(input: Tensor, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The dimensions to transform, and the sizes to bring them to (-1: as they are)."""
+    """Return the dimensions to transform, and the sizes to crop or pad them to (-1 keeps a size)."""
     if dim is not None:
         dims = tuple(wrap_dim(d, input.ndim) for d in dim)
         if len(set(dims)) != len(dims):

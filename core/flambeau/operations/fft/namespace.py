@@ -1,6 +1,6 @@
 """Discrete Fourier transforms.
 
-`norm` chooses which transform is scaled by `1 / n`: the inverse one (`"backward"`, the default), the forward one
+`norm` determines which transform is scaled by `1 / n`: the inverse one (`"backward"`, the default), the forward one
 (`"forward"`), or both by `1 / sqrt(n)` (`"ortho"`).  `n` and `s` are sizes to which the input is cropped or zero-padded first.
 All functions raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
 
@@ -34,7 +34,7 @@ Sizes = Sequence[int] | int | None
 
 
 def _prepared(name: str, input: Tensor, is_complex: bool) -> Tensor:
-    """The input converted to a complex dtype or, for a transform of real input, to a floating-point one."""
+    """Convert the input to a complex dtype or, for a transform of real input, to a floating-point one."""
     dtype = input.dtype
     if not is_complex and dtype.category == dtypes.COMPLEX:
         raise RuntimeError(f"{name} expects a real input tensor, but got {dtype.legacy_name}")
@@ -59,7 +59,8 @@ def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     scale = scale_of(norm, forward)
     if forward and dims and not input._requires_grad and input.dtype.category < dtypes.COMPLEX:
-        return real_to_complex(sized(_prepared(name, input, False), dims, sizes), dims, scale, False)  # half of the work
+        # half the work of a complex transform
+        return real_to_complex(sized(_prepared(name, input, False), dims, sizes), dims, scale, False)
     prepared = sized(_prepared(name, input, True), dims, sizes)
     return complex_to_complex(prepared, dims, scale, forward) if dims else prepared
 
@@ -87,7 +88,7 @@ def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
 
 
 def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) -> Tensor:
-    """The inverse transform of several dimensions of real input: first the last dimension, which is halved, then the others."""
+    """Compute the inverse transform of real input: the last dimension first, keeping half of it, then the others."""
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
@@ -98,7 +99,7 @@ def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) ->
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The one-dimensional discrete Fourier transform."""
+    """Compute the one-dimensional discrete Fourier transform."""
     if input.dtype.category < dtypes.COMPLEX:
         return _r2c("fft", input, *_one(input, n, dim), norm, onesided=False)
     return _c2c("fft", input, *_one(input, n, dim), norm, True)
@@ -108,7 +109,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `fft`."""
+    """Compute the inverse of `fft`."""
     if input.dtype.category < dtypes.COMPLEX:
         return _r2c("ifft", input, *_one(input, n, dim), norm, forward=False, onesided=False)
     return _c2c("ifft", input, *_one(input, n, dim), norm, False)
@@ -116,31 +117,31 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The two-dimensional discrete Fourier transform."""
+    """Compute the two-dimensional discrete Fourier transform."""
     return _c2c("fft2", input, s, dim, norm, True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `fft2`."""
+    """Compute the inverse of `fft2`."""
     return _c2c("ifft2", input, s, dim, norm, False)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all."""
+    """Compute the discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The inverse of `fftn`."""
+    """Compute the inverse of `fftn`."""
     return _c2c("ifftn", input, s, dim, norm, False)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of real input: its `n // 2 + 1` non-negative frequencies, which determine the others.
+    """Compute the transform of real input: the `n // 2 + 1` non-negative frequencies, which determine the others.
 
     >>> torch.fft.rfft(torch.ones(4))
     tensor([4.+0.j, 0.+0.j, 0.+0.j])
@@ -152,13 +153,13 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `rfft`, with output size `n`; by default `2 * (m - 1)` for `m` frequencies."""
+    """Compute the inverse of `rfft`, with output size `n`; by default `2 * (m - 1)` for `m` frequencies."""
     return _c2r("irfft", input, *_one(input, n, dim), norm)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The two-dimensional transform of real input; the last dimension is halved."""
+    """Compute the two-dimensional transform of real input; the last dimension keeps only non-negative frequencies."""
     return _r2c("rfft2", input, s, dim, norm)
 
 
@@ -166,13 +167,13 @@ def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str 
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
 def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `rfft2`."""
+    """Compute the inverse of `rfft2`."""
     return _c2r("irfft2", input, s, dim, norm)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The multi-dimensional transform of real input; the last dimension is halved."""
+    """Compute the multi-dimensional transform of real input; the last dimension keeps only non-negative frequencies."""
     return _r2c("rfftn", input, s, dim, norm)
 
 
@@ -180,7 +181,7 @@ def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: s
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
 def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The inverse of `rfftn`."""
+    """Compute the inverse of `rfftn`."""
     return _c2r("irfftn", input, s, dim, norm)
 
 
@@ -188,7 +189,7 @@ def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The (real) transform of a Hermitian-symmetric signal, given by its first half."""
+    """Compute the (real) transform of a Hermitian-symmetric signal, given by its first half."""
     return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
 
 
@@ -199,31 +200,31 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     autocast={"cpu": Autocast.FLOAT32},
 )
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `hfft`."""
+    """Compute the inverse of `hfft`."""
     return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The two-dimensional `hfft`; the last dimension of the input is halved."""
+    """Compute the two-dimensional `hfft`; the input has half of its last dimension."""
     return _c2r("hfft2", input, s, dim, norm, forward=True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `hfft2`."""
+    """Compute the inverse of `hfft2`."""
     return _ihfftn("ihfft2", input, s, dim, norm)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The multi-dimensional `hfft`; the last dimension of the input is halved."""
+    """Compute the multi-dimensional `hfft`; the input has half of its last dimension."""
     return _c2r("hfftn", input, s, dim, norm, forward=True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The inverse of `hfftn`."""
+    """Compute the inverse of `hfftn`."""
     return _ihfftn("ihfftn", input, s, dim, norm)
 
 
@@ -232,7 +233,7 @@ def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 
 @declare(kind=Kind.FACTORY, schema=f"fft_fftfreq(int n, float d=1.0, *, {FACTORY_OPTIONS}) -> Tensor")
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
-    """The frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
+    """Return the frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
 
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
@@ -243,7 +244,7 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
 
 @declare(kind=Kind.FACTORY, schema=f"fft_rfftfreq(int n, float d=1.0, *, {FACTORY_OPTIONS}) -> Tensor")
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
-    """The frequencies of `rfft`."""
+    """Return the frequencies of `rfft`: the non-negative ones of `fftfreq`."""
     return _frequencies(ranges.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
 
 
@@ -273,14 +274,14 @@ def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
 
 @declare(kind=Kind.MOVEMENT)
 def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
-    """Move the zero frequency from the front to the middle."""
+    """Move the zero frequency from index 0 to the middle."""
     dims = _all_dims(input, dim)
     return roll(input, [input.shape[d] // 2 for d in dims], dims)
 
 
 @declare(kind=Kind.MOVEMENT)
 def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """Undo `fftshift`."""
     dims = _all_dims(input, dim)
     return roll(input, [(input.shape[d] + 1) // 2 for d in dims], dims)
 

@@ -1,1 +1,1 @@
-"""`x[index]` and `x[index] = value`, `gather` and `scatter_add`; and the same on arrays of any library."""
+"""`x[index]` and `x[index] = value`, `gather` and `scatter_add`; and indexing with only the array API standard."""

@@ -1,7 +1,7 @@
-"""Indexing with nothing but the array API standard, for arrays that may not be written to.
+"""Indexing with only the array API standard, for arrays that cannot be written to.
 
-The standard has integers, slices, None and one Ellipsis as an index, a mask on its own, and `take`.  Here are NumPy's other
-indices in these terms, and writing as a new array.  A backend whose library can do better has kernels for it.
+The standard supports integers, slices, None and one Ellipsis as an index, a single mask, and `take`.  These functions add
+NumPy's other kinds of index, and writing to a copy.  Backends may replace them by kernels.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ __all__ = ["any_element", "extremes", "getitem", "has_data", "highest", "mapped"
 
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
-    """The smallest and the largest element of an array; of a batched array, over the whole batch.
+    """Return the smallest and the largest element of an array, over the whole batch if it is batched.
 
-    They are NaN, which no check of a range objects to, where arrays have no data (on the device `meta`).
+    For arrays without data (device `meta`) they are NaN, which passes every range check.
     """
     if hasattr(array, "raw"):
         xp, array = xp.inner, array.raw
@@ -24,22 +24,22 @@ def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
 
 
 def highest(xp: Any, array: Any) -> int:
-    """The largest element, rounded down, as a number of steps to compute; 0 where there are no elements, or no data."""
+    """Return the largest element as an int, rounded towards zero; 0 for an array without elements or data."""
     return int(extremes(xp, array)[1]) if prod(array.shape) and has_data(xp) else 0
 
 
 def any_element(xp: Any, condition: Any) -> bool:
-    """Whether a condition holds for any element; False where arrays have no data."""
+    """Whether the condition is true for any element; False for arrays without data (device `meta`)."""
     return has_data(xp) and bool(xp.any(condition))
 
 
 def has_data(xp: Any) -> bool:
-    """Whether arrays have elements, which those of the device `meta` do not."""
+    """Whether the arrays of this namespace have data; on the device `meta` they do not."""
     return getattr(xp, "has_data", True)
 
 
 def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:
-    """A Python function of each element, one by one."""
+    """Apply a Python function to each element."""
     if hasattr(array, "raw"):
         return xp.made(mapped(xp.inner, array.raw, function))
     flat = xp.reshape(array, (-1,))
@@ -48,7 +48,7 @@ def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:
 
 
 def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
-    """For each dimension, the coordinates of the elements that are not zero, also for libraries without data-dependent shapes."""
+    """Return the coordinates of the nonzero elements for each dimension; works without data-dependent shapes."""
     if _has_data_dependent_shapes(xp):
         return tuple(xp.nonzero(array))
     flat = xp.reshape(array, (-1,)) != xp.zeros((), dtype=array.dtype)
@@ -61,7 +61,7 @@ def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
 
 
 def _has_data_dependent_shapes(xp: Any) -> bool:
-    """Whether the library has functions whose result's shape depends on the data, which the standard does not ask for."""
+    """Whether the library supports shapes that depend on the data, which the standard makes optional."""
     known = _KNOWN.get(id(xp))
     if known is None or known[0] is not xp:
         info = getattr(xp, "__array_namespace_info__", None)
@@ -70,11 +70,11 @@ def _has_data_dependent_shapes(xp: Any) -> bool:
     return known[1]
 
 
-_KNOWN: dict[int, tuple[Any, bool]] = {}  # by identity, because a namespace need not be hashable; it is kept alive here
+_KNOWN: dict[int, tuple[Any, bool]] = {}  # keyed by id, as a namespace may be unhashable; the value keeps it alive
 
 
 def getitem(xp: Any, array: Any, index: Any) -> Any:
-    """`array[index]`, for any index that NumPy takes."""
+    """Return `array[index]` for any index that NumPy accepts."""
     array, index = _with_dimensions_for_scalar_masks(xp, array, index)
     items = _expanded(xp, array.shape, index)
     if any(map(_is_array, items)):
@@ -84,7 +84,7 @@ def getitem(xp: Any, array: Any, index: Any) -> Any:
 
 
 def put(xp: Any, array: Any, index: Any, value: Any) -> Any:
-    """A copy of `array` with `value` at `index`."""
+    """Return a copy of `array` with `value` at `index`."""
     shape, (array, index) = array.shape, _with_dimensions_for_scalar_masks(xp, array, index)
     places = _places(xp, array.shape, _expanded(xp, array.shape, index))
     values = xp.broadcast_to(value, places.shape)
@@ -93,7 +93,7 @@ def put(xp: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[Any, Any]:
-    """Replace each 0-d mask by a new dimension of size 1 and a slice that takes all or nothing of it."""
+    """Replace each 0-d mask by a new dimension of size 1 and a slice that keeps it (True) or removes it (False)."""
     items = list(index) if isinstance(index, tuple) else [index]
     axis = 0
     for n, item in enumerate(items):
@@ -109,12 +109,12 @@ def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[
 
 
 def overwrite(xp: Any, flat: Any, places: Any, values: Any) -> Any:
-    """A copy of `flat` with `values` at `places`; the last of several writes to a place wins."""
+    """Return a copy of `flat` with `values` at `places`; the last of several writes to the same place wins."""
     if not places.shape[0] or not flat.shape[0]:
         return xp.asarray(flat, copy=True)
     order = xp.argsort(places, stable=True)
     ordered, targets = xp.take(places, order, axis=0), xp.arange(flat.shape[0], dtype=places.dtype)
-    last = xp.astype(xp.searchsorted(ordered, targets, side="right"), xp.int64) - 1  # some libraries' indices are unsigned
+    last = xp.astype(xp.searchsorted(ordered, targets, side="right"), xp.int64) - 1  # some libraries return unsigned indices
     writer = xp.where(last < 0, xp.zeros_like(last), last)
     hit = xp.take(ordered, writer, axis=0) == targets
     return xp.where(hit, xp.take(values, xp.take(order, writer, axis=0), axis=0), flat)
@@ -125,7 +125,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _expanded(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
-    """The index with an item for every dimension: slices within bounds, masks as the places where they hold."""
+    """Expand an index to one item per dimension: slices are clipped to bounds, masks become index arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
     used = sum(0 if item is None or item is Ellipsis else _dims(xp, item) for item in items)
     if not any(item is Ellipsis for item in items):
@@ -151,7 +151,7 @@ def _expanded(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
 
 
 def _where_true(xp: Any, mask: Any, axis: int, shape: tuple[int, ...]) -> list[Any]:
-    """A mask as an index array for each of its dimensions."""
+    """Convert a mask to one index array per dimension of the mask."""
     if tuple(mask.shape) != tuple(shape[axis : axis + mask.ndim]):
         raise IndexError(
             f"boolean index of shape {mask.shape} does not match the indexed dimensions {shape[axis : axis + mask.ndim]}"
@@ -160,7 +160,7 @@ def _where_true(xp: Any, mask: Any, axis: int, shape: tuple[int, ...]) -> list[A
 
 
 def _dims(xp: Any, item: Any) -> int:
-    """How many dimensions an item of an index takes up."""
+    """Return the number of dimensions that an item of an index consumes."""
     return item.ndim if _is_array(item) and xp.isdtype(item.dtype, "bool") else 1
 
 
@@ -170,7 +170,7 @@ def _bounded(item: slice, length: int) -> slice:
 
 
 def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
-    """An integer, or an array of them, counted from 0.  IndexError where one is out of bounds."""
+    """Convert negative indices to non-negative ones.  Raises IndexError if an index is out of bounds."""
     if not _is_array(item):
         if not -length <= item < length:
             raise IndexError(f"index {item} is out of bounds for axis {axis} with size {length}")
@@ -184,12 +184,12 @@ def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
 
 
 def _places(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
-    """For each element of `array[items]`, its place in the flattened array."""
+    """Return the position in the flattened array of each element of `array[items]`."""
     arrays = any(map(_is_array, items))
     wide = [n for n, item in enumerate(items) if arrays and (_is_array(item) or isinstance(item, int))]
     block = _broadcast([items[n].shape for n in wide if _is_array(items[n])])
     adjacent = not wide or wide[-1] - wide[0] + 1 == len(wide)
-    start = wide[0] if wide and adjacent else 0  # where the dimensions of the index arrays go in the result
+    start = wide[0] if wide and adjacent else 0  # position of the index arrays' dimensions in the result
     count = sum(1 for n, item in enumerate(items) if n not in wide and not isinstance(item, int)) + len(block)
     total, sizes = xp.zeros((1,) * count, dtype=xp.int64), [1] * count
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]

@@ -84,7 +84,7 @@ def index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> An
 def sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
     """Sum values by position without scattering: sort by position, then add values 1, 2, 4, ... places before (doubling scan).
 
-    Unlike with differences of cumulative sums, an infinity at one position does not affect other positions.
+    Unlike differences of cumulative sums, an infinity at one position does not affect other positions.
     """
     count, dtype = values.shape[0], values.dtype
     if not count:
@@ -127,7 +127,7 @@ _SEQUENCES = (list, tuple, range)
 
 
 def _stands_for_tuple(index: Any) -> bool:
-    """Whether a list is read as a tuple of indices, one per dimension (a deprecated form)."""
+    """Whether a list is interpreted as a tuple with an index per dimension (deprecated)."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
     for item in index:
@@ -138,18 +138,18 @@ def _stands_for_tuple(index: Any) -> bool:
 
 
 def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
-    """An index as the backend takes it; whether it is an advanced one; and the view operation of a basic one."""
+    """Convert an index for the backend.  Also return whether it is an advanced index, and the view operation of a basic one."""
     items = index if isinstance(index, tuple) else tuple(index) if _stands_for_tuple(index) else (index,)
     raw: list[Any] = []
     advanced, operation = False, "getitem_alias"
-    consumed = 0  # dimensions that the items so far have indexed
+    consumed = 0  # number of dimensions indexed so far
     for position, entry in enumerate(items):
         if entry is None:
             raw.append(None)
             operation = "getitem_unsqueeze"
         elif entry is Ellipsis:
             before, consumed = consumed, max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
-            if consumed > before:  # an ellipsis for no dimension would separate two advanced indices
+            if consumed > before:  # drop an ellipsis for no dimension: it would separate two advanced indices
                 raw.append(...)
         elif isinstance(entry, slice):
             raw.append(_raw_slice(entry))
@@ -183,7 +183,7 @@ def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     if consumed == tensor._array.ndim and not advanced and not any(entry is ... for entry in raw):
-        raw.append(...)  # so that the result is an array, even a 0-d one
+        raw.append(...)  # so that the backend returns an array, not a scalar
     return tuple(raw), advanced, operation
 
 
@@ -199,7 +199,7 @@ def _as_index(items: Any, place: Any) -> Tensor:
 
 
 def _dims_used(item: Any) -> int:
-    """How many dimensions an item of an index is for."""
+    """Return the number of dimensions that an item of an index consumes."""
     if item is None or isinstance(item, bool):
         return 0
     if isinstance(item, _SEQUENCES):
@@ -229,7 +229,9 @@ _INDICES = frozenset({dtypes.int64, dtypes.int32, dtypes.uint8, dtypes.bool_})
 
 
 def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) -> tuple[Any, bool, int]:
-    """A tensor in an index: the raw item, whether it is advanced, and how many dimensions it uses."""
+    """Convert a tensor in an index; return the raw item, whether it is an advanced index, and the number of dimensions
+    consumed.
+    """
     category = item.dtype.category
     if category > dtypes.INTEGER or (item.ndim and item.dtype not in _INDICES):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -247,9 +249,9 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
                     )
             raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
         if not tensor._key.backend.has_data and item._key.backend.has_data:
-            return item._key.backend.to_host(item._array), True, item.ndim  # it says how many elements it chooses
+            return item._key.backend.to_host(item._array), True, item.ndim  # the mask's data determine the result's size
         return item.to(tensor.device)._array, True, item.ndim
-    if type(item._key) is not DispatchKey:  # differs along a batch
+    if type(item._key) is not DispatchKey:  # a batched index
         if not set(item._key.levels) <= set(tensor._key.levels):
             raise NeedsLevels(item._key.levels)
         return hooks.batches.lift(item, tensor._key.levels)._array, True, 1
@@ -259,7 +261,7 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
 
 
 class NeedsLevels(RuntimeError):
-    """The index is batched (by `vmap`), but the indexed tensor is not."""
+    """Raised if the index is batched by `vmap` but the indexed tensor is not."""
 
     def __init__(self, levels: Any) -> None:
         super().__init__(VMAP_WRITES_TO_ALL)
@@ -270,7 +272,7 @@ class NeedsLevels(RuntimeError):
 
 
 def _explain_bounds(index: Any, error: Exception) -> None:
-    """Raise the library's error about bounds or broadcasting again with PyTorch's message; do nothing for others."""
+    """Raise PyTorch's error for a library's error about bounds or broadcasting; return for any other error."""
     if isinstance(error, IndexError) and "out of bounds" in str(error):
         words = str(error).split()
         details = {words[i]: words[i + 1] for i in range(len(words) - 1)}
@@ -291,14 +293,14 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
     if type(self) not in FAST and overriding.wanted((self,), name="__getitem__"):
         return overriding.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
     if not self._array.ndim and type(index) is int and index == 0:
-        return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's `loss.data[0]`: a number
+        return self.item()  # a number, as for `loss.data[0]` in PyTorch 0.2
     raw: tuple[Any, ...]
     if type(index) is int:
         raw, advanced, operation = (
             (index, ...),
             False,
             "getitem_select",
-        )  # an array, even a 0-d one
+        )  # the ellipsis makes the backend return an array, not a scalar
     elif type(index) is slice and self._array.ndim:
         raw, advanced, operation = (_raw_slice(index),), False, "getitem_slice"
     else:
@@ -321,9 +323,10 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
 
 
 def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
-    """Apply the integers of an advanced index first, as a view, if they are not next to its arrays; the view and the other items.
+    """Apply the integers of an advanced index as a view if they are separated from the index arrays.
 
-    NumPy would take such integers for arrays and move the dimensions of the arrays to the front; PyTorch does not.
+    Return the view and the remaining items.  NumPy would treat such integers as arrays and move the arrays' dimensions to the
+    front; PyTorch does not.
     """
     places = [n for n, item in enumerate(raw) if type(item) is int or hasattr(item, "dtype")]
     integers = sum(type(raw[n]) is int for n in places)
@@ -366,7 +369,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
     value = _fitting(key, value, self._array, raw)
     if not advanced and self._view is not None and may_overlap(self):
-        self[index].copy_(value)  # its elements share memory: other ones may change as well
+        self[index].copy_(value)  # elements share memory, so a write may change several of them
         return
     before = snapshot(self)
     if state.forward_levels:
@@ -387,7 +390,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
-    """The name of PyTorch's node for an assignment: to the whole tensor, to single positions, or to a view."""
+    """Return PyTorch's name for the autograd node of an assignment to the whole tensor, to an index tensor, or to a view."""
     chosen = [item for item in index if item is not Ellipsis and not (isinstance(item, slice) and item == slice(None))]
     if not chosen:
         return "CopyBackwards" if is_tensor else "FillBackward3"
@@ -395,7 +398,7 @@ def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
 
 
 def _fitting(key: Any, value: Tensor, target: Any, index: Any) -> Tensor:
-    """Drop leading dimensions of length 1 that the indexed place does not have, as PyTorch does."""
+    """Drop leading dimensions of size 1 until `value` has no more dimensions than `target[index]`, as PyTorch does."""
     shape = value._array.shape
     if not shape or shape[0] != 1:
         return value
@@ -447,13 +450,13 @@ attach(__delitem__=_delitem)
 
 @composite(public=False)
 def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
-    """Index the tensor at the dimensions `dims` only, each by an int, a slice, a tensor, a list or None.
+    """Index the dimensions `positions` by the items of `dims`: integers, slices, tensors, lists or None.
 
-    Dimensions in a nested tuple are indexed together, as if they were flattened into one.
+    A tuple of dimensions in `positions` is indexed as if they were flattened into one.
 
     Raises:
-        IndexError: there is no such dimension, or an index is out of bounds.
-        TypeError: a position is no int, or there are not as many indices as positions.
+        IndexError: a dimension or an index is out of bounds.
+        TypeError: a position is not an integer, or `dims` and `positions` have different lengths.
 
     >>> x = torch.arange(6).reshape(2, 3)
     >>> x.index(1, 2), x.index((0, 1), (1, torch.tensor([0, 2]))), x.index(((0, 1),), (4,))
@@ -486,7 +489,7 @@ def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
     return tuple(wrap_dim(dim, ndim) for dim in (position if isinstance(position, (tuple, list)) else (position,)))
 
 
-RECORDED.index = _indexed  # derivative rules call `F.index` with the record's arguments
+RECORDED.index = _indexed  # derivative rules call `F.index` with the arguments of this operation record
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------
@@ -499,7 +502,7 @@ def check_index_dtype(name: str, index: Tensor) -> None:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0", kind=Kind.INDEXING)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of `dim` at the positions in `index` (1-d); a copy."""
+    """Return a copy of the slices of `dim` at the positions in `index`, a vector."""
     ndim, index_ndim = input._array.ndim, index._array.ndim
     dim = wrap_dim(dim, ndim)
     check_index_dtype("index_select", index)
@@ -517,7 +520,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
         return input.clone()
     if index_ndim and type(input) in FAST and type(index) in FAST and index._key.device is input._key.device:
-        return _indexed(input, (slice(None),) * dim + (index._array,))  # what indexing would come to
+        return _indexed(input, (slice(None),) * dim + (index._array,))  # the same as `input[..., index]`, without its checks
     return input[(slice(None),) * dim + (index if index_ndim else index.reshape(1),)]
 
 
@@ -539,7 +542,7 @@ def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
 
 
 def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
-    """The index arrays of every element that `gather` along `dim` reads."""
+    """Return one index array per dimension for the elements that `gather` along `dim` reads."""
     indices = []
     for d in range(index.ndim):
         if d == dim:
@@ -560,10 +563,11 @@ _gather = op(
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """`out[i][j] = input[index[i][j]][j]` for `dim=0`, and so on; with `sparse_grad`, the gradient of `input` is a sparse tensor.
+    """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.  `sparse_grad` makes `input`'s gradient
+    sparse.
 
     Raises:
-        RuntimeError: an index out of bounds, or a shape of `index` larger than `input`'s elsewhere than in `dim`.
+        RuntimeError: an index is out of bounds, or `index` is larger than `input` in a dimension other than `dim`.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
     tensor([[1],
@@ -639,13 +643,13 @@ op(
 
 
 def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
-    """0-d tensors reshaped to vectors if `input` is a vector."""
+    """Reshape 0-d tensors to vectors if `input` is a vector."""
     return tuple(tensor.reshape(1) if input.ndim == 1 and not tensor.ndim else tensor for tensor in others)
 
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """`input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and so on."""
+    """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
     dim = wrap_dim(dim, input.ndim)
     if input.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -674,7 +678,7 @@ _masked_fill = op(
 
 @composite(inplace=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`input` with `value` (a number or 0-d tensor) where `mask` holds."""
+    """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
     if mask.dtype is dtypes.uint8:
         mask = mask.bool()
     if mask.dtype is not dtypes.bool_:
@@ -694,7 +698,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0", kind=Kind.INDEXING, dynamic_shape=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where `mask` holds, in one dimension."""
+    """Return a vector of the elements where `mask` is True."""
     from ..views.views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
@@ -706,7 +710,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING, dynamic_shape=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
+    """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
     require_data("nonzero", input)
     key = dispatch_key(dtypes.int64, input.device)
     with key.backend.guard(key.device.index or 0):

@@ -1,4 +1,4 @@
 """Linear algebra: the namespace `torch.linalg`, and the functions that `torch` has as well.
 
-Importing `torch_names` does not load the routines, which are imported when one of them is first called.
+The routines are imported when one of them is first called, not when `torch_names` is imported.
 """

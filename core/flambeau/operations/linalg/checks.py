@@ -1,4 +1,4 @@
-"""Checks of arguments that the routines share, and `LinAlgError`."""
+"""Argument checks shared by the linear algebra functions, and `LinAlgError`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class _LinAlgError(RuntimeError):
-    """A matrix is singular, not positive-definite, or an iteration has not converged.
+    """Raised if a matrix is singular or not positive-definite, or if an iteration does not converge.
 
     >>> try:
     ...     torch.linalg.inv(torch.zeros(2, 2))
@@ -44,7 +44,7 @@ def check_square(name: str, value: Any, argument: str = "A") -> None:
 
 
 def check_floating(name: str, tensor: Tensor, kernel: str | None = None) -> None:
-    """Raise for integers and half precision; the message names `kernel`, if given, as not implemented for half precision."""
+    """Raise an error for integer and half-precision dtypes; `kernel` is the name in PyTorch's message for half precision."""
     dtype = tensor._key.dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtype.legacy_name}")
@@ -55,7 +55,7 @@ def check_floating(name: str, tensor: Tensor, kernel: str | None = None) -> None
 
 
 def promote_square(name: str, value: Any, kernel: str | None = None) -> None:
-    """Check that `value` is a batch of square matrices of floating-point or complex numbers."""
+    """Raise an error unless `value` is a batch of floating-point or complex square matrices."""
     check_square(name, value)
     check_floating(name, value, kernel)
 
@@ -69,7 +69,7 @@ def check_same_dtype(name: str, A: Tensor, B: Tensor) -> None:
 
 
 def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
-    """Both matrices with broadcast batch dimensions."""
+    """Broadcast the batch dimensions of two batches of matrices."""
     a, b = A._array.shape, B._array.shape
     if a[:-2] == b[:-2]:
         return A, B
@@ -80,13 +80,13 @@ def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def adjoint(xp: Any, matrices: Any) -> Any:
-    """The conjugate transpose, on arrays."""
+    """Return the conjugate transpose of an array of matrices."""
     transposed = xp.matrix_transpose(matrices)
     return xp.conj(transposed) if xp.isdtype(matrices.dtype, "complex floating") else transposed
 
 
 def anywhere(condition: Tensor) -> bool:
-    """Whether a condition holds anywhere, including the whole batch inside `vmap`."""
+    """Whether the condition is true for any element, over the whole batch inside `vmap`."""
     backend, array = _unhidden(condition)
     return backend.has_data and bool(backend.xp.any(array))
 
@@ -97,7 +97,7 @@ def _unhidden(tensor: Tensor) -> tuple[Any, Any]:
 
 
 def failure(info: Tensor) -> tuple[str, int] | None:
-    """A prefix for error messages that names the first matrix with nonzero `info`, and that number; None if all are 0."""
+    """Return an error message prefix that names the first matrix with nonzero `info`, and its `info`; None if all are 0."""
     backend, array = _unhidden(info)
     if not backend.has_data:
         return None
@@ -110,10 +110,10 @@ def failure(info: Tensor) -> tuple[str, int] | None:
 
 
 def is_numerical_failure(error: BaseException | None) -> bool:
-    """Whether a routine of an array library failed because of the numbers (a singular matrix, no convergence)."""
+    """Whether an array library raised this error for numerical reasons (a singular matrix, no convergence)."""
     return type(error).__name__ == "LinAlgError"
 
 
 def ones_where(F: Any, like: Any, mask: Any) -> Any:
-    """Return 1 where `mask` is true, else 0: added to a denominator to keep it from being zero."""
+    """Return 1 where `mask` is true, else 0; it is added to a denominator that is 0 there."""
     return F.masked(F.ones_of(like), mask)

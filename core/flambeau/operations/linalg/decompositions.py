@@ -35,12 +35,12 @@ def _column(F: Any, vectors: Any) -> Any:
 
 
 def _on_diagonal(F: Any, matrices: Any) -> Any:
-    """The diagonal part of the matrices; with broadcasting, a row of values times this is a diagonal matrix."""
+    """Set all elements off the diagonal to 0."""
     return F.triu(F.tril(matrices))
 
 
 def _over_differences(F: Any, numerator: Any, difference: Any) -> Any:
-    """`numerator / difference`; 0 where both are 0: on the diagonal, and for degenerate values if the basis does not matter."""
+    """Return `numerator / difference`, or 0 where both are 0, as on the diagonal and for equal eigenvalues."""
     return numerator / (difference + ones_where(F, difference, (difference == 0) & (numerator == 0)))
 
 
@@ -59,7 +59,7 @@ def _cholesky_forward(xp: Any, A: Any, /, upper: bool = False) -> tuple[Any, Any
 
 
 def _cholesky_by_columns(xp: Any, A: Any) -> tuple[Any, Any]:
-    """Cholesky factors column by column, with `info`: which matrices are not positive-definite, and from which column on."""
+    """Compute Cholesky factors column by column, and `info`: the first column without a positive pivot, or 0."""
     n = A.shape[-1]
     info = xp.zeros(A.shape[:-2], dtype=xp.int64)
     columns = []
@@ -99,7 +99,7 @@ def cholesky_of(name: str, A: Any, upper: bool) -> tuple[Tensor, Tensor]:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`cholesky` with `info`: 0, or the order of the leading minor that is not positive-definite."""
+    """Return the Cholesky factor and `info`: 0, or the order of the leading minor that is not positive-definite."""
     factor, info = cholesky_of("linalg.cholesky", input, upper)
     if check_errors:
         refuse_indefinite("linalg.cholesky_ex", info)
@@ -108,7 +108,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
-    """The Cholesky factor of positive-definite matrices: lower `L` in `input = L L^H`, or with `upper` `U` in `input = U^H U`.
+    """Return the Cholesky factor of positive-definite matrices: `L` in `input = L L^H`, or with `upper` `U` in `input = U^H U`.
 
     Only the corresponding triangle of `input` is read.
 
@@ -143,7 +143,8 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
     if R.shape[-2] > R.shape[-1]:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
     beside = None
-    if R.shape[-1] > k:  # Q only depends on the first columns; the other ones are Q R2
+    # Q only depends on the first k columns of A; the other columns are Q R2.
+    if R.shape[-1] > k:
         R2, gR2 = F.getitem_slice(R, (..., slice(k, None))), F.getitem_slice(gR, (..., slice(k, None)))
         R, gR = F.getitem_slice(R, (..., slice(0, k))), F.getitem_slice(gR, (..., slice(0, k)))
         beside = F.mm(Q, gR2)
@@ -165,7 +166,7 @@ _QR = make("linalg_qr", ("Q", "R"))
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """The factors of `A = Q R`: a matrix with orthonormal columns and an upper triangular matrix.
+    """Return `Q`, with orthonormal columns, and upper triangular `R` such that `A = Q R`.
 
     `mode` is "reduced", "complete" (`Q` is square) or "r" (`Q` is empty).
 
@@ -191,7 +192,9 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 def _geqrf_forward(xp: Any, input: Any) -> tuple[Any, Any]:
-    """Householder reflections in LAPACK's format: the vectors below the diagonal of R, and the factors (tau) separately."""
+    """Compute Householder reflections in LAPACK's format: the vectors are stored below the diagonal of R, next to the factors
+    tau.
+    """
     rows, columns = input.shape[-2:]
     count = min(rows, columns)
     result, taus = input, []
@@ -262,7 +265,7 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
 
 
 def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
-    """`Q other` or `Q^H other` for the product `Q = H1 H2 ...` of the reflections stored in `input`.
+    """Return `Q other`, or with `adjoint` `Q^H other`, for the product `Q = H1 H2 ...` of the reflections stored in `input`.
 
     `Q = I - V T V^H` with a triangular T (Schreiber & Van Loan 1989, "A storage-efficient WY representation for products of
     Householder transformations"). It is computed on the transpose of `other`, so that the result is column-major.
@@ -284,7 +287,7 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
 )
 @with_grad_fn("LinalgHouseholderProductBackward0")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.
+    """Return the first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.
 
     Shapes: input `(*, m, n)` with `m >= n`, tau `(*, k)` with `k <= n`; the result is as `input`.
     """
@@ -310,7 +313,7 @@ def _svd_grad(F: Any, g: Any, out: Any) -> Any:
     difference = row * row - column * column
     ones = _on_diagonal(F, F.ones_of(difference))
     inner = _over_differences(F, in_U * row + column * in_V, difference + ones) + ones * _row(F, gS)
-    if F.is_complex(U):  # a column of U and its row of Vh are only determined up to a common phase
+    if F.is_complex(U):  # a phase factor of a column of U and its row of Vh is arbitrary
         inner = inner + ones * _over_differences(F, in_U, row * 2)
     rows, columns = U.shape[-2], Vh.shape[-1]
     if rows > k:
@@ -367,9 +370,9 @@ def _converging(name: str, routine: Any, *args: Any) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """The factors of `A = U diag(S) Vh`, with `S` in descending order.
+    """Return `U`, `S` and `Vh` such that `A = U diag(S) Vh`, with `S` in descending order.
 
-    Without `full_matrices`, `U` has only as many columns, and `Vh` as many rows, as there are singular values.
+    Without `full_matrices`, `U` has only `min(m, n)` columns, and `Vh` only `min(m, n)` rows.
 
     Raises:
         LinAlgError: the algorithm does not converge.
@@ -383,7 +386,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values, in descending order."""
+    """Return the singular values, in descending order."""
     _check_svd(A, driver)
     return _converging("linalg.svd", _svdvals, A)  # type: ignore[no-any-return]  # a backend's routine
 
@@ -392,13 +395,13 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 def _hermitian(xp: Any, A: Any) -> Any:
-    """The Hermitian matrices with the lower triangles of `A`."""
+    """Return the Hermitian matrices with the same lower triangles as `A`."""
     return xp.tril(A) + adjoint(xp, xp.tril(A, k=-1))
 
 
 def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
     L, V = out
-    inner = _skew(F, F.mm(F.mH_(V), g[1])) / 2  # the other part only changes the phases of V's columns
+    inner = _skew(F, F.mm(F.mH_(V), g[1])) / 2  # the Hermitian part only changes the phases of V's columns
     inner = _over_differences(F, inner - _on_diagonal(F, inner), _row(F, L) - _column(F, L))
     inner = inner + _on_diagonal(F, F.ones_of(inner)) * _row(F, g[0])
     return (F.mm(V, F.mm(inner, F.mH_(V))),)
@@ -435,7 +438,7 @@ def _hermitian_input(A: Any, UPLO: str) -> Tensor:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def eigh(input: Tensor, UPLO: str = "L") -> Any:
-    """Eigenvalues, in ascending order, and orthonormal eigenvectors of Hermitian matrices; only one triangle is read.
+    """Return the eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices; only triangle `UPLO` is read.
 
     >>> torch.linalg.eigh(torch.tensor([[0.0, 1], [1, 0]])).eigenvalues
     tensor([-1.,  1.])
@@ -445,7 +448,7 @@ def eigh(input: Tensor, UPLO: str = "L") -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of Hermitian matrices, in ascending order."""
+    """Return the eigenvalues of Hermitian matrices, in ascending order."""
     return _converging("linalg.eigh", _eigvalsh, _hermitian_input(input, UPLO))  # type: ignore[no-any-return]  # a backend's routine
 
 
@@ -453,12 +456,12 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def _eig_grad(F: Any, g: Any, out: Any) -> Any:
-    """As the eigenvectors are normalized, the part of their gradient that would change their length is removed."""
+    """Remove the part of the gradient that would change the length of the eigenvectors, which are normalized."""
     L, V = out
     inner = F.mm(F.mH_(V), g[1])
     real = (inner + F.conj(inner)) / 2
     ones = F.ones_of(inner)
-    along = _on_diagonal(F, real)  # the changes of length
+    along = _on_diagonal(F, real)  # the part that changes the length
     inner = inner - F.mm(F.mm(F.mH_(V), V), along)
     inner = _over_differences(F, inner - _on_diagonal(F, inner), F.conj(_row(F, L) - _column(F, L)))
     inner = inner + _on_diagonal(F, ones) * _row(F, g[0])
@@ -505,7 +508,7 @@ def _of_finite(routine: Any, A: Tensor) -> Any:
 
 @with_out(Out.UNCHECKED)
 def eig(input: Tensor) -> Any:
-    """Complex eigenvalues, in no particular order, and eigenvectors of length 1 of square matrices.
+    """Return the complex eigenvalues, in no particular order, and normalized eigenvectors of square matrices.
 
     >>> torch.linalg.eig(torch.tensor([[2.0, 0], [0, 3]])).eigenvalues
     tensor([2.+0.j, 3.+0.j])
@@ -516,6 +519,6 @@ def eig(input: Tensor) -> Any:
 
 @with_out(Out.RECORDED | Out.UNCHECKED)
 def eigvals(input: Tensor) -> Tensor:
-    """The complex eigenvalues of square matrices."""
+    """Return the complex eigenvalues of square matrices."""
     _check_eig("linalg.eigvals", input)
     return _of_finite(_eigvals, input)  # type: ignore[no-any-return]  # a backend's routine

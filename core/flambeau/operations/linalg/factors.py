@@ -1,4 +1,4 @@
-"""Triangular factors: LU with partial pivoting, LDL, and solving with triangular matrices."""
+"""Triangular factors: LU with partial pivoting, LDL, and solutions with triangular matrices."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
 
 # --- triangular systems -------------------------------------------------------------------------------------------
 
-_SMALL = 16  # the size below which substitution by rows beats halving
+_SMALL = 16  # up to this size, row-by-row substitution is faster than recursion
 
 
 def solve_lower(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
-    """`X` in `A X = B` for the lower triangle of `A`, by recursion: the upper half of the rows first, then the lower half."""
+    """Solve `A X = B` for the lower triangle of `A` recursively: the upper half of the rows first, then the lower half."""
     n = A.shape[-1]
     if n <= _SMALL:
         return _substitute(xp, A, B, unitriangular)
@@ -85,7 +85,7 @@ triangular = op(
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """The solution `X` of `input X = B` (`X input = B` unless `left`); one triangle of `input` is read.
+    """Return the solution `X` of `input X = B` (`X input = B` unless `left`); one triangle of `input` is read.
 
     Shapes: input `(*, n, n)`, B `(*, n, k)` or, unless `left`, `(*, k, n)`; batches broadcast.
 
@@ -124,7 +124,7 @@ def _cholesky_solve_forward(xp: Any, B: Any, L: Any, /, upper: bool = False) -> 
 
 
 def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: Any) -> Any:
-    """As in PyTorch, `L` counts as a full matrix: the triangle that is not read gets a gradient too."""
+    """Compute the gradients of `B` and `L`.  As in PyTorch, the unread triangle of `L` also receives a gradient."""
     for_B = F.cholesky_solve(g, L, upper)
     if not needs[1]:
         return for_B, None
@@ -150,10 +150,11 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool) -> Tensor:
 
 
 def lu_arrays(xp: Any, A: Any) -> tuple[Any, Any, Any]:
-    """LU with partial pivoting.
+    """Compute an LU factorization with partial pivoting.
 
-    Returns both factors in one matrix; for each row the number, from 1, of the row it was swapped with; and the number, from 1,
-    of the first zero pivot, or 0.
+    Return both factors in one matrix; for each row the number, from 1, of the row it was swapped with; and the number, from 1,
+    of
+    the first zero pivot, or 0.
     """
     rows, columns = A.shape[-2:]
     row, column = xp.arange(rows), xp.arange(columns)
@@ -173,7 +174,7 @@ def lu_arrays(xp: Any, A: Any) -> tuple[Any, Any, Any]:
 
 
 def _size(xp: Any, array: Any) -> Any:
-    """The absolute value by which LAPACK compares pivots."""
+    """Return the magnitude by which LAPACK compares pivots: `|real| + |imag|` for complex numbers."""
     if xp.isdtype(array.dtype, "complex floating"):
         return xp.abs(xp.real(array)) + xp.abs(xp.imag(array))
     return xp.abs(array)
@@ -185,7 +186,7 @@ def take_rows(xp: Any, matrices: Any, order: Any) -> Any:
 
 
 def row_order(xp: Any, pivots: Any, rows: int) -> Any:
-    """The permutation of the rows that results from the swaps."""
+    """Return the permutation of the rows that results from the swaps `pivots`."""
     row = xp.arange(rows)
     order = xp.broadcast_to(row, (*pivots.shape[:-1], rows))
     for k in range(pivots.shape[-1]):
@@ -195,7 +196,7 @@ def row_order(xp: Any, pivots: Any, rows: int) -> Any:
 
 
 def solve_with_lu(xp: Any, LU: Any, pivots: Any, B: Any) -> Any:
-    """`X` in `A X = B`, on arrays; a zero pivot results in infinities and NaN, not in an error."""
+    """Solve `A X = B` for arrays, given the LU factors of `A`; a zero pivot gives infinities and NaN, not an error."""
     permuted = take_rows(xp, B, row_order(xp, pivots, LU.shape[-1]))
     return solve_triangular_forward(xp, LU, solve_lower(xp, LU, permuted, True), True)
 
@@ -208,12 +209,12 @@ def _permutation_forward(xp: Any, input: Any, pivots: Any, /, rows: int) -> Any:
 permutation = op(
     "permutation_matrix", _permutation_forward,
     kind=Kind.FACTORY, keeps_dtype=("pivots",), public=False, method=False, out=False,
-    doc="The matrix `P` in `A = P L U`, of the dtype of `input`, from the swaps of rows.",
+    doc="Return the matrix `P` in `A = P L U`, in the dtype of `input`, given the row swaps `pivots`.",
 )  # fmt: skip
 
 
 def _lu_grad(F: Any, g: Any, out: Any) -> Any:
-    """The gradient of `A = P L U`, with the leading square blocks of L and U treated apart from the remaining blocks."""
+    """Return the gradient of `A = P L U`; the leading square blocks of L and U are separate from the remaining blocks."""
     LU, pivots, _ = out
     g = g[0]
     rows, columns = LU.shape[-2:]
@@ -245,7 +246,7 @@ def _block(F: Any, matrices: Any, rows: int, columns: int) -> Any:
 
 
 def _unit_lower_h(F: Any, L: Any) -> Any:
-    """The conjugate transpose of the lower triangle with a diagonal of ones."""
+    """Return the conjugate transpose of the lower triangle of `L`, with ones on the diagonal."""
     return F.mH_(F.tril(L, -1) + F.triu(F.tril(F.ones_of(L))))
 
 
@@ -271,7 +272,7 @@ def _factored(name: str, A: Any, pivot: bool) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`lu_factor` with `info`: 0, or the number, from 1, of the first zero on the diagonal of U."""
+    """Return `lu_factor` and `info`: 0, or the number, from 1, of the first zero on the diagonal of U."""
     LU, pivots, info = _factored("torch.lu_factor", A, pivot)
     if check_errors:
         _refuse_zero_pivot("torch.linalg.lu_factor_ex", info)
@@ -280,10 +281,11 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """The LU factorization with partial pivoting, in the compact form that `lu_solve` takes.
+    """Compute the LU factorization with partial pivoting, in the compact form that `lu_solve` accepts.
 
-    Returns `(LU, pivots)`: U is the upper triangle, L the part below the diagonal together with a diagonal of ones; row `i` was
-    swapped with row `pivots[i] - 1`.
+    Return `(LU, pivots)`.  U is the upper triangle of `LU`; L is the part below the diagonal, with ones on the diagonal.  Row
+    `i`
+    was swapped with row `pivots[i] - 1`.
 
     Raises:
         RuntimeError: U has a zero on its diagonal.
@@ -308,7 +310,7 @@ def _refuse_zero_pivot(name: str, info: Tensor) -> None:
 
 
 def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """`P`, `L` and `U` from the compact form."""
+    """Return `P`, `L` and `U` from the compact form `(LU, pivots)`."""
     rows, columns = LU._array.shape[-2:]
     k = min(rows, columns)
     L = LU[..., :k].tril(-1) + LU.new_ones(rows, k).tril().triu()
@@ -318,7 +320,7 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 @with_grad_fn("LinalgLuBackward0")
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """The factors of `A = P L U`: a permutation, a unit lower triangular and an upper triangular matrix."""
+    """Return the permutation `P`, unit lower triangular `L` and upper triangular `U` of `A = P L U`."""
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
     P, L, U = unpacked(LU, pivots)
     return _LU((P, L, U))
@@ -327,7 +329,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast=Autocast.WHOLE)
 @with_grad_fn("LinalgLuSolveBackward0")
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """The solution of `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `A^H` for `A` if `adjoint`."""
+    """Solve `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `adjoint`, `A` is replaced by `A^H`."""
     name = "linalg.lu_solve"
     check_square(name, LU, "LU")
     check_floating(name, LU, "linalg.lu_solve_cpu")
@@ -342,7 +344,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if LU.shape[:-1] != pivots.shape:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     _check_solvable(name, LU, B, left)
-    # X A = B is A^H X^H = B^H
+    # X A = B is equivalent to A^H X^H = B^H
     return _lu_solution(LU, pivots, B, adjoint) if left else _lu_solution(LU, pivots, B.mH, not adjoint).mH
 
 
@@ -350,7 +352,7 @@ def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor
     P = permutation(LU.detach(), pivots.long(), LU.shape[-1])
     if adjoint:
         solution = _solve(LU.mH, _solve(LU.mH, B, upper=False), upper=True, unitriangular=True)
-        return (solution.mT @ P.mT).mT  # equals `P @ solution`, but column-major
+        return (solution.mT @ P.mT).mT  # equals `P @ solution`, in column-major order
     return _solve(LU, _solve(LU, P.mT @ B, upper=False, unitriangular=True), upper=True)
 
 
@@ -363,11 +365,11 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 
 
 def _only_kernels(name: str) -> Any:
-    """The forward of an operation that is not in the array API, which `requires=ONLY_KERNELS` keeps from being called."""
+    """Forward function of an operation that only kernels compute; `requires=ONLY_KERNELS` prevents calls to it."""
     raise AssertionError(f"{name} has no forward; a kernel of the backend or of the CPU computes it")
 
 
-# Not in the array API: without a kernel of the backend, the CPU computes, even if the library has functions of such names.
+# LDL is not in the array API: a kernel of the backend or of the CPU computes it, whatever functions the library has.
 _ldl_factor = op(
     "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: _only_kernels("linalg_ldl_factor_ex"),
     kind=Kind.DECOMPOSITION,
@@ -385,7 +387,7 @@ _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("li
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """`ldl_factor` with `info`: 0, or the number, from 1, of the first zero block of D."""
+    """Return `ldl_factor` and `info`: 0, or the number, from 1, of the first zero block of D."""
     promote_square("torch.linalg.ldl_factor_ex", input, "ldl_factor_kernel_cpu")
     LD, pivots, info = _ldl_factor(input.detach(), hermitian)
     zero_block = failure(info) if check_errors else None
@@ -396,7 +398,7 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
-    """The LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
+    """Compute the LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
 
     Only the lower triangle is read.  On the CPU it needs SciPy: `pip install flambeau[linalg]`.
     """
@@ -406,7 +408,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution of `A X = B`, given `ldl_factor` of `A`."""
+    """Solve `A X = B`, given `ldl_factor` of `A`."""
     promote_square("torch.linalg.ldl_solve", LD, "ldl_solve_kernel_cpu")
     check_matrix("torch.linalg.ldl_solve", B, "B")
     check_same_dtype("torch.linalg.ldl_solve", LD, B)

@@ -23,5 +23,6 @@ __all__ = [
     "vecdot", "vector_norm",
 ]  # fmt: skip
 
-__path__: list[str] = []  # a package without files, so that pickles with the former name `flambeau.linalg.checks` load
+# It has a path so that pickles with the former module name `flambeau.linalg.checks` load.
+__path__: list[str] = []
 open_to_overrides(globals(), __all__, native=__all__)

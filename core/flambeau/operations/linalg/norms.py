@@ -22,7 +22,7 @@ __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
 
 def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
-    """`A` cast to `dtype`, if one is given; raises if either dtype does not suit a norm."""
+    """Convert `A` to `dtype` if given.  Raises RuntimeError for dtypes that norms do not support."""
     if A.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy_name}")
     if dtype is None:
@@ -51,7 +51,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
 
 
 def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
-    """Raise for an empty input where the norm is an extreme value, which has no identity."""
+    """Raise RuntimeError for an empty input if the norm is a maximum or minimum, which has no identity."""
     if x.numel() or not (ord < 0 or ord == math.inf):
         return
     shown = f"{ord:g}"
@@ -72,9 +72,9 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
 def vector_norm(
     input: Tensor, ord: Number = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The norm `sum(abs(x) ** ord) ** (1 / ord)` of all elements as one vector, or over the dimensions `dim`.
+    """Return the norm `sum(abs(x) ** ord) ** (1 / ord)` over the dimensions `dim`, or of all elements as one vector.
 
-    `inf` and `-inf` are the largest and the smallest absolute value, 0 counts what is not zero.
+    For `ord` inf and -inf it is the largest and the smallest absolute value; for 0, the number of nonzero elements.
 
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
@@ -117,9 +117,11 @@ def matrix_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The norm of matrices: "fro", "nuc", or with the sign of `ord` the largest or smallest
+    """Return the norm of matrices: "fro" (Frobenius), "nuc" (nuclear), or a number.
 
-    - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
+    The norm is the largest (`ord > 0`) or smallest (`ord < 0`) singular value for 2 and -2, column sum of absolute values for 1
+    and
+    -1, or row sum of absolute values for inf and -inf.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
     tensor(6.)
@@ -132,7 +134,7 @@ def matrix_norm(
     if ord == "nuc" or ord in (2, -2):
         check_floating("linalg.matrix_norm", input)
         values = svdvals(input.permute(*(d for d in range(input.ndim) if d not in (rows, columns)), rows, columns))
-        result = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # "nuc" or a number
+        result = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # `ord` is "nuc" or a number
         return _restore_dims(result, rows, columns) if keepdim else result
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -143,13 +145,13 @@ def matrix_norm(
 
 
 def _extreme(values: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
-    if largest and not values.shape[dim]:  # no number at all: the norm of a matrix without elements is 0
+    if largest and not values.shape[dim]:  # the norm of a matrix without elements is 0
         return values.sum(dim, keepdim)
     return (amax if largest else amin)(values, (dim,), keepdim)
 
 
 def _restore_dims(result: Tensor, *dims: int) -> Tensor:
-    """Insert the reduced dimensions again, with size 1, for `keepdim`."""
+    """Insert dimensions of size 1 for the reduced dimensions, for `keepdim`."""
     for d in sorted(dims):
         result = result.unsqueeze(d)
     return result
@@ -165,9 +167,9 @@ def _restore_dims(result: Tensor, *dims: int) -> Tensor:
     ),
 )
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """`matrix_norm` if `ord` is given and there are two dimensions (`dim`, or all of the input); otherwise `vector_norm`.
+    """Return `matrix_norm` for two dimensions (`dim`, or all of the input) and a given `ord`; otherwise `vector_norm`.
 
-    Without `ord`, the 2-norm of all elements or over `dim`.
+    Without `ord`, it is the 2-norm over `dim`, or of all elements.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -191,9 +193,9 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
     schema=("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", "linalg_cond.p_str(Tensor self, str p) -> Tensor"),
 )
 def cond(input: Tensor, p: Any = None) -> Tensor:
-    """The condition number: `norm(input, p) * norm(inv(input), p)`; for None, 2 and -2 the ratio of extreme singular values.
+    """Return the condition number `norm(input, p) * norm(inv(input), p)`; it is infinite for singular matrices.
 
-    Infinite for singular matrices.
+    For `p` None, 2 and -2 it is the ratio of the extreme singular values.
 
     >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
     tensor(4.)
@@ -240,7 +242,7 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
     ),
 )
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The number of singular values that exceed `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
+    """Return the number of singular values above `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
 
     >>> torch.linalg.matrix_rank(torch.ones(2, 2))
     tensor(1)
@@ -250,7 +252,8 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
     check_matrix("torch.linalg.matrix_rank", input, "input")
     if tol is not None:
         atol, rtol = tol, 0.0
-    if rtol is None and (input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF):  # no rounding error to count with
+    # PyTorch has no default tolerance for these dtypes
+    if rtol is None and (input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if hermitian:
         promote_square("torch.linalg.matrix_rank", input, "linalg_eigh_cpu")

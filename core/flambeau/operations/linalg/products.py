@@ -1,4 +1,4 @@
-"""Products of matrices: chains, powers, the exponential; and of vectors."""
+"""Products of vectors and matrices: chains, powers, the matrix exponential."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_d
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """`torch.matmul`."""
+    """Multiply matrices or batches of matrices; see `torch.matmul`."""
     return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]  # a generated function
 
 
 @declare(kind=Kind.VIEW)
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonals of matrices: `torch.diagonal` with the last two dimensions as default."""
+    """Return a view of the diagonals of matrices: `torch.diagonal` with the last two dimensions as default."""
     if not isinstance(A, Tensor):
         raise TypeError(f"linalg_diagonal(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
     return views.diagonal(A, offset, dim1, dim2)
@@ -45,7 +45,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @with_out(Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 @with_grad_fn("LinalgCrossBackward0")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
+    """Return the cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
 
     >>> torch.linalg.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]))
     tensor([0., 0., 1.])
@@ -65,7 +65,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The inner products of vectors along `dim`, with `x` conjugated; the other dimensions broadcast.
+    """Return the inner products of vectors along `dim`, with `x` conjugated; the other dimensions broadcast.
 
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
     tensor([3., 7.])
@@ -87,7 +87,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 @declare(kind=Kind.OTHER)
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Vandermonde matrices: the powers 0 to `N - 1` (the length of `x` unless given) of the elements of `x`, as rows.
+    """Return Vandermonde matrices: row `i` holds the powers 0 to `N - 1` of `x[i]`; `N` defaults to the length of `x`.
 
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
@@ -139,7 +139,7 @@ def _as_matrices(tensors: Sequence[Any]) -> list[Any]:
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """For each part `(i, j)` of the chain, the split with the fewest multiplications (Cormen et al., 15.2)."""
+    """Return for each part `(i, j)` of a matrix chain the split with the fewest multiplications (Cormen et al., 15.2)."""
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
     split = {}
@@ -153,7 +153,7 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
+    """Multiply two or more matrices in the order with the fewest multiplications; the first and the last may be vectors.
 
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
@@ -173,7 +173,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 @with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The `n`-th power of square matrices, by repeated squaring; of their inverses for a negative `n`.
+    """Return the `n`-th power of square matrices, by repeated squaring; for negative `n`, the power of the inverses.
 
     >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [1, 0]]), 10)
     tensor([[89, 55],
@@ -198,9 +198,9 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return power  # type: ignore[return-value]  # the loop runs at least once
 
 
-# The degree of the Taylor polynomial, and the norms up to which it is exact in single and in double precision: Al-Mohy and
+# Degree of the Taylor polynomial, and the norms up to which it is accurate in single and in double precision: Al-Mohy and
 # Higham, "Computing the action of the matrix exponential" (2011), table 3.1.  A rational approximation takes fewer squarings,
-# but what it divides by is near singular in single precision.
+# but its denominator is nearly singular in single precision.
 _DEGREE, _NORM_SINGLE, _NORM_DOUBLE = 20, 3.6, 1.4
 
 
@@ -220,20 +220,20 @@ def _matrix_exp_forward(xp: Any, A: Any) -> Any:
 
 
 def _taylor(xp: Any, A: Any) -> Any:
-    """The sum of `A ** k / k!`, as a polynomial in `A ** 5` (Paterson and Stockmeyer, 1973)."""
+    """Sum `A ** k / k!` up to `k = 20`, as a polynomial in `A ** 5` (Paterson and Stockmeyer, 1973)."""
     powers = [xp.eye(A.shape[-1], dtype=A.dtype), A]
     while len(powers) < 6:
         powers.append(xp.matmul(powers[len(powers) // 2], powers[(len(powers) + 1) // 2]))
     total = powers[5] / float(math.factorial(_DEGREE))
     for low in range(_DEGREE - 5, -1, -5):
-        for k in range(4, -1, -1):  # the smallest first
+        for k in range(4, -1, -1):  # add the smallest terms first
             total = total + powers[k] / float(math.factorial(low + k))
         total = xp.matmul(powers[5], total) if low else total
     return total
 
 
 def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
-    """The upper right block of the exponential of `[[A^H, g], [0, A^H]]` (Mathias, 1996)."""
+    """Return the upper right block of the exponential of `[[A^H, g], [0, A^H]]` (Mathias, 1996)."""
     A_h, n, last = F.mH_(A), A.shape[-1], len(A.shape) - 1
     above, below = F.cat([A_h, g], last), F.cat([F.zeros_of(A_h, tuple(A_h.shape)), A_h], last)
     return F.getitem_slice(F.linalg_matrix_exp(F.cat([above, below], last - 1)), (..., slice(0, n), slice(n, None)))
@@ -246,7 +246,7 @@ _matrix_exp = op(
 
 
 def matrix_exp(input: Tensor) -> Tensor:
-    """The exponential of square matrices, by scaling and squaring.
+    """Compute the exponential of square matrices by scaling and squaring.
 
     >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1], [0, 0]]))
     tensor([[1., 1.],

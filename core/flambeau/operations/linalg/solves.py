@@ -37,7 +37,7 @@ __all__ = [
 
 
 def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
-    """The solution by the backend's `routine`; if that fails, by LU, which tells which matrices are singular, and where."""
+    """Return the solution of `routine` and zeros; if it fails, the solution by LU and the first zero pivot of each matrix."""
     try:
         solution = routine()
         if not any_element(xp, ~xp.isfinite(solution)):
@@ -112,13 +112,13 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
 
 
 def _laid_out(vectors: Tensor) -> Tensor:
-    """A batch of vectors with PyTorch's strides: the last two dimensions column-major, as of a matrix."""
+    """Copy a batch of vectors to PyTorch's strides: column-major in the last two dimensions, like a matrix."""
     return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors  # a property
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve` with `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
+    """Return `solve` and `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
     result, info = _solution(A, B, left)
     if check_errors:
         _refuse_singular_system("torch.linalg.solve_ex", info)
@@ -127,7 +127,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 @with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """The solution `X` of `A X = B` (`X A = B` unless `left`) for square matrices.
+    """Return the solution `X` of `A X = B` (`X A = B` unless `left`) for square matrices.
 
     Shapes: A `(*, n, n)`, B `(n,)`, `(*, n)` with the batch of A, or `(*, n, k)`; batches broadcast.
 
@@ -150,7 +150,7 @@ def _refuse_singular_system(name: str, info: Tensor) -> None:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """`inv` with `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
+    """Return `inv` and `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
     promote_square("linalg.inv", A)
     inverse, info = _inv(A)
     if check_errors:
@@ -160,7 +160,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def inv(A: Tensor) -> Tensor:
-    """The inverses of square matrices.
+    """Return the inverses of square matrices.
 
     Raises:
         LinAlgError: a matrix is singular.
@@ -190,7 +190,7 @@ def refuse_singular(name: str, info: Tensor) -> None:
 
 @composite(public=False, method=False, kind=Kind.DECOMPOSITION)
 def cofactors(A: Tensor) -> Tensor:
-    """The conjugate of the cofactor matrices: the conjugate transpose of `det(A) A^-1`, also defined for singular matrices."""
+    """Return the conjugate cofactor matrices: the conjugate transpose of `det(A) A^-1`, also defined for singular `A`."""
     value = _det(A)
     if not anywhere(value.detach() == 0):
         return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]  # has several results
@@ -231,7 +231,7 @@ _slogdet = op(
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def det(A: Tensor) -> Tensor:
-    """The determinants of square matrices.
+    """Return the determinants of square matrices.
 
     >>> torch.linalg.det(torch.tensor([[2.0, 1], [1, 3]]))
     tensor(5.)
@@ -242,7 +242,8 @@ def det(A: Tensor) -> Tensor:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def slogdet(A: Tensor) -> Any:
-    """The signs of the determinants (for complex matrices, of modulus 1), and the logarithms of their absolute values.
+    """Return the signs of the determinants (complex of modulus 1 for complex matrices) and the logarithms of their absolute
+    values.
 
     >>> torch.linalg.slogdet(torch.tensor([[0.0, 1], [1, 0]])).sign
     tensor(-1.)
@@ -255,7 +256,7 @@ def slogdet(A: Tensor) -> Any:
 
 
 def tolerance(largest: Tensor, shape: Any, atol: Any, rtol: Any) -> Tensor:
-    """The limit up to which singular values count as zero: `max(atol, rtol * largest)`."""
+    """Return the limit up to which singular values count as zero: `max(atol, rtol * largest)`."""
     if rtol is None:
         relative = max(shape[-2:]) * dtypes.finfo(largest.dtype).eps
         rtol = relative if atol is None else largest.new_zeros(()) + relative * (_as(largest, atol) <= 0)
@@ -267,7 +268,9 @@ def _as(like: Tensor, value: Any) -> Tensor:
 
 
 def _pinv_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
-    """Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973)."""
+    """Compute the gradient of the pseudo-inverse: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear
+    least squares problems" (1973).
+    """
     P_h, g_h = F.mH_(out), F.mH_(g)
     inner = F.mm(F.mm(P_h, g), P_h)
     outer_left, outer_right = F.mm(P_h, out), F.mm(out, P_h)
@@ -312,7 +315,7 @@ _pinv = op(
 
 @with_out(Out.UNCHECKED)
 def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The pseudo-inverse (Moore and Penrose): singular values up to `max(atol, rtol * largest)` count as zero.
+    """Return the Moore-Penrose pseudo-inverse; singular values up to `max(atol, rtol * largest)` count as zero.
 
     `rtol` defaults to `max(m, n)` times the machine epsilon, or to 0 if an `atol` above 0 is given.
 
@@ -364,7 +367,7 @@ def least_squares(xp: Any, A: Any, B: Any, inverse: Any, is_vector: bool, with_r
 
 
 def _as_lapack_writes(xp: Any, solution: Any, rows: int) -> Any:
-    """The solution with LAPACK's strides: column-major, in the first rows of a right-hand side that may have more rows."""
+    """Copy the solution to LAPACK's strides: column-major, in the first rows of a right-hand side with `rows` rows."""
     transposed = xp.matrix_transpose(solution)
     columns = transposed.shape[-1]
     spare = xp.zeros((*transposed.shape[:-1], max(rows - columns, 0)), dtype=transposed.dtype)
@@ -377,7 +380,7 @@ def _lstsq_grad(F: Any, g: Any, A: Any, B: Any, out: Any, is_vector: bool, with_
     inverse = out[2]
     for_A = _pinv_grad(F, F.mm(gX, F.mH_(right)) + g[2], A, inverse)
     for_B = F.mm(F.mH_(inverse), gX)
-    if with_residuals:  # they are minimal, so their derivative by the solution is zero
+    if with_residuals:  # the residuals are minimal, so their derivative by the solution is zero
         slope = (F.mm(A, X) - right) * F.reshape(g[1] * 2, (*X.shape[:-2], 1, X.shape[-1]))
         for_A, for_B = for_A + F.mm(slope, F.mH_(X)), for_B - slope
     return for_A, F.reshape(for_B, for_B.shape[:-1]) if is_vector else for_B
@@ -393,7 +396,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
-    """Whether `B` is a batch of vectors; raises for arguments that PyTorch refuses."""
+    """Check the arguments as PyTorch does, and return whether `B` is a batch of vectors."""
     name = "torch.linalg.lstsq"
     if A.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
@@ -419,10 +422,11 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
 
 @with_out(Out.UNCHECKED)
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The least-squares solution of `input X = b`; if there are several, the one with the least norm.
+    """Return the least-squares solution of `input X = b`; if it is not unique, the one with the least norm.
 
-    Returns `(solution, residuals, rank, singular_values)`.  Those that PyTorch's `driver` ("gelsy" by default, "gels", "gelsd" or
-    "gelss") does not compute are empty.
+    Returns `(solution, residuals, rank, singular_values)`.  Results that PyTorch's `driver` ("gelsy" by default, "gels",
+    "gelsd"
+    or "gelss") does not compute are empty.
 
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
     tensor([[3.0000]])
@@ -449,7 +453,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
 @with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """The inverse for `tensordot`: that of `input` as a matrix whose rows are indexed by its first `ind` dimensions."""
+    """Return the inverse of `input` as a matrix: its first `ind` dimensions are the rows, the others the columns."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > input.ndim:
@@ -468,7 +472,9 @@ def _check_square_tensor(trailing: str, leading: str, columns: int, rows: int) -
 
 @with_out(Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """The solution `X` of `tensordot(input, X, X.ndim) = other`; the dimensions `dims` of `input` are moved to its end first."""
+    """Return the solution `X` of `tensordot(input, X, X.ndim) = other`; the dimensions `dims` of `input` are moved to its end
+    first.
+    """
     if dims is not None:
         input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))
     rows, columns = input.shape[: other.ndim], input.shape[other.ndim :]

@@ -1,6 +1,6 @@
-"""Linear algebra in the `torch` namespace: older names of functions of `torch.linalg`, and products of tensors.
+"""Linear algebra in the `torch` namespace: older names of functions of `torch.linalg`, and tensor products.
 
-The routines themselves are in `flambeau.linalg`, which is imported when one of them is first called.
+The implementations are in `flambeau.linalg`, which is imported when one of them is first called.
 """
 
 from __future__ import annotations
@@ -74,9 +74,10 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
     home="torch.functional",
 )
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """The product of `a` and `b` summed over pairs of dimensions.
+    """Multiply `a` and `b`, and sum over pairs of dimensions.
 
-    `dims` is how many (the last of `a` with the first of `b`), or a list of them for each.
+    `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a list of dimensions for
+    each.
 
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     torch.Size([2, 5])
@@ -99,7 +100,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
     right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
     if math.prod(shape) == 1:
-        product = left.reshape(inner).dot(right.reshape(inner))  # the method, which modes see
+        product = left.reshape(inner).dot(right.reshape(inner))  # call the method, so that modes see `dot`
     else:
         product = unchecked_mm(left, right)
     return product.reshape(shape)
@@ -107,7 +108,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products over the last dimensions of both; a product where one has no dimension."""
+    """Return the sums of products over the last dimensions of both; if one is a 0-d tensor, the product."""
     require_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
@@ -121,7 +122,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(out=True, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker's product: every element of `input` times the whole of `other`.
+    """Return the Kronecker product: blocks `input[i, j] * other`.
 
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
@@ -143,7 +144,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     schema="chain_matmul(Tensor[] matrices) -> Tensor",
 )
 def chain_matmul(*matrices: Any) -> Tensor:
-    """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
+    """Multiply matrices in the order with the fewest multiplications; see `torch.linalg.multi_dot`."""
     from .namespace import multi_dot
 
     _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
@@ -159,10 +160,10 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cuda": Autocast.WIDEST})
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross product of vectors of length 3 along `dim`: without one, the first dimension of that size of `input`.
+    """Return the cross product of vectors along `dim`; by default, the first dimension of `input` with size 3.
 
     Raises:
-        RuntimeError: `input` has no dimension of that size, or `other` a different size there.
+        RuntimeError: `input` has no dimension of size 3, or the sizes along `dim` are not 3.
 
     >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
@@ -181,9 +182,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return product(input, other, dim=dim)
 
 
-# --- distances ----------------------------------------------------------------------------------------------------
-
-
 # --- factorizations -----------------------------------------------------------------------------------------------
 
 
@@ -191,7 +189,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskyBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}
 )
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """The Cholesky factor: `torch.linalg.cholesky`."""
+    """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`."""
     from .checks import check_square
     from .decompositions import cholesky_of, refuse_indefinite
 
@@ -211,7 +209,7 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
 
 @composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """The solution of `A X = input`, where `input2` is the Cholesky factor of `A`."""
+    """Solve `A X = input`, where `input2` is the Cholesky factor of `A`."""
     from .factors import cholesky_solve
 
     _check_system(input, input2, "u")
@@ -239,7 +237,7 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
 
 @composite(out=Out.UNCHECKED, grad_fn="CholeskyInverseBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of the matrix whose Cholesky factor is given."""
+    """Return the inverse of a matrix, given its Cholesky factor."""
     from .checks import check_square
     from .solves import refuse_singular
 
@@ -255,7 +253,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def qr(input: Tensor, some: bool = True) -> Any:
-    """`torch.linalg.qr`, reduced if `some`, else complete."""
+    """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`."""
     from . import namespace as linalg
 
     _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
@@ -264,7 +262,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """Singular values as `(U, S, V)`: the factors of `U diag(S) V^H`, with zeros for U and V unless `compute_uv`."""
+    """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; U and V are zeros unless `compute_uv`."""
     from . import namespace as linalg
 
     if input.ndim < 2:
@@ -280,9 +278,9 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 @composite(out=True)
 def geqrf(input: Tensor) -> Any:
-    """The QR factorization as LAPACK stores it: R with the reflections below its diagonal, and their factors.
+    """Compute a QR factorization in LAPACK's format: R, with the Householder vectors below its diagonal, and the factors tau.
 
-    `torch.linalg.householder_product` makes Q of them.
+    `torch.linalg.householder_product` computes Q from them.
     """
     from .decompositions import geqrf
 
@@ -291,7 +289,7 @@ def geqrf(input: Tensor) -> Any:
 
 @composite(out=Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """`torch.linalg.householder_product`."""
+    """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
     from .namespace import householder_product
 
     return householder_product(input, input2)
@@ -301,9 +299,9 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="OrmqrBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}
 )
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of `input3` with Q as `torch.geqrf` returns it, in `input` and `input2`.
+    """Multiply `input3` by the matrix Q that `torch.geqrf` returns as `input` and `input2`.
 
-    That is `Q input3` or `input3 Q`; with `transpose`, `Q^H` takes the place of Q.
+    The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
     """
     from .checks import check_floating
     from .decompositions import reflect
@@ -341,7 +339,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 @composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, home="torch.functional")
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
-    """`(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, they are named and `info` is with them."""
+    """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`."""
     from . import namespace as linalg
 
     _deprecate("lu(A)", "lu_factor(A)")
@@ -357,7 +355,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solution of `A X = input` from the LU factorization of `A`."""
+    """Solve `A X = input`, given the LU factorization of `A`."""
     from . import namespace as linalg
 
     _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
@@ -366,7 +364,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0", kind=Kind.DECOMPOSITION)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """`P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty ones for what is not asked for."""
+    """Return `P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty tensors unless unpacked."""
     from .checks import anywhere
     from .factors import unpacked
 
@@ -390,7 +388,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 @composite(out=Out.OWN_DTYPE, grad_fn="TriangularSolveBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """The solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, with a copy of `A`."""
+    """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
     from .namespace import solve_triangular
 
     _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
@@ -412,7 +410,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def inverse(input: Tensor) -> Tensor:
-    """The inverses of square matrices: `torch.linalg.inv`."""
+    """Return the inverses of square matrices; see `torch.linalg.inv`."""
     from .namespace import inv
 
     return inv(input)
@@ -420,7 +418,7 @@ def inverse(input: Tensor) -> Tensor:
 
 @composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudo-inverse: `torch.linalg.pinv`, with another default."""
+    """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15."""
     from .namespace import pinv
 
     return pinv(input, rcond)
@@ -428,7 +426,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @composite(kind=Kind.DECOMPOSITION)
 def det(input: Tensor) -> Tensor:
-    """The determinants of square matrices: `torch.linalg.det`."""
+    """Return the determinants of square matrices; see `torch.linalg.det`."""
     from . import namespace as linalg
 
     return linalg.det(input)
@@ -436,7 +434,7 @@ def det(input: Tensor) -> Tensor:
 
 @composite(kind=Kind.DECOMPOSITION)
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants: NaN for negative ones, `-inf` for 0."""
+    """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
     from . import namespace as linalg
     from .checks import promote_square
 
@@ -451,7 +449,7 @@ def logdet(input: Tensor) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION)
 def slogdet(input: Tensor) -> Any:
-    """The sign and the logarithm of the absolute value of the determinants: `torch.linalg.slogdet`."""
+    """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
     from . import namespace as linalg
 
     return _SLogDet(linalg.slogdet(input))
@@ -459,7 +457,7 @@ def slogdet(input: Tensor) -> Any:
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The `n`-th power of square matrices: `torch.linalg.matrix_power`."""
+    """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`."""
     from . import namespace as linalg
 
     return linalg.matrix_power(input, n)
@@ -467,17 +465,19 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 @composite(kind=Kind.DECOMPOSITION)
 def matrix_exp(input: Tensor) -> Tensor:
-    """The exponential of square matrices: `torch.linalg.matrix_exp`."""
+    """Compute the exponential of square matrices; see `torch.linalg.matrix_exp`."""
     from . import namespace as linalg
 
     return linalg.matrix_exp(input)
 
 
-# --- a few of many singular values --------------------------------------------------------------------------------
+# --- low-rank decompositions --------------------------------------------------------------------------------------
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
-    """Orthonormal columns that nearly span the range of `A`: Halko, Martinsson, Tropp (2009), algorithm 4.4."""
+    """Return a matrix with orthonormal columns that nearly span the range of `A`: Halko, Martinsson, Tropp (2009), algorithm
+    4.4.
+    """
     from ..sampling import randn
     from .namespace import qr
 
@@ -490,8 +490,9 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
 
 @composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lowrank")
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """About the `q` largest singular values of `A` (of `A - M`) with their vectors, as `(U, S, V)`, found from a
-    random start.
+    """Approximate the `q` largest singular values of `A` (of `A - M` if given) and their vectors, as `(U, S, V)`.
+
+    The algorithm is randomized.
     """
     from .namespace import svd
 
@@ -508,7 +509,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 @composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lowrank")
 def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """About the `q` first principal components of the rows of `A`, as `(U, S, V)`; of centred columns if `center`."""
+    """Approximate the first `q` principal components of the rows of `A`, as `(U, S, V)`; `center` subtracts column means."""
     rows, columns = A.shape[-2:]
     if q is None:
         q = min(6, rows, columns)
@@ -536,10 +537,11 @@ def lobpcg(
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The `k` largest (or smallest) eigenvalues of `A x = lambda B x` for symmetric `A` and positive-definite `B`.
+    """Return the `k` largest (or smallest) eigenvalues of `A x = lambda B x` for symmetric `A` and positive-definite `B`.
 
-    Matrices are dense here, so they are found at once, by `torch.linalg.eigh`, to full accuracy: a start `X`, a
-    preconditioner, limits on iterations and a tracker make no difference, except that `X` gives `k` its default.
+    All eigenvalues of the dense matrices are computed by `torch.linalg.eigh`.  A preconditioner, limits on iterations and a
+    tracker
+    are ignored; the start `X` only gives the default of `k`, its number of columns.
     """
     from . import namespace as linalg
     from .checks import check_square
@@ -570,7 +572,7 @@ def lobpcg(
 
 @composite(out=True, kind=Kind.DECOMPOSITION, home="torch._linalg_utils")
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
-    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; legacy, now `linalg.eigh`."""
+    """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`."""
     from . import namespace as linalg
 
     half = "U" if upper else "L"
@@ -581,10 +583,11 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 
 @composite(out=True, kind=Kind.DECOMPOSITION)
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
-    """The least-squares solution of `A X = input` for `A` of full rank, and the QR factorization.
+    """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
 
-    Legacy, now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
-    add up to the residual.
+    This is a legacy function, replaced by `linalg.lstsq`.  As in LAPACK, the solution has `max(m, n)` rows; the squares of the
+    rows
+    after the first `n` add up to the residual.
     """
     from . import namespace as linalg
 
@@ -601,7 +604,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
 
 @composite(kind=Kind.DECOMPOSITION)
 def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, Tensor]:
-    """The LU factorization of a batch of matrices, as `(LU, pivots)`; legacy, now `linalg.lu_factor`."""
+    """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`."""
     LU, pivots, infos = lu(A, pivot, get_infos=True)
     if isinstance(info, Tensor):
         info.resize_(infos.shape).copy_(infos)
@@ -610,7 +613,7 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
 
 @composite(kind=Kind.DECOMPOSITION)
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solutions of `A x = b` for a batch of vectors, from `btrifact`; legacy, now `linalg.lu_solve`."""
+    """Solve `A x = b` for a batch of vectors, given `btrifact` of `A`; a legacy name of `linalg.lu_solve`."""
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
 
@@ -632,7 +635,7 @@ def _removed(name: str) -> None:
         raise RuntimeError(_REMOVED + _HINTS[name])
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Removed: raises a RuntimeError that names what to use instead of `{name}`."
+    function.__doc__ = f"Raise a RuntimeError that names the replacement of the removed function `{name}`."
     composite(function, method=name != "matrix_rank", kind=Kind.DECOMPOSITION, home="torch._linalg_utils")
 
 
@@ -662,7 +665,7 @@ def norm(
     keepdim: bool = False,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """A vector norm of all elements or over `dim`; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
@@ -685,7 +688,7 @@ def norm(
     method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION, schema="frobenius_norm.dim"
 )
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """The 2-norm over `dim`: one dimension, two, or all dimensions if `dim` is empty.
+    """Return the 2-norm over `dim`: one dimension, two, or all dimensions if `dim` is empty.
 
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
     tensor(5.)
@@ -704,12 +707,12 @@ def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     ),
 )
 def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The sum of the singular values of the matrices in the last two dimensions, or in `dim`.
+    """Return the sum of the singular values of the matrices in the last two dimensions, or in `dim`.
 
     Args:
         input: the matrices.
         args, kwargs: `keepdim`, or `dim` and `keepdim`.
-        out: where the result is written.
+        out: a tensor that the result is written to.
 
     >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
     tensor(3.)
@@ -728,7 +731,7 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0", kind=Kind.NORMALIZATION, autocast={"cuda": Autocast.FLOAT32}
 )
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Each slice along `dim` scaled down to a p-norm of at most `maxnorm`."""
+    """Scale each slice along `dim` down to a p-norm of at most `maxnorm`."""
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     if p <= 0:
@@ -738,13 +741,14 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     dim = wrap_dim(dim, input.ndim)
     dims = tuple(d for d in range(input.ndim) if d != dim)
     size = norm(input, p, dims, True)
-    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # a norm of NaN is not larger, either
+    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # a NaN norm keeps the factor 1
     return input * factor
 
 
 @declare(kind=Kind.REDUCTION)
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norm `pow` of each slice of `v` along `dim`, in a shape that broadcasts against `v`; of it all for dim -1.
+    """Return the norm of order `pow` of each slice of `v` along `dim`, with the other dimensions kept as 1; for -1, of all of
+    `v`.
 
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],

@@ -1,4 +1,4 @@
-"""The windows of the `torch` namespace: those of `torch.signal.windows`, periodic unless asked otherwise."""
+"""Windows in the `torch` namespace, which are periodic by default, and the short-time Fourier transform."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def hann_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Hann window: `(1 - cos(2 pi n / N)) / 2`.
+    """Return the Hann window: `(1 - cos(2 pi n / N)) / 2`.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -84,7 +84,7 @@ def hamming_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Hamming window: `alpha - beta cos(2 pi n / N)`."""
+    """Return the Hamming window: `alpha - beta cos(2 pi n / N)`."""
     weights = {"a": [alpha, beta]}
     shape = shapes.general_cosine
     return _window("hamming_window", shape, window_length, periodic, weights, dtype, device, pin_memory, requires_grad)
@@ -107,7 +107,7 @@ def blackman_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Blackman window."""
+    """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`."""
     return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
@@ -128,7 +128,7 @@ def bartlett_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Bartlett window: a triangle."""
+    """Return the Bartlett window, a triangle."""
     return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
@@ -151,7 +151,7 @@ def kaiser_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Kaiser window; `beta` trades the width of its spectrum's peak for the height of the sidelobes."""
+    """Return the Kaiser window; a larger `beta` gives lower sidelobes and a wider main lobe."""
     shape = shapes.kaiser
     return _window("kaiser_window", shape, window_length, periodic, {"beta": beta}, dtype, device, pin_memory, requires_grad)
 
@@ -170,7 +170,7 @@ def _described(name: str, input: Tensor, n_fft: int, hop: int, length: int, wind
 
 
 def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None) -> Tensor | None:
-    """The window, zeros around it, to the length of the transform; None where all its elements are 1."""
+    """Check the arguments, and return the window padded with zeros to length `n_fft`, or None for a window of ones."""
     problem = None
     if hop <= 0:
         problem = f"expected hop_length > 0, but got hop_length={hop}"
@@ -192,7 +192,7 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
 
 
 def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
-    """Where the elements of each frame are in the signal: a row for each frame."""
+    """Return the positions in the signal of the elements of each frame: one row per frame."""
     from ..creation.ranges import arange
 
     starts: Tensor = arange(count, device=like.device)[:, None] * hop
@@ -213,14 +213,15 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The short-time Fourier transform: spectra of windowed stretches of a signal, `hop_length` apart.
+    """Compute the short-time Fourier transform: the spectra of windowed frames of a signal, `hop_length` apart.
 
     Args:
         input: `(*, length)`, at most one batch dimension.
-        center: pad the signal so that frame `t` is centred at `t * hop_length`.
-        normalized: divide by `sqrt(n_fft)`.
-        onesided: half of the frequencies only; the default for real signals.
-        return_complex: a complex result `(*, frequencies, frames)`; else real and imaginary parts in a last dimension.
+        center: whether to pad the signal so that frame `t` is centred at `t * hop_length`.
+        normalized: whether to divide by `sqrt(n_fft)`.
+        onesided: whether to return only the non-negative frequencies; the default for real signals.
+        return_complex: whether to return a complex tensor `(*, frequencies, frames)`, or real and imaginary parts in a last
+            dimension.
 
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
@@ -299,10 +300,10 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal with these short-time spectra: the inverse of `stft`, by windowed overlap-add (Griffin and Lim, 1984).
+    """Reconstruct a signal from its short-time spectra, the inverse of `stft`, by overlap-add (Griffin and Lim, 1984).
 
     Raises:
-        RuntimeError: somewhere no window reaches the signal.
+        RuntimeError: the sum of the squared windows is 0 at some position.
 
     >>> x = torch.arange(8.0)
     >>> torch.istft(torch.stft(x, 4, return_complex=True), 4).allclose(x, atol=1e-5)
@@ -347,7 +348,7 @@ def _check_spectra(where: str, input: Tensor, n_fft: int, onesided: bool) -> Non
 
 
 def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bool, length: int | None, batched: bool) -> Tensor:
-    """Add the windowed frames where they belong, and divide by the sum of the squared windows there."""
+    """Add the windowed frames at their positions, and divide by the sum of the squared windows."""
     count, n_fft = frames.shape[1:]
     total = n_fft + hop * (count - 1)
     positions = _frame_positions(count, hop, n_fft, frames).reshape(-1)

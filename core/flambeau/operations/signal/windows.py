@@ -1,6 +1,6 @@
 """Window functions of signal processing.
 
-`sym=True` makes a symmetric window, for filter design; `sym=False` one period of a periodic window, for spectral analysis.
+With `sym=True` the window is symmetric (for filter design), with `sym=False` periodic (for spectral analysis).
 All return float32 or float64 tensors of length `M`, and raise ValueError for a negative length or another dtype.
 
 >>> torch.signal.windows.hann(5)
@@ -36,7 +36,7 @@ def _window(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The window `shape(positions, period)` for the positions 0 to M - 1, computed in float64."""
+    """Return the window `shape(positions, period)` for the positions 0 to M - 1, computed in float64."""
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
@@ -51,7 +51,7 @@ def _window(
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
-    """The sum over `i` of `(-1)**i * a[i] * cos(2 pi i n / (M - 1))`."""
+    """Return the sum over `i` of `(-1)**i * a[i] * cos(2 pi i n / (M - 1))`."""
 
     def shape(n: Tensor, length: float) -> Tensor:
         if not isinstance(a, Iterable):
@@ -66,42 +66,42 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
-    """`alpha - (1 - alpha) cos(2 pi n / (M - 1))`."""
+    """Return `alpha - (1 - alpha) cos(2 pi n / (M - 1))`."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **options)
 
 
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The Hamming window: `general_hamming` with `alpha=0.54`."""
+    """Return the Hamming window: `general_hamming` with `alpha=0.54`."""
     return general_hamming(M, sym=sym, **options)
 
 
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The Hann window, a raised cosine: `general_hamming` with `alpha=0.5`."""
+    """Return the Hann window, a raised cosine: `general_hamming` with `alpha=0.5`."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The Blackman window: `general_cosine` with `a=[0.42, 0.5, 0.08]`."""
+    """Return the Blackman window: `general_cosine` with `a=[0.42, 0.5, 0.08]`."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The minimum four-term Blackman-Harris window of Nuttall ("Some windows with very good sidelobe behavior", 1981)."""
+    """Return the minimum four-term Blackman-Harris window of Nuttall ("Some windows with very good sidelobe behavior", 1981)."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The Bartlett window, a triangle that ends in zeros."""
+    """Return the Bartlett window, a triangle that ends in zeros."""
     return _window("bartlett", M, lambda n, length: 1 - (n * (2 / length) - 1).abs(), sym=sym, **options)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Half a period of a sine."""
+    """Return half a period of a sine."""
     return _window("cosine", M, lambda n, length: ((n + 0.5) * (math.pi / (length + 1))).sin(), sym=sym, **options)
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """`exp(-|n - center| / tau)`; `center` may only be given if `sym` is False."""
+    """Return `exp(-|n - center| / tau)`; `center` can only be given if `sym` is False."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -114,14 +114,14 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """`exp(-(n / std)**2 / 2)`, with `n` counted from the middle."""
+    """Return `exp(-(n / std)**2 / 2)`, with `n` counted from the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return _window("gaussian", M, lambda n, length: (((n - length / 2) / std) ** 2 * -0.5).exp(), sym=sym, **options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """`i0(beta sqrt(1 - t**2)) / i0(beta)`, with `t` from -1 to 1."""
+    """Return `i0(beta sqrt(1 - t**2)) / i0(beta)`, with `t` from -1 to 1."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
 

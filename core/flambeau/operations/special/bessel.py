@@ -1,6 +1,6 @@
-"""Bessel functions of orders 0 and 1, and Airy's function.
+"""Bessel functions of orders 0 and 1, and the Airy function.
 
-Chebyshev series, computed for this file to forty digits: near zero in the square of the argument, beyond in its inverse
+They are Chebyshev series, computed to forty digits: near zero in the square of the argument, far from zero in its inverse
 (Clenshaw, "Chebyshev series for mathematical functions", 1962).
 """
 
@@ -20,10 +20,11 @@ from .double_precision import chebyshev, in_double, product_and_rest
 
 __all__: list[str] = []
 
-# _J0(2 (x/8)^2 - 1) is J0(x) below 8; _J1 is J1(x) / x.  _Y0 is Y0(x) - 2/pi log(x/2) J0(x), and _Y1 the same of Y1 with
-# 2/(pi x) added, over x.  Beyond 8, _P and _Q are modulus times cosine and sine of the phase, in 2 (8/x)^2 - 1, _Q over 8/x.
-# _I is exp(-x) I(x) (I1 over x) in x/4 - 1 below 8; _I_FAR is sqrt(x) exp(-x) I(x) in 16/x - 1.  _K, in x^2/2 - 1 below 2, and
-# _K_FAR, in 4/x - 1, likewise.
+# Arguments of the series, and the functions they give.  Below 8, in 2 (x/8)^2 - 1: _J0 gives J0(x), _J1 gives J1(x) / x, _Y0
+# gives Y0(x) - 2/pi log(x/2) J0(x), and _Y1 gives (Y1(x) - 2/pi log(x/2) J1(x) + 2/(pi x)) / x.  From 8, in 2 (8/x)^2 - 1: _P
+# and
+# _Q x/8 are modulus times cosine and sine of the phase.  _I gives exp(-x) I(x) (I1 divided by x), below 8, in x/4 - 1; _I_FAR
+# gives sqrt(x) exp(-x) I(x), in 16/x - 1.  _K, below 2 in x^2/2 - 1, and _K_FAR, in 4/x - 1, are the same for K.
 _J0 = (
     0.15772797147489012, -0.0087234423528522211, 0.2651786132033368, -0.37009499387264977, 0.15806710233209725,
     -0.034893769411408884, 0.0048191800694676046, -0.00046062616620627504, 3.2460328821005083e-05, -1.7619469077621507e-06,
@@ -130,16 +131,16 @@ _K1_FAR = (
     1.8380935752430443e-16, -5.6894628491936386e-17, 1.7940510478862647e-17,
 )  # fmt: skip
 
-# --- oscillating: J and Y -----------------------------------------------------------------------------------------
+# --- oscillating functions: J and Y -------------------------------------------------------------------------------
 
 
 def _wave(xp: Any, x: Any, order: int, p: Any, q: Any) -> tuple[Any, Any]:
-    """J and Y of numbers from 8 on."""
+    """Return J and Y of numbers from 8 on."""
     inverse = 8 / xp.clip(x, 8.0, math.inf)
     square = 2 * inverse * inverse - 1
     p, q = chebyshev(square, p), inverse * chebyshev(square, q)
     sine, cosine = xp.sin(x), xp.cos(x)
-    # cos(x - (2 order + 1) pi / 4) and its sine, without subtracting from x
+    # cos(x - (2 order + 1) pi / 4) and the sine of the same angle, without the rounding error of the subtraction
     c, s = (cosine + sine, sine - cosine) if order == 0 else (sine - cosine, -sine - cosine)
     size = xp.sqrt(inverse / (8 * math.pi))
     return size * (p * c - q * s), size * (p * s + q * c)
@@ -184,7 +185,7 @@ def y1_forward(xp: Any, input: Any) -> Any:
     return _second_kind(xp, input, near, _wave(xp, input, 1, _P1, _Q1)[1])
 
 
-# --- growing and decaying: I and K --------------------------------------------------------------------------------
+# --- growing and decaying functions: I and K ----------------------------------------------------------------------
 
 
 def _far(xp: Any, x: Any, edge: float, coefficients: Any) -> Any:
@@ -210,7 +211,7 @@ def _signed(xp: Any, input: Any, size: Any) -> Any:
 
 
 def _unscaled(xp: Any, input: Any, scaled: Any) -> Any:
-    half = xp.exp(0.5 * xp.abs(input))  # the whole may overflow where the product does not
+    half = xp.exp(0.5 * xp.abs(input))  # exp(|x|) may overflow where the product with `scaled` does not
     return xp.where(xp.isinf(half) & (scaled == 0), input, half * scaled * half)
 
 
@@ -225,7 +226,7 @@ def i1_forward(xp: Any, input: Any) -> Any:
 
 
 def _k_near(xp: Any, x: Any, order: int) -> Any:
-    """K of numbers up to 2."""
+    """Return K of numbers up to 2."""
     square, logarithm = _square(xp, x, 2.0), xp.log(0.5 * x)
     near = xp.clip(x, 0.0, 2.0)
     if order == 0:
@@ -239,10 +240,10 @@ def _k(xp: Any, x: Any, order: int, scaled: bool) -> Any:
     return xp.where(x > 0, xp.where(x <= 2, near, far), xp.where(x == 0, math.inf, x * math.nan))
 
 
-# --- Airy's function ----------------------------------------------------------------------------------------------
+# --- Airy function ------------------------------------------------------------------------------------------------
 
-# Ai(x) is _AI in (2x + 3) / 7 from -5 to 2; beyond, exp(-z) _AI_FAR(2 edge/z - 1) / (2 sqrt(pi) x^(1/4)) with
-# z = 2/3 x^(3/2); below -5, sine and cosine of z + pi/4 carry _AI_P and _AI_Q / z, in 2 (edge/z)^2 - 1.
+# Ai(x) is _AI, in (2x + 3) / 7, from -5 to 2.  Above, it is exp(-z) _AI_FAR(2 edge/z - 1) / (2 sqrt(pi) x^(1/4)) with
+# z = 2/3 x^(3/2).  Below -5, _AI_P and _AI_Q / z, in 2 (edge/z)^2 - 1, are the coefficients of sine and cosine of z + pi/4.
 _AI = (
     0.15168947628223672, -0.005228692408472365, -0.0071830075633421232, -0.27500858251700784, 0.15267285652736612,
     0.11299722901833571, -0.12930163519980793, 0.021717950423082667, 0.024911850702736413, -0.01433585742189573,
@@ -274,13 +275,13 @@ _AI_Q = (
 _AI_FAR_EDGE, _AI_WAVE_EDGE = 2 / 3 * 2**1.5, 2 / 3 * 5**1.5
 
 
-_FAR_OUT = 1e9  # where the phase has lost digits in twice double precision
-_TAU_BITS = 1700  # as many as the phase of the largest number needs
+_FAR_OUT = 1e9  # beyond this size, the phase is inexact even in twice double precision
+_TAU_BITS = 1700  # number of bits that the phase of the largest float64 needs
 
 
 @cache
 def _tau() -> int:
-    """`2 pi * 2**_TAU_BITS`, by Machin's formula."""
+    """Return `2 pi * 2**_TAU_BITS` as an integer, by Machin's formula."""
     one = 1 << (_TAU_BITS + 16)
 
     def arctan_of_inverse(n: int) -> int:
@@ -293,7 +294,7 @@ def _tau() -> int:
 
 
 def _far_phase(size: float) -> float:
-    """The phase `2/3 size**1.5` modulo a full turn, in integer arithmetic: a large one has no correct digit in a double."""
+    """Return `2/3 size**1.5` modulo 2 pi, in integer arithmetic: a large phase has no correct digit in float64."""
     if not _FAR_OUT < size < math.inf:
         return 0.0
     numerator, denominator = size.as_integer_ratio()
@@ -302,11 +303,11 @@ def _far_phase(size: float) -> float:
     return phase / (1 << bits)
 
 
-_REST_OF_TWO_THIRDS = 3.700743415417188e-17  # 2/3 less the double next to it
+_REST_OF_TWO_THIRDS = 3.700743415417188e-17  # 2/3 minus the nearest float64
 
 
 def _phase_in_two_parts(xp: Any, size: Any) -> tuple[Any, Any]:
-    """`2/3 size**1.5` with twice the digits of a double: the rounded value and its rounding error."""
+    """Return `2/3 size**1.5` in twice float64 precision: the rounded value and its rounding error."""
     root = xp.sqrt(size)
     square, rest = product_and_rest(root, root)
     root_rest = ((size - square) - rest) / (2 * root)
@@ -355,14 +356,14 @@ def _hidden(name: str, forward: Any, doc: str, out: bool | Out = Out.UNKNOWN_TO_
 
 
 def _over(F: Any, value: Any, input: Any, at_zero: float) -> Any:
-    """`value / input`, and `at_zero` where that is 0 / 0."""
+    """Return `value / input`, or `at_zero` where `input` is 0."""
     return F.where(input == 0, at_zero, value / F.where(input == 0, 1.0, input))
 
 
 i0 = op(
     "i0", lambda xp, input: i0_forward(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
-    doc="""The modified Bessel function of the first kind, of order 0.
+    doc="""Return the modified Bessel function of the first kind, of order 0.
 
     >>> torch.i0(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
@@ -370,18 +371,18 @@ i0 = op(
     input=lambda F, g, input: g * F.special_i1(input),
 )  # fmt: skip
 i0e = _hidden(
-    "special_i0e", i0e_forward, "`exp(-|x|) * i0(x)`.",
+    "special_i0e", i0e_forward, "Return `exp(-|x|) * i0(x)`.",
     out=True,
     input=lambda F, g, input, out: g * (F.special_i1e(input) - F.sign(input) * out),
 )  # fmt: skip
 i1 = _hidden(
-    "special_i1", i1_forward, "The modified Bessel function of the first kind, of order 1.",
+    "special_i1", i1_forward, "Return the modified Bessel function of the first kind, of order 1.",
     keeps_zero=True,
     out=True,
     input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
 )  # fmt: skip
 i1e = _hidden(
-    "special_i1e", i1e_forward, "`exp(-|x|) * i1(x)`.",
+    "special_i1e", i1e_forward, "Return `exp(-|x|) * i1(x)`.",
     keeps_zero=True,
     out=True,
     input=lambda F, g, input, out: g * (F.special_i0e(input) - _over(F, out, input, 0.5) - F.sign(input) * out),
@@ -389,57 +390,57 @@ i1e = _hidden(
 j0 = _hidden(
     "special_bessel_j0",
     j0_forward,
-    "The Bessel function of the first kind, of order 0.",
+    "Return the Bessel function of the first kind, of order 0.",
     input=lambda F, g, input: -g * F.special_bessel_j1(input),
 )
 j1 = _hidden(
     "special_bessel_j1",
     j1_forward,
-    "The Bessel function of the first kind, of order 1.",
+    "Return the Bessel function of the first kind, of order 1.",
     keeps_zero=True,
     input=lambda F, g, input, out: g * (F.special_bessel_j0(input) - _over(F, out, input, 0.5)),
 )
 y0 = _hidden(
     "special_bessel_y0",
     y0_forward,
-    "The Bessel function of the second kind, of order 0.",
+    "Return the Bessel function of the second kind, of order 0.",
     input=lambda F, g, input: -g * F.special_bessel_y1(input),
 )
 y1 = _hidden(
     "special_bessel_y1",
     y1_forward,
-    "The Bessel function of the second kind, of order 1.",
+    "Return the Bessel function of the second kind, of order 1.",
     input=lambda F, g, input, out: g * (F.special_bessel_y0(input) - out / input),
 )
 modified_i0 = _hidden(
     "special_modified_bessel_i0",
     i0_forward,
-    "The modified Bessel function of the first kind, of order 0.",
+    "Return the modified Bessel function of the first kind, of order 0.",
     input=lambda F, g, input: g * F.special_i1(input),
 )
 modified_i1 = _hidden(
     "special_modified_bessel_i1",
     i1_forward,
-    "The modified Bessel function of the first kind, of order 1.",
+    "Return the modified Bessel function of the first kind, of order 1.",
     keeps_zero=True,
     input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
 )
 k0 = _hidden(
     "special_modified_bessel_k0",
     in_double(lambda xp, x: _k(xp, x, 0, False)),
-    "The modified Bessel function of the second kind, of order 0.",
+    "Return the modified Bessel function of the second kind, of order 0.",
     input=lambda F, g, input: -g * F.special_modified_bessel_k1(input),
 )
 k1 = _hidden(
     "special_modified_bessel_k1",
     in_double(lambda xp, x: _k(xp, x, 1, False)),
-    "The modified Bessel function of the second kind, of order 1.",
+    "Return the modified Bessel function of the second kind, of order 1.",
     input=lambda F, g, input, out: -g * (F.special_modified_bessel_k0(input) + out / input),
 )
 scaled_k0 = _hidden(
     "special_scaled_modified_bessel_k0",
     in_double(lambda xp, x: _k(xp, x, 0, True)),
-    "`exp(x) * modified_bessel_k0(x)`.",
+    "Return `exp(x) * modified_bessel_k0(x)`.",
     input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k1(input)),
 )
 scaled_k1 = _hidden(
@@ -449,7 +450,7 @@ scaled_k1 = _hidden(
 airy = _hidden(
     "special_airy_ai",
     airy_forward,
-    "Airy's function Ai.",
+    "Return the Airy function Ai.",
 )
 
 
@@ -462,6 +463,6 @@ def spherical_forward(xp: Any, input: Any) -> Any:
 spherical = _hidden(
     "special_spherical_bessel_j0",
     spherical_forward,
-    "The spherical Bessel function of order 0: `sin(x) / x`.",
+    "Return the spherical Bessel function of order 0: `sin(x) / x`.",
     input=lambda F, g, input, out: g * _over(F, F.cos(input) - out, input, 0.0),
 )

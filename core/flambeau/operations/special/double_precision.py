@@ -1,4 +1,4 @@
-"""Forwards computed in double precision, whatever the dtype: the simplest way to be accurate in every one of them."""
+"""Compute forward functions in float64 for every dtype, which makes them accurate for all dtypes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["chebyshev", "in_double", "product_and_rest", "quadrature"]
 
 
 def in_double(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a forward on float64 arrays as one on arrays of any floating-point dtype."""
+    """Wrap a forward function of float64 arrays to accept arrays of any floating-point dtype."""
 
     @functools.wraps(forward)
     def compute(xp: Any, *args: Any) -> Any:
@@ -22,7 +22,7 @@ def in_double(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
-    """A series of Chebyshev polynomials at `x` in [-1, 1], by Clenshaw's recurrence."""
+    """Evaluate a series of Chebyshev polynomials at `x` in [-1, 1], by Clenshaw's recurrence."""
     ahead: Any = 0.0
     behind: Any = 0.0
     for coefficient in reversed(coefficients[1:]):
@@ -31,7 +31,7 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
 
 
 def product_and_rest(x: Any, y: Any) -> tuple[Any, Any]:
-    """The product of two float64 numbers, and its rounding error (Dekker 1971).
+    """Return the product of two float64 numbers and its rounding error (Dekker 1971).
 
     T. J. Dekker, "A floating-point technique for extending the available precision".
     """
@@ -41,20 +41,20 @@ def product_and_rest(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _halves(x: Any) -> tuple[Any, Any]:
-    """A number as the sum of two whose digits are half as many, so that products of them are exact."""
+    """Split a number into a sum of two numbers with half the digits, whose products are exact."""
     shifted = x * (2.0**27 + 1)
     high = shifted - (shifted - x)
     return high, x - high
 
 
-_STEP, _FIRST, _LAST = 1 / 16, -72, 60  # of the trapezoidal rule below; from exp(-100) to exp(3.6) times the scale
+_STEP, _FIRST, _LAST = 1 / 16, -72, 60  # range and step of `u` in the trapezoidal rule below
 
 
 def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any) -> Any:
-    """The integral over all `y > 0` of a function that decays exponentially, on a length of about `scale`.
+    """Integrate over all `y > 0` a function that decays exponentially on a length of about `scale`.
 
-    The trapezoidal rule in `u`, after the substitution `y = scale * exp(u - exp(-u))` (Takahasi and Mori, "Double
-    exponential formulas for numerical integration", 1974): exact to rounding with some hundred points.
+    The substitution `y = scale * exp(u - exp(-u))` is followed by the trapezoidal rule in `u` (Takahasi and Mori, "Double
+    exponential formulas for numerical integration", 1974).  About a hundred points are exact to rounding.
     """
     total = xp.zeros_like(scale)
     for index in range(_FIRST, _LAST + 1):

@@ -1,7 +1,7 @@
 """The error function and its complement.
 
-Rational approximations of S. L. Moshier's Cephes library (1984-2000), accurate to a few units in the last place of a
-double.
+Rational approximations from S. L. Moshier's Cephes library (1984-2000), accurate to a few units in the last place of
+float64.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _S = (
 
 
 def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-    """Horner's rule, from the highest power down."""
+    """Evaluate a polynomial by Horner's rule; the coefficient of the highest power is first."""
     value: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         value = value * x + coefficient
@@ -90,16 +90,15 @@ def _near_zero(x: Any) -> Any:
 
 
 def scaled_tail(xp: Any, x: Any) -> Any:
-    """`exp(x**2) * erfc(x)` of numbers from 1 on."""
+    """Return `exp(x**2) * erfc(x)` of numbers from 1 on."""
     middle, inverse = xp.clip(x, 1.0, 8.0), 1 / xp.clip(x, 8.0, math.inf)
-    far = (
-        inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])
-    )  # the quotient of the powers of x, without overflow
+    # R(x) / S(x) in powers of 1 / x, which do not overflow
+    far = inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])
     return xp.where(x < 8, polynomial(middle, _P) / polynomial(middle, _Q), far)
 
 
 def _tail(xp: Any, x: Any) -> Any:
-    """`erfc` of numbers from 1 on."""
+    """Return `erfc` of numbers from 1 on."""
     return xp.exp(-x * x) * scaled_tail(xp, x)
 
 
@@ -114,12 +113,12 @@ def erfc_forward(xp: Any, input: Any) -> Any:
     return xp.where(size < 1, 1 - _near_zero(xp.clip(input, -1.0, 1.0)), xp.where(input < 0, 2 - tail, tail))
 
 
-_accurate_erfc = in_double(erfc_forward)  # a rounding error in the square of its argument would grow with it
+_accurate_erfc = in_double(erfc_forward)  # a rounding error of x ** 2 would be amplified
 
 erf = op(
     "erf", erf_forward,
     kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, promote="float_accumulate", dtypes="real", inplace=True,
-    doc="""The error function: twice the normal distribution's mass, of variance 1/2, between 0 and `x`.
+    doc="""Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `x`.
 
     >>> torch.erf(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
@@ -129,7 +128,7 @@ erf = op(
 erfc = op(
     "erfc", lambda xp, input: _accurate_erfc(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
-    doc="`1 - erf(x)`, accurate where that is small.",
+    doc="Return `1 - erf(x)`, accurate also where it is small.",
     input=lambda F, g, input: g * F.exp(-input * input) * (-2 / math.sqrt(math.pi)),
 )  # fmt: skip
 
@@ -138,8 +137,8 @@ erfc = op(
 
 _ROOT_PI, _ROOT_TAU, _ROOT_2 = math.sqrt(math.pi), math.sqrt(2 * math.pi), math.sqrt(2)
 
-# A first approximation of erfinv(x) / x, by M. Giles ("Approximating the erfinv function", GPU Computing Gems 2, 2011), from
-# w = -log((1 - x) (1 + x)): in w - 2.5 below 5, in sqrt(w) - 3 above.
+# First approximation of erfinv(x) / x by M. Giles ("Approximating the erfinv function", GPU Computing Gems 2, 2011), with
+# w = -log((1 - x) (1 + x)): _NEAR is a polynomial in w - 2.5, below 5, and _FAR in sqrt(w) - 3.
 _NEAR = (
     2.81022636e-08,
     3.43273939e-07,
@@ -171,7 +170,7 @@ def erfcx_forward(xp: Any, input: Any) -> Any:
 
 
 def _erfc_inverse(xp: Any, q: Any) -> Any:
-    """The `y >= 0` with `erfc(y) == q <= 1`: Newton's method on the logarithm, in which erfc is nearly a parabola."""
+    """Solve `erfc(y) == q` for `q <= 1` by Newton's method on `log(erfc(y))`, which is nearly a parabola."""
     w = -xp.log(q * (2 - q))
     near, far = polynomial(xp.clip(w, 0.0, 5.0) - 2.5, _NEAR), polynomial(xp.sqrt(xp.clip(w, 5.0, 16.0)) - 3, _FAR)
     guess = xp.where(w < 5, near, far) * (1 - q)
@@ -223,7 +222,7 @@ def ndtri_forward(xp: Any, input: Any) -> Any:
 erfinv = op(
     "erfinv", lambda xp, input: erfinv_forward(xp, input),
     kind=Kind.POINTWISE, keeps_zero=True, autocast={"cuda": Autocast.FLOAT32}, promote="float", dtypes="real", inplace=True,
-    doc="""The inverse of `erf`, on [-1, 1]; NaN elsewhere.
+    doc="""Return the inverse of `erf` on [-1, 1], NaN elsewhere.
 
     >>> torch.erfinv(torch.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.4769,   -inf])
@@ -233,7 +232,7 @@ erfinv = op(
 erfcx = op(
     "special_erfcx", lambda xp, input: erfcx_forward(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
-    doc="""`exp(x**2) * erfc(x)`, without overflow or underflow on the way.
+    doc="""Return `exp(x**2) * erfc(x)` without overflow or underflow of the factors.
 
     >>> torch.special.erfcx(torch.tensor([0.0, 100.0]))
     tensor([1.0000, 0.0056])
@@ -244,7 +243,7 @@ ndtr = op(
     "special_ndtr", lambda xp, input: ndtr_forward(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
     out=Out.RECORDED | Out.UNCHECKED,
-    doc="""The standard normal distribution function: the mass below `x`.
+    doc="""Return the standard normal distribution function: the probability of a value below `x`.
 
     >>> torch.special.ndtr(torch.tensor([-3.0, 0.0]))
     tensor([0.0013, 0.5000])
@@ -254,7 +253,7 @@ ndtr = op(
 log_ndtr = op(
     "special_log_ndtr", lambda xp, input: log_ndtr_forward(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
-    doc="""The logarithm of `ndtr`, accurate far into the tail.
+    doc="""Return the logarithm of `ndtr`, accurate far into the tail.
 
     >>> torch.special.log_ndtr(torch.tensor([-100.0, 0.0]))
     tensor([-5.0055e+03, -6.9315e-01])
@@ -264,7 +263,7 @@ log_ndtr = op(
 ndtri = op(
     "special_ndtri", lambda xp, input: ndtri_forward(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
-    doc="""The inverse of `ndtr`: the number below which there is the mass `x`.
+    doc="""Return the inverse of `ndtr`: the quantile of the standard normal distribution for probability `x`.
 
     >>> torch.special.ndtri(torch.tensor([0.0, 0.5, 0.975]))
     tensor([  -inf, 0.0000, 1.9600])

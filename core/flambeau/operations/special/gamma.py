@@ -1,7 +1,7 @@
-"""The gamma function's family: its logarithm and the derivatives of that, Hurwitz's zeta, and the incomplete functions.
+"""The gamma function: its logarithm, polygamma and Hurwitz zeta functions, and the incomplete gamma functions.
 
-Everywhere the argument is brought to where an asymptotic series holds, by the function's own recurrence or reflection
-(Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, chapters 6 and 23).
+Arguments are shifted or reflected by the functions' recurrences to where an asymptotic series converges (Abramowitz and
+Stegun, "Handbook of Mathematical Functions", 1964, chapters 6 and 23).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .error_function import polynomial
 __all__ = ["digamma", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma", "zeta"]
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)  # B2, B4, ...
-_LARGE = 10  # from here on the asymptotic series hold
+_LARGE = 10  # from here on the asymptotic series are accurate
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 # log(gamma(x)) / ((x - 1) (x - 2)) on [1, 2], as a Chebyshev series in 2x - 3.
@@ -41,7 +41,9 @@ def _stirling_correction(x: Any) -> Any:
 
 
 def _lgamma_of_positive(xp: Any, x: Any) -> Any:
-    """By Stirling's series from 10 on; below, by recurrence from [1, 2], where both zeros are divided out."""
+    """Use Stirling's series from 10 on; below, the recurrence from [1, 2], where a series without the zeros at 1 and 2 is
+    used.
+    """
     near, factor = xp.clip(x, 0.0, _LARGE), xp.ones_like(x)
     for _ in range(_LARGE - 2):
         above = near > 2
@@ -97,7 +99,7 @@ def zeta_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 def _hurwitz(xp: Any, s: Any, q: Any) -> Any:
-    """The sum over `k` of `(q + k)**-s` for positive `q`, by Euler and Maclaurin's formula after ten terms."""
+    """Sum `(q + k)**-s` over `k >= 0` for positive `q`: ten terms, and the Euler-Maclaurin formula for the rest."""
     total = xp.zeros_like(s)
     for k in range(_LARGE):
         total = total + (q + k) ** -s
@@ -114,7 +116,7 @@ def _hurwitz(xp: Any, s: Any, q: Any) -> Any:
 lgamma = op(
     "lgamma", lambda xp, input: lgamma_forward(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
-    doc="""The logarithm of the absolute value of the gamma function.
+    doc="""Return the logarithm of the absolute value of the gamma function.
 
     >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
     tensor([0.5724, 0.0000, 3.1781])
@@ -124,7 +126,7 @@ lgamma = op(
 digamma = op(
     "digamma", lambda xp, input: digamma_forward(xp, input),
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
-    doc="""The derivative of `lgamma`.
+    doc="""Return the derivative of `lgamma`.
 
     >>> torch.digamma(torch.tensor([1.0, 0.5]))
     tensor([-0.5772, -1.9635])
@@ -135,7 +137,7 @@ zeta = op(
     "special_zeta", lambda xp, input, other: zeta_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False,
     method=False,
-    doc="""Hurwitz's zeta function: the sum over `k >= 0` of `(other + k)**-input`.
+    doc="""Return the Hurwitz zeta function: the sum over `k >= 0` of `(other + k)**-input`.
 
     >>> torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))
     tensor([1.6449])
@@ -167,7 +169,7 @@ _polygamma = op(
 
 @composite(method=False, out=True, kind=Kind.POINTWISE, schema="polygamma(int n, Tensor self) -> Tensor")
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The `n`-th derivative of `digamma`.
+    """Return the `n`-th derivative of `digamma`.
 
     >>> torch.polygamma(1, torch.tensor([1.0]))
     tensor([1.6449])
@@ -178,7 +180,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The `n`-th derivative of digamma."""
+    """Return the `n`-th derivative of digamma."""
     return polygamma(n, self)
 
 
@@ -188,7 +190,7 @@ attach(polygamma_=in_place("polygamma", _polygamma_method))
 
 @composite(inplace=True, out=Out.UNCHECKED, grad_fn="MvlgammaBackward0", kind=Kind.POINTWISE)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension `p`."""
+    """Return the logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     if input.dtype is dtypes.bool_:
@@ -199,11 +201,11 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return lgamma(input.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
-# --- the incomplete functions -------------------------------------------------------------------------------------
+# --- incomplete gamma functions -----------------------------------------------------------------------------------
 
 
 def _density(xp: Any, a: Any, x: Any) -> Any:
-    """`x**a * exp(-x) / gamma(a)`; for a large `a` by its distance from the peak, where the factors would cancel."""
+    """Return `x**a * exp(-x) / gamma(a)`; for large `a`, computed from the ratio `x / a`, to avoid cancellation."""
     small, large = xp.clip(a, 0.0, _LARGE), xp.clip(a, _LARGE, math.inf)
     direct = xp.exp(small * xp.log(x) - x - _lgamma_of_positive(xp, small))
     ratio = (x - large) / large
@@ -213,7 +215,7 @@ def _density(xp: Any, a: Any, x: Any) -> Any:
 
 
 def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """For `x <= 1`: the sum over `k > 0` of `a (-x)**k / (k! (a + k))`, and its derivative by `a`."""
+    """Sum `a (-x)**k / (k! (a + k))` over `k > 0` for `x <= 1`; return the sum and its derivative by `a`."""
     total, slope, term = xp.zeros_like(x), xp.zeros_like(x), xp.ones_like(x)
     for k in range(1, 20):
         term = term * -x / k
@@ -223,13 +225,13 @@ def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _log_factorial(xp: Any, a: Any) -> Any:
-    """`lgamma(1 + a)`, as accurate near 0 as it is small."""
+    """Return `lgamma(1 + a)`, with full relative accuracy near 0."""
     near = xp.clip(a, 0.0, 1.0)
     return xp.where(a < 1, near * (near - 1) * chebyshev(2 * near - 1, _LGAMMA), _lgamma_of_positive(xp, 1 + a))
 
 
 def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """The mass below and above `x`: of the two, the smaller is computed, the other is its complement."""
+    """Return the probabilities of a gamma variable below and above `x`; the larger one is 1 minus the smaller one."""
     ordinary = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     a, x = xp.where(ordinary, a, 1.0), xp.where(ordinary, x, 1.0)
     near = xp.minimum(x, xp.ones_like(x))
@@ -245,7 +247,7 @@ def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _limits(xp: Any, a: Any, x: Any, result: Any, at_zero: float) -> Any:
-    """Where there is nothing to integrate: no argument, no shape, or no end."""
+    """Replace the result at arguments or shapes of 0 and infinity, and by NaN where it is undefined."""
     result = xp.where((x == 0) | (a == math.inf), at_zero, result)
     result = xp.where((a == 0) | (x == math.inf), 1 - at_zero, result)
     undefined = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | ((a == math.inf) & (x == math.inf)) | (a != a) | (x != x)
@@ -272,7 +274,7 @@ gammainc = op(
     "igamma", lambda xp, input, other: igamma_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="""The regularised lower incomplete gamma function: a gamma variable of shape `input`'s chance to be below `other`.
+    doc="""Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
 
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.6321])
@@ -283,7 +285,7 @@ gammaincc = op(
     "igammac", lambda xp, input, other: igammac_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="The regularised upper incomplete gamma function: `1 - igamma`, accurate where that is small.",
+    doc="Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.",
     other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
 )  # fmt: skip
 
@@ -292,9 +294,11 @@ gammaincc = op(
 
 @in_double
 def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
-    """The derivative of a gamma sample by its shape: minus that of the distribution function, over the density.
+    """Return the derivative of a gamma sample by its shape: minus the derivative of the distribution function, over the
+    density.
 
-    That derivative is an integral, over either tail, of the score `log(t) - digamma(shape)`; for a small sample, a series.
+    The derivative of the distribution function is the integral, over either tail, of the score `log(t) - digamma(shape)`; for
+    a small sample, a series is used.
     """
     a, x = xp.broadcast_arrays(input, sample)
     near = xp.minimum(x, xp.ones_like(x))
@@ -321,24 +325,24 @@ op(
 
 @in_double
 def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
-    """The derivative of a beta(a, b) sample `x` by `a`, over `1 - x`: as for gamma, in the log-odds of the sample."""
+    """Return the derivative of a beta(a, b) sample `x` by `a`, divided by `1 - x`; see `gamma_grad_forward`, here in log-odds."""
     score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
-    distance = a - (a + b) * x  # from the peak of the density of the log-odds
+    distance = a - (a + b) * x  # distance from the peak of the density of the log-odds
     scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))
 
     def lower(y: Any) -> Any:
-        shift = -xp.log1p(x * xp.expm1(-y))  # of log(1 - t), when the log-odds of t go down by y
+        shift = -xp.log1p(x * xp.expm1(-y))  # change of log(1 - t) when the log-odds of t decrease by y
         return xp.exp(-a * y + (a + b) * shift) * (score + shift - y)
 
     def upper(y: Any) -> Any:
-        shift = -xp.log1p((1 - x) * xp.expm1(-y))  # of log(t), when they go up
+        shift = -xp.log1p((1 - x) * xp.expm1(-y))  # change of log(t) when the log-odds of t increase by y
         return xp.exp(-b * y + (a + b) * shift) * (score + shift)
 
     return x * xp.where(distance > 0, -quadrature(xp, lower, scale), quadrature(xp, upper, scale))
 
 
 def _dirichlet_grad(xp: Any, g: Any, input: Any, sample: Any) -> Any:
-    """Each component is a beta sample; what it gains, the others lose in proportion."""
+    """Return the gradient of a Dirichlet sample: each component is a beta sample, and the others change in proportion."""
     others = xp.sum(input, axis=-1, keepdims=True) - input
     return _beta_grad(xp, sample, input, others) * (g - xp.sum(g * sample, axis=-1, keepdims=True))
 

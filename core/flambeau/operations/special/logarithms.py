@@ -1,4 +1,4 @@
-"""Products with logarithms, and the logarithm of odds."""
+"""Products with logarithms (`xlogy`, `xlog1py`), and `logit`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _product_with(log: str) -> Callable[..., Any]:
 xlogy = op(
     "xlogy", _product_with("log"),
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
-    doc="""`input * log(other)`, and 0 where `input` is 0, unless `other` is NaN.
+    doc="""Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
 
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
@@ -39,7 +39,7 @@ xlogy = op(
 xlog1py = op(
     "special_xlog1py", _product_with("log1p"),
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
-    doc="`input * log1p(other)`, and 0 where `input` is 0, unless `other` is NaN.",
+    doc="Return `input * log1p(other)`; it is 0 where `input` is 0, unless `other` is NaN.",
     input=lambda F, g, input, other: (
         F.masked(g, (input != 0) | (other > -1)) * F.log1p(F.where((input == 0) & (other <= -1), 0.0, other))),
     other=lambda F, g, input, other: g * input / (other + 1),
@@ -65,7 +65,7 @@ def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
 logit = op(
     "logit", _logit_forward,
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
-    doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element clamped to `[eps, 1 - eps]`.
+    doc="""Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])

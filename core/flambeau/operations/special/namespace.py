@@ -1,6 +1,6 @@
 """Special functions, as in `scipy.special`.
 
-They are computed in double precision for all dtypes, so that float32 results are correct almost to the last digit.
+Most are computed in float64 for all dtypes, so that float32 results are correct almost to the last digit.
 
 >>> torch.special.gammaln(torch.tensor([5.0])).exp()
 tensor([24.])
@@ -53,7 +53,7 @@ entr = op(
         input > 0, -input * xp.log(xp.where(input > 0, input, 1.0)), xp.where(input < 0, -xp.inf, input * 0)),
     kind=Kind.POINTWISE, keeps_zero=True,
     promote="float", dtypes="real", public=False, method=False,
-    doc="""`-x log(x)`, a term of an entropy; 0 at 0, minus infinity below.
+    doc="""Return `-x log(x)`, a term of an entropy; it is 0 at 0 and -inf for negative `x`.
 
     >>> torch.special.entr(torch.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.3466,   -inf])
@@ -63,18 +63,18 @@ entr = op(
 
 
 def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """`exp(x)` divided by its sum along `dim`.  See `torch.softmax`."""
+    """Return `exp(x)` divided by its sum along `dim`.  See `torch.softmax`."""
     return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The logarithm of `softmax`.  See `torch.log_softmax`."""
+    """Return the logarithm of `softmax`.  See `torch.log_softmax`."""
     return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 @declare(kind=Kind.POINTWISE, schema="special_multigammaln(Tensor self, int p) -> Tensor")
 def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`."""
+    """Return the logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`."""
     return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with `out`
 
 

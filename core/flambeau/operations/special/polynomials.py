@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, whose degree may be a tensor, by their three-term recurrences."""
+"""Orthogonal polynomials, computed by three-term recurrences; the degree may be a tensor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .double_precision import in_double
 
 __all__ = ["POLYNOMIALS"]
 
-Step = Callable[[int, Any, Any, Any], Any]  # (k, x, P_k, P_{k-1}) to P_{k+1}
+Step = Callable[[int, Any, Any, Any], Any]  # maps (k, x, P_k, P_{k-1}) to P_{k+1}
 
 
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
-    """The polynomial of degree `n` (rounded towards 0; the result is 0 for a negative one) at `x`."""
+    """Evaluate the polynomial of degree `n`, rounded towards 0, at `x`; for a negative degree the result is 0."""
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
     before, now = xp.ones_like(x), first
     result = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
@@ -63,7 +63,7 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
         public=False,
         method=False,
         out=Out.UNKNOWN_TO_AUTOGRAD,
-        doc=f"The {called} of degree `n`{where}.",
+        doc=f"Return the {called} of degree `n`{where}.",
     )
 
 

@@ -1,1 +1,1 @@
-"""Views of the same memory, and in-place operations on and through them."""
+"""Views of the same memory, their in-place forms, and writes through views."""

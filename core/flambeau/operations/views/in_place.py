@@ -1,4 +1,6 @@
-"""In-place forms of views (`t_`, `squeeze_`, ...), `set_` and `resize_`: a tensor becomes a view of its or other memory."""
+"""In-place forms of views (`t_`, `squeeze_`, ...), `set_` and `resize_`: a tensor becomes another view of its memory, or of
+other memory.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ __all__: list[str] = []
 
 
 def _former_state(self: Tensor) -> Tensor:
-    """A new tensor object with the array, node, view and storage that `self` has now."""
+    """Return a new tensor with the current array, node, view and storage of `self`."""
     before: Tensor = alias(self)
     before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
     before._storage = self._storage or self._own_storage()
@@ -36,7 +38,7 @@ def _former_state(self: Tensor) -> Tensor:
 
 
 def _rebase_views(self: Tensor, before: Tensor) -> bool:
-    """Make the views of a tensor views of `before`, its former state.  Returns whether it has views or shares memory."""
+    """Make the views of `self` views of `before`, its former state.  Return whether it has views or shares memory."""
     views = before._storage.views_of(self)  # type: ignore[union-attr]  # it has one
     for view in views:
         if view._view is not None:
@@ -54,8 +56,7 @@ def _rebase_views(self: Tensor, before: Tensor) -> bool:
 def _become_view(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace a tensor, in place, by the view of it that the function `view` returns.
 
-    A tensor that has views becomes a view of its former state, so that its views see what is written through it, and it sees
-    what is written through them.
+    If it has views, the tensor becomes a view of its former state, as are its views, so that a write to one is visible in all.
     """
     check_writable(self)
     before = _former_state(self)
@@ -84,7 +85,7 @@ def _in_place(name: str, view: Callable[..., Tensor]) -> None:
         return _become_view(self, lambda before: view(before, *args, **kwargs))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place form of `{name.rstrip('_')}`: the tensor itself becomes that view."
+    method.__doc__ = f"In-place form of `{name.rstrip('_')}`: the tensor itself becomes the view."
     method.__wrapped__ = view  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)
 
@@ -107,11 +108,11 @@ for _name, _function in (
 def _set_(
     self: Tensor, source: Any = REQUIRED, storage_offset: int | None = None, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small grows.
+    """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small is enlarged.
 
     Raises:
-        TypeError: neither a storage nor a tensor; an offset without a size.
-        RuntimeError: another dtype or device; or the memory would have to grow and cannot.
+        TypeError: `source` is neither a storage nor a tensor, or an offset or stride is given without a size.
+        RuntimeError: `source` has another dtype or device, or its memory is too small and cannot be enlarged.
     """
     source = _memory_for(self, self.new_empty(0) if source is REQUIRED else source)
     if size is not None:
@@ -138,7 +139,7 @@ def _set_(
 
 
 def _memory_for(self: Tensor, source: Any) -> Tensor:
-    """The source of `set_` as a tensor, after checks of its dtype and device."""
+    """Convert the source of `set_` to a tensor; check its dtype and device."""
     from ...storage import TypedStorage, UntypedStorage
 
     if isinstance(source, (TypedStorage, UntypedStorage)):
@@ -171,7 +172,7 @@ def _sizes(name: str, value: Any) -> Any:
 
 
 def _view_at(source: Tensor, place: Place) -> Tensor:
-    """The view of the memory of `source` at a place; the memory grows if it ends before that."""
+    """Return the view at `place` of the memory of `source`, which is enlarged if it is too small."""
     backend, nbytes = source._key.backend, place.end * source.element_size()
     if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
         relocate(source, resized(source, nbytes))
@@ -195,7 +196,7 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     elif backend.mutable:
         from ..memory import reach
 
-        del flat  # a reference that would make a tensor that is alone in its memory look shared
+        del flat  # an additional reference would make unshared memory look shared
         reach(self, place)
     else:
         xp = backend.namespace_on(self.device.index)
@@ -206,13 +207,13 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
-    """A view of another shape.  Deprecated in favour of `view`."""
+    """Return a view of another shape.  Deprecated in favour of `view`."""
     warn_once("non-inplace resize is deprecated")
     return self.reshape(*sizes)
 
 
 def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """A view of the shape of `tensor`.  Deprecated in favour of `view_as`."""
+    """Return a view of the shape of `tensor`.  Deprecated in favour of `view_as`."""
     return _resize(self, tensor.shape)
 
 
@@ -222,7 +223,7 @@ def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     schema="resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
 )
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """`resize_` to the shape of `the_template`."""
+    """Change the shape in place to that of `the_template`; see `resize_`."""
     require_tensors("resize_as_", the_template=the_template)
     return _resize_(self, the_template.shape)
 

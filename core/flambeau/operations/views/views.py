@@ -1,4 +1,4 @@
-"""Views of the same memory: reshaping, permuting, expanding, slicing out."""
+"""Views of the same memory: reshape, permute, expand, split and select."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """`dim` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
+    """Convert `dim` to a non-negative dimension.  Raises IndexError if out of range; a 0-d tensor counts as one-dimensional."""
     limit = ndim or 1
     if type(dim) is not int:
         dim = _as_whole(dim, "dims")
@@ -35,7 +35,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape meant by `f(2, 3)` or `f((2, 3))`."""
+    """Return the shape given as `f(2, 3)` or `f((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:
@@ -51,7 +51,7 @@ def _as_whole(value: Any, what: str = "sizes") -> int:
 
 
 def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape meant by `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`, for `f(size, *rest)`."""
+    """Return the shape given as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`, for `f(size, *rest)`."""
     return as_shape((first, *rest) if rest else (first,))
 
 
@@ -62,7 +62,7 @@ def _refuse_negative(shape: Sequence[int], least: int) -> None:
 
 
 def inferred_shape(shape: Sequence[int], old_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with its -1, if any, replaced by the inferred size."""
+    """Return `shape` with -1 replaced by the inferred size.  Raises RuntimeError if the numbers of elements differ."""
     numel = prod(old_shape)
     if -1 not in shape:
         if prod(shape) != numel:
@@ -108,7 +108,7 @@ def _cannot_view(input: Tensor) -> RuntimeError:
 
 @composite(method=False)
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """The same elements in another shape; a view where that is possible, else a copy.
+    """Return the same elements in another shape, as a view if possible, else a copy.
 
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
@@ -133,8 +133,8 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
 
 
 def _can_view(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether a view can have this `shape`: each of its dimensions has to go over elements that are evenly spaced in memory."""
-    blocks, following = [1], None  # evenly spaced elements, from the last dimension on
+    """Whether a view can have this `shape`: the elements along each of its dimensions must be evenly spaced in memory."""
+    blocks, following = [1], None  # sizes of evenly spaced blocks, from the last dimension to the first
     for n, step in zip(reversed(sizes), reversed(strides), strict=True):
         if n == 1:
             continue
@@ -154,10 +154,10 @@ def _can_view(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]
 
 
 def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) -> Tensor:
-    """The same memory with another shape (or, given a dtype, its bits read as that dtype).
+    """Return a view with another shape or, given a dtype, a view of the bits as that dtype.
 
     Raises:
-        RuntimeError: the shape does not fit, or the memory is not laid out for it.
+        RuntimeError: the number of elements differs, or the strides do not allow a view of this shape.
     """
     if size is None or type(size) is dtypes.dtype:
         return _view_dtype(self, dtype or size)
@@ -167,8 +167,8 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
     try:
         return _reshaped(self, new_shape)
     except RuntimeError as error:
-        inferred_shape(new_shape, self._array.shape)  # raises where the number of elements does not fit
-        self._key.materialize(self)  # raises for a tensor that has no elements in memory
+        inferred_shape(new_shape, self._array.shape)  # raises an error if the number of elements differs
+        self._key.materialize(self)  # raises an error for a tensor whose memory is too small
         raise _cannot_view(self) from error
 
 
@@ -215,27 +215,27 @@ op(
 
 @composite(kind=Kind.VIEW)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """`input.view(other.size())`."""
+    """Return `input.view(other.size())`."""
     return _view_method(input, other.shape)
 
 
 @composite(kind=Kind.VIEW)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """`input.reshape(other.size())`."""
+    """Return `input.reshape(other.size())`."""
     return _reshape_method(input, other.shape)
 
 
 def _expand_forward(xp: Any, input: Any, /, shape: tuple[int, ...]) -> Any:
-    if prod(shape) == prod(input.shape):  # no element is repeated: the view may be written to
+    if prod(shape) == prod(input.shape):  # no element is repeated, so the view may be written to
         return xp.reshape(input, shape)
     return xp.broadcast_to(input, shape)
 
 
-_expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums over what was expanded
+_expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums over the expanded dimensions
 
 
 def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) -> Tensor:
-    """A view with dimensions of length 1 stretched (and new ones in front); -1 keeps a dimension's length.
+    """Return a view with dimensions of size 1 expanded, and new ones at the front; -1 keeps a size.
 
     >>> torch.tensor([[1], [2]]).expand(-1, 2)
     tensor([[1, 1],
@@ -273,13 +273,13 @@ attach(expand=_expand_method)
 
 @composite(kind=Kind.VIEW)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """`input.expand(other.size())`."""
+    """Return `input.expand(other.size())`."""
     return _expand_method(input, other.shape)
 
 
 @composite(method=False, kind=Kind.VIEW)
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """A view of the shape `size`, by broadcasting."""
+    """Return a view broadcast to the shape `size`."""
     return _expand_method(input, size)
 
 
@@ -292,7 +292,7 @@ attach(broadcast_to=_broadcast_to_method)
 
 @composite(method=False, kind=Kind.VIEW, home="torch.functional")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, expanded to their common shape."""
+    """Expand the tensors to their common shape."""
     from ...engine.calls.dispatch import common_shape
 
     shape = common_shape(*(tensor.shape for tensor in tensors))
@@ -316,7 +316,7 @@ _unsqueezed = _view(
     ),
 )
 def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
-    """A view without the dimensions of length 1: all of them, or those among `dim` (an int or a tuple)."""
+    """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
     if axis is not None:
         dim = axis
     shape = input._array.shape
@@ -336,7 +336,7 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
 
 @composite(kind=Kind.VIEW, schema="unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
-    """A view with a new dimension of length 1 at `dim`."""
+    """Return a view with a new dimension of size 1 at `dim`."""
     if dim is None:
         if axis is None:
             raise missing("unsqueeze", "dim")
@@ -346,7 +346,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
 
 @composite(kind=Kind.VIEW, schema="flatten.using_ints")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Merge dimensions `start_dim` to `end_dim` into one; a view where possible.
+    """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
 
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
@@ -382,7 +382,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @composite(kind=Kind.VIEW)
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension, contiguous."""
+    """Return all elements as a contiguous vector."""
     return _reshape_method(input.contiguous(), (-1,))
 
 
@@ -400,7 +400,7 @@ _permuted = _view(
 
 @composite(method=False, kind=Kind.VIEW)
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """A view with the dimensions in another order."""
+    """Return a view with the dimensions in the order `dims`."""
     return _permute_method(input, dims)
 
 
@@ -434,7 +434,7 @@ _t = _view("t", lambda xp, input: xp.permute_dims(input, tuple(range(input.ndim)
 
 @composite(aliases=("swapdims",), kind=Kind.VIEW, schema="transpose.int")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with two dimensions swapped."""
+    """Return a view with two dimensions swapped."""
     ndim = input._array.ndim
     dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     return _transposed(input, dim0, dim1) if ndim else input
@@ -442,20 +442,20 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @composite(kind=Kind.VIEW)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Another name of `transpose`."""
+    """Return a view with two dimensions swapped; another name of `transpose`."""
     return transpose(input, axis0, axis1)
 
 
 @composite(kind=Kind.VIEW)
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; a tensor of fewer dimensions itself."""
+    """Return a view of the transpose of a matrix; vectors and 0-d tensors are unchanged."""
     if input._array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D")
     return _t(input)
 
 
 def _reversed_dims(self: Tensor) -> Tensor:
-    """The dimensions in reverse order: the transpose of a matrix."""
+    """Return a view with the dimensions in reverse order, for a matrix the transpose."""
     ndim = self._array.ndim
     if not ndim:
         _warn_of_number("T")
@@ -473,7 +473,7 @@ def _warn_of_number(name: str) -> None:
 
 
 def _matrix_transpose(self: Tensor, name: str = "mT") -> Tensor:
-    """The last two dimensions exchanged."""
+    """Return a view with the last two dimensions swapped."""
     ndim = self._array.ndim
     if ndim == 1:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
@@ -484,7 +484,7 @@ def _matrix_transpose(self: Tensor, name: str = "mT") -> Tensor:
 
 
 def _transposed_conjugate(self: Tensor) -> Tensor:
-    """The transpose of the complex conjugate of a matrix."""
+    """Return the conjugate transpose of a matrix."""
     ndim = self._array.ndim
     if ndim not in (0, 2):
         more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
@@ -495,12 +495,16 @@ def _transposed_conjugate(self: Tensor) -> Tensor:
 attach(T=property(_reversed_dims))
 attach(mT=property(_matrix_transpose))
 attach(H=property(_transposed_conjugate))
-attach(mH=property(lambda self: _matrix_transpose(self, "mH").conj(), doc="`mT` of the complex conjugate."))
+attach(
+    mH=property(
+        lambda self: _matrix_transpose(self, "mH").conj(), doc="Return the conjugate transpose of matrices: `x.mT.conj()`."
+    )
+)
 
 
 @composite(kind=Kind.VIEW)
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of matrices."""
+    """Return the conjugate transpose of matrices."""
     return _matrix_transpose(input).conj()
 
 
@@ -513,7 +517,7 @@ def adjoint(input: Tensor) -> Tensor:
     ),
 )
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """A view with dimensions `source` moved to `destination`; the others keep their order."""
+    """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
     ndim = input._array.ndim
     several = isinstance(source, (tuple, list))
     if several is not isinstance(destination, (tuple, list)):
@@ -540,12 +544,12 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     return _permuted(input, tuple(next(remaining) if d == -1 else d for d in order))
 
 
-# --- parts --------------------------------------------------------------------------------------------------------
+# --- selecting and splitting --------------------------------------------------------------------------------------
 
 
 @composite(kind=Kind.VIEW, schema="select.int")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at `index` of dimension `dim`, without that dimension; a view."""
+    """Return a view of the slice at `index` of dimension `dim`, without that dimension."""
     shape = input._array.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -558,7 +562,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @composite(kind=Kind.VIEW)
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """`length` slices of dimension `dim` from `start` on; a view."""
+    """Return a view of `length` slices of dimension `dim`, starting at `start`."""
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != dtypes.INTEGER):
@@ -577,7 +581,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @composite(out=True, grad_fn="NarrowCopyBackward0", kind=Kind.MOVEMENT)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of `narrow`."""
+    """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
     if dim >= max(input.ndim, 1):
         raise RuntimeError(f"narrow_copy(): expected a dim below {input.ndim}, but got {dim}")
     return narrow(input, dim, start, length).clone()
@@ -608,7 +612,7 @@ _split = op(
 def split(
     tensor: Tensor, split_size_or_sections: Dims | None = None, dim: int = 0, *, split_size: Dims | None = None
 ) -> tuple[Tensor, ...]:
-    """Views of consecutive slices of `dim`: of a given size each (the last may be smaller), or of the sizes listed."""
+    """Split `dim` into consecutive views of equal size (the last may be smaller), or of a list of sizes."""
     sections: Any = split_size if split_size_or_sections is None else split_size_or_sections
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -623,7 +627,7 @@ def split(
             )
         parts: tuple[Tensor, ...] = _split(tensor, sizes, dim)
         if parts:
-            rename_node(parts[0], "SplitWithSizesBackward0")  # all parts have one node
+            rename_node(parts[0], "SplitWithSizesBackward0")  # all parts share one node
         return parts
     step = whole(sections)
     if step < 0 or (step == 0 and length):
@@ -634,13 +638,13 @@ def split(
 
 @composite(aliases=("unsafe_split_with_sizes",), kind=Kind.VIEW)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive slices of `dim`, of the sizes listed."""
+    """Split `dim` into consecutive views of the sizes in a list."""
     return split(input, list(split_sizes), dim)
 
 
 @composite(kind=Kind.VIEW)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` views of consecutive slices of `dim`, of equal size except the last."""
+    """Split `dim` into at most `chunks` consecutive views, of equal size except the last."""
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -672,9 +676,9 @@ _unbind = op(
 
 
 @composite
-@offered_as(lambda input, dim=0: (input, dim))  # TensorDict's has no default
+@offered_as(lambda input, dim=0: (input, dim))  # `dim` has no default in TensorDict's override
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of all slices along `dim`, without that dimension."""
+    """Return views of all slices along `dim`, without that dimension."""
     if not input._array.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, input._array.ndim)
@@ -700,7 +704,7 @@ _diagonal = _view(
 
 @composite(kind=Kind.VIEW)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonal of dimensions `dim1` and `dim2`, as the last dimension."""
+    """Return a view of the diagonal of dimensions `dim1` and `dim2`, as the last dimension."""
     ndim = input._array.ndim
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:
@@ -734,19 +738,19 @@ op(
 tied = op(
     "tied", lambda xp, input, to: input,
     kind=Kind.VIEW, keeps_dtype=("to",), public=False, method=False, out=False,
-    doc="The input, recorded as if it depended on `to`, with a derivative of zero: PyTorch's graphs have such edges.",
+    doc="Return `input`, recorded as depending on `to` with a zero derivative: PyTorch's graphs have such edges.",
     input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
 )  # fmt: skip
 with_tied_gradient = op(
     "with_tied_gradient", lambda xp, input: input, public=False, method=False, out=False,
-    doc="The input of a composite operation, whose gradient is recorded as if it depended on the input; see `tied`.",
+    doc="Return `input`; its gradient is recorded as depending on `input` with a zero derivative (see `tied`).",
     input=lambda F, g, input: F.tied(g, input),
 )  # fmt: skip
 
 
 @composite(kind=Kind.REDUCTION, linearity=Linearity.JOINT)
 def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
-    """Sum to a shape that can be broadcast to this one."""
+    """Sum over dimensions to get a shape that can be broadcast to the tensor's shape."""
     from ...engine.calls.dispatch import common_shape
     from ...engine.tape.engine import sum_to_size as summed
 

@@ -1,4 +1,4 @@
-"""Writes through a view, as an operation on the base (`view_scatter`), and the view of a gradient (`seen_of`)."""
+"""Write through a view as an operation on the base (`view_scatter`), and apply a view to a gradient (`seen_of`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset
     return xp.where(written, replaced_forward(xp, value, shown, given, shown), input)
 
 
-_PARTS: dict[str, Any] = {  # views that do not just select elements
+_PARTS: dict[str, Any] = {  # views that do more than select elements
     "as_strided": _put_strided,
     "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
     "imag": lambda xp, input, value: xp.real(input) + value * 1j,
@@ -43,7 +43,7 @@ _PARTS: dict[str, Any] = {  # views that do not just select elements
 
 
 def put_view(key: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:
-    """`view_scatter` on raw arrays; `number` says which of several views `value` is."""
+    """Apply `view_scatter` to raw arrays; `number` is the index of `value` among several views, such as those of `split`."""
     if view == "expand" and prod(value.shape) != prod(input.shape):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -58,7 +58,7 @@ view_scatter = op(
     "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params),
     kind=Kind.VIEW, public=False,
     method=False, out=False, grad_fn="CopySlices",
-    doc="`input` with the part that the view operation `view` selects replaced by `value`.",
+    doc="Return `input` with the elements that the view operation `view` selects replaced by `value`.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
     value=lambda F, g, view, params: seen_of(F, g, view, params),
 )  # fmt: skip
@@ -68,7 +68,7 @@ _ON_ANY_MEMORY = {"view": "reshape", "view_as_complex": "complex_of_pairs"}
 
 
 def seen_of(F: Any, gradient: Any, view: str, params: tuple[Any, ...]) -> Any:
-    """A view operation applied to a gradient or tangent, which may be laid out in memory in another way than the base."""
+    """Apply a view operation to a gradient or tangent, whose strides may differ from those of the base."""
     if view != "as_strided":
         name = _ON_ANY_MEMORY.get(view, view)
         return (OPS[name].function if F is RECORDED else getattr(F, name))(gradient, *params)

@@ -1,8 +1,9 @@
 """Batching: `vmap` as a backend.
 
-Must stay true: a batched tensor has the dispatch key of its dtype, device and levels, and its array hides the batch
-dimensions; every forward runs on such arrays, so that an operation needs no batching rule.  Rules are for speed alone, and may
+Rules: a batched tensor has the dispatch key of its dtype, device and levels, and its array hides the batch dimensions.  Every
+forward function runs on such arrays, so that an operation needs no batching rule.  Batching rules only improve speed, and may
 be added or removed.
+
 
 - `levels`: the running calls of `vmap`;
 - `arrays`, `indexing`: the array API, and indexing, for arrays with hidden batch dimensions;

@@ -1,8 +1,9 @@
-"""Arrays with hidden leading dimensions, and the array-API functions on them.
+"""Arrays with hidden leading dimensions, and the array API functions for them.
 
-A `BatchedArray` hides its first `depth` dimensions, one for each `vmap` that it is inside of, and shows the others.
-A hidden dimension may have length 1 where the array is the same for the whole batch.  `Namespace` implements the array API, on
-which all operations are built, for such arrays; so every operation can be batched without a batching rule of its own.
+A `BatchedArray` hides its first `depth` dimensions, one for each `vmap` around it, and shows the others.  A hidden dimension
+has
+size 1 if the array is the same for the whole batch.  `Namespace` implements the array API for such arrays.  As all operations
+use the array API, none needs a batching rule.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ Array = Any
 class BatchedArray:
     """An array of the underlying library (`raw`) with its first `depth` dimensions hidden.
 
-    A view stores the function that created it, to be recreated when its parent gets new memory.  This happens when values that
-    differ within the batch are written to an array that was the same for the whole batch: each member then needs memory.
+    A view stores the function that created it, to be recreated when its parent gets new memory.  This happens when different
+    values per member of the batch are written to an array that was the same for the whole batch.
     """
 
     __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "verdict", "xp")
-    __array_ufunc__ = None  # NumPy's operators give way to ours
+    __array_ufunc__ = None  # NumPy's operators return NotImplemented for this class
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -50,17 +51,17 @@ class BatchedArray:
 
     @property
     def stamp(self) -> int:
-        """The number of times that the memory has been replaced."""
+        """How many times the memory has been replaced; views compare it with their own."""
         return self._stamp if self._parent is None else self._parent.stamp
 
     def replace_raw(self, replaced: Callable[[Array], Array]) -> None:
-        """Replace the underlying array, and those of its parents, by one with the same elements."""
+        """Apply `replaced`, which returns an array with the same elements, to the underlying array and its parents' arrays."""
         self._raw = replaced(self._raw)
         if self._parent is not None:
             self._parent.replace_raw(replaced)
 
     def give_memory(self, sizes: Sequence[int]) -> None:
-        """Allocate memory for hidden dimensions of at least these sizes, before values that differ in them are written."""
+        """Expand the hidden dimensions to at least these sizes in memory, before different values per member are written."""
         hidden = self.raw.shape[: self.depth]
         shape = tuple(max(have, want) for have, want in zip(hidden, sizes, strict=True))
         if shape == hidden:
@@ -116,11 +117,11 @@ class BatchedArray:
     def __len__(self) -> int:
         return self.shape[0]
 
-    __getitem__: ClassVar[Callable[[BatchedArray, Any], BatchedArray]]  # set by `indexing`, as is
+    __getitem__: ClassVar[Callable[[BatchedArray, Any], BatchedArray]]  # set by `indexing`, also `__setitem__`
     __setitem__: ClassVar[Callable[[BatchedArray, Any, Any], None]]
 
     def __bool__(self) -> bool:
-        if self.verdict is not None:  # the condition concerns all elements of the whole batch
+        if self.verdict is not None:  # "any" or "all" of the whole batch
             return bool(getattr(self.xp.inner, self.verdict)(self.raw))
         if self.raw.size == 1:
             return bool(self.raw)
@@ -131,7 +132,7 @@ class BatchedArray:
         )
 
     def _no_number(self) -> Any:
-        raise RuntimeError("vmap: a batched array is not one number")
+        raise RuntimeError("vmap: cannot convert a batched array to a Python number")
 
     __int__: Any = _no_number
     __float__: Any = _no_number
@@ -179,7 +180,7 @@ def view(function: Callable[..., Any]) -> Callable[..., Any]:
 class Namespace:
     """The array API for arrays with `depth` hidden dimensions over the library `inner`.
 
-    Functions that are not defined here are elementwise, or belong to one of the families listed below the class.
+    A function not defined here is elementwise, or is in one of the sets of names below the class (such as `_REDUCTIONS`).
     """
 
     def __init__(self, inner: Any, depth: int) -> None:
@@ -206,17 +207,17 @@ class Namespace:
         setattr(self, name, wrapped)
         return wrapped
 
-    # --- bringing arrays together ---
+    # --- broadcasting arrays ---
 
     def lifted(self, array: Any) -> BatchedArray:
-        """The array as a BatchedArray of this depth; one without hidden dimensions is the same for the whole batch."""
+        """Convert to a BatchedArray of this depth; an array without hidden dimensions is the same for the whole batch."""
         if type(array) is BatchedArray:
             return array if array.depth == self.depth else self._deeper(array)
         raw = self.inner.asarray(array)
         return BatchedArray(self.inner.reshape(raw, (1,) * self.depth + tuple(raw.shape)), self)
 
     def _deeper(self, array: BatchedArray) -> BatchedArray:
-        """Lift an array of fewer levels, such as an index that a derivative rule saved outside the innermost batch."""
+        """Add hidden dimensions to an array of smaller depth, such as an index that was saved outside the innermost `vmap`."""
         raw, k = array.raw, array.depth
         return self.made(self.inner.reshape(raw, raw.shape[:k] + (1,) * (self.depth - k) + raw.shape[k:]))
 
@@ -224,7 +225,7 @@ class Namespace:
         return BatchedArray(raw, self)
 
     def aligned(self, arrays: Sequence[Any], ndim: int = 0) -> list[Any]:
-        """The raw arrays, all with the same number of visible dimensions: the largest among them, and at least `ndim`."""
+        """Return the raw arrays with equal numbers of visible dimensions: the largest among them, but at least `ndim`."""
         ndim = max([ndim, *(getattr(array, "ndim", 0) for array in arrays)])
         return [self._with_ndim(array, ndim) if type(array) is BatchedArray else array for array in arrays]
 
@@ -236,17 +237,17 @@ class Namespace:
         return self.inner.reshape(raw, raw.shape[:k] + (1,) * missing + raw.shape[k:])
 
     def hidden_shape(self, arrays: Sequence[Any]) -> tuple[int, ...]:
-        """The hidden dimensions of the arrays, broadcast together."""
+        """Return the broadcast shape of the hidden dimensions of the arrays."""
         shapes = [array.raw.shape[: self.depth] for array in arrays if type(array) is BatchedArray]
         return tuple(max(lengths) for lengths in zip(*shapes, strict=True)) if shapes else (1,) * self.depth
 
     def spread(self, array: Any, hidden: tuple[int, ...]) -> Array:
-        """The raw array with hidden dimensions of exactly these lengths."""
+        """Return the raw array with hidden dimensions expanded to these sizes."""
         array = self.lifted(array)
         return self.inner.broadcast_to(array.raw, hidden + array.shape)
 
     def axis(self, axis: Any, ndim: int) -> Any:
-        """The axes of the raw array that belong to visible axes; None means all visible ones."""
+        """Convert visible axes to axes of the raw array; None means all visible axes."""
         if axis is None:
             return tuple(range(self.depth, self.depth + ndim))
         if isinstance(axis, (tuple, list)):
@@ -278,7 +279,7 @@ class Namespace:
         return apply
 
     def along(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that works along one axis, the last by default, and keeps the shape."""
+        """Wrap a function along one axis, by default the last, that preserves the shape."""
 
         def apply(x: Any, /, *, axis: Any = -1, **kwargs: Any) -> Any:
             x = self.lifted(x)
@@ -286,7 +287,7 @@ class Namespace:
 
         return apply
 
-    # --- making arrays ---
+    # --- creating arrays ---
 
     def asarray(self, obj: Any, *, dtype: Any = None, copy: bool | None = None, device: Any = None) -> BatchedArray:
         if type(obj) is not BatchedArray:
@@ -498,7 +499,8 @@ class Namespace:
     def argsort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
         if not descending:
             return self.made(self.inner.argsort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
-        positions = self.argsort(self.flip(x, axis=axis), axis=axis, stable=stable)  # equal ones keep their order
+        # flipped twice, equal elements keep their order
+        positions = self.argsort(self.flip(x, axis=axis), axis=axis, stable=stable)
         return self.flip(x.shape[axis] - 1 - positions, axis=axis)
 
     # --- products ---
@@ -514,7 +516,8 @@ class Namespace:
 
     def _product(self, a: BatchedArray, b: BatchedArray) -> Array:
         if b.ndim == 2 and prod(b.raw.shape[:-2]) == 1 and prod(a.raw.shape[:-2]) > 1:
-            raw = a.raw  # one matrix for all: a single tall product
+            # One matrix for the whole batch: a single large product is faster.
+            raw = a.raw
             tall = self.inner.reshape(raw, (prod(raw.shape[:-1]), raw.shape[-1]))
             matrix = self.inner.reshape(b.raw, b.shape)
             return self.inner.reshape(self.inner.matmul(tall, matrix), (*raw.shape[:-1], b.shape[-1]))
@@ -555,7 +558,7 @@ def refuse_dynamic(name: str) -> Any:
 
 
 class _Extension:
-    """An extension of the array API, whose functions already treat leading dimensions as a batch."""
+    """An extension of the array API whose functions treat leading dimensions as a batch."""
 
     def __init__(self, xp: Namespace) -> None:
         self.xp = xp
@@ -633,4 +636,4 @@ def namespace(inner: Any, depth: int) -> Namespace:
     return found
 
 
-namespaces: dict[tuple[int, int], Namespace] = {}  # by identity, because a library's namespace need not be hashable
+namespaces: dict[tuple[int, int], Namespace] = {}  # keyed by id, as a namespace may be unhashable

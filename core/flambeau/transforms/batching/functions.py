@@ -26,10 +26,10 @@ class VmapInfo(NamedTuple):
 
 
 def check_transformable(cls: type[Function]) -> None:
-    """Refuse a Function that does not define what the transforms of `torch.func` need.
+    """Raise an error for a Function without the methods that the transforms of `torch.func` require.
 
     Raises:
-        RuntimeError: it has no `setup_context`, or, inside `vmap`, no rule for batches.
+        RuntimeError: the class has no `setup_context` or, inside `vmap`, no `vmap` method and no `generate_vmap_rule`.
     """
     if not cls.has_own("setup_context"):
         raise RuntimeError(
@@ -51,7 +51,7 @@ def check_transformable(cls: type[Function]) -> None:
 
 
 def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
-    """`run()` or, for arguments inside `vmap`, the user's `vmap` static method on tensors that show the innermost batch."""
+    """Call `run()` or, for batched arguments, the class's `vmap` method on tensors with the innermost batch dimension visible."""
     leaves, spec = flatten(args)
     levels = {level for leaf in leaves if isinstance(leaf, Tensor) for level in levels_of(leaf._key)}
     if cls.generate_vmap_rule or not levels:
@@ -64,7 +64,7 @@ def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], 
 
 
 def _batch_dim(tensor: Tensor, level: Level) -> int | None:
-    """The batch dimension of this level: for an argument of `torch.vmap`, the one that its caller chose; otherwise 0."""
+    """Return the batch dimension of this level: the `in_dims` of `torch.vmap` for its arguments, otherwise 0."""
     if level not in levels_of(tensor._key):
         return None
     hidden_level, dim = tensor.__dict__.get("_hidden_at", (level, 0))
@@ -72,7 +72,7 @@ def _batch_dim(tensor: Tensor, level: Level) -> int | None:
 
 
 def _inside(returned: Any, level: Level) -> Any:
-    """The outputs that a `vmap` static method returned, with their batch dimension hidden again."""
+    """Hide the batch dimension of the outputs that a `vmap` static method returned."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "

@@ -13,14 +13,15 @@ ALL = slice(None)
 
 
 def get(array: BatchedArray, index: Any) -> BatchedArray:
-    """`array[index]`: a view unless there are arrays in the index."""
+    """Return `array[index]`, which is a view unless the index contains arrays."""
     items = _items(array, index)
     if not _has_arrays(items):
         full = (ALL,) * array.depth + items
         return BatchedArray(array.raw[full], array.xp, array, lambda raw: raw[full])
     picked, place, count = _advanced(array, items, array.xp.hidden_shape([array, *items]))
     raw, xp, k = _take(array, picked), array.xp, array.depth
-    if place:  # with the added index arrays, NumPy puts the indexed dimensions in front; move them to where they belong
+    # With the added index arrays, NumPy puts the indexed dimensions first; move them to their position.
+    if place:
         order = (*range(k), *range(k + count, k + count + place), *range(k, k + count), *range(k + count + place, raw.ndim))
         raw = xp.inner.permute_dims(raw, order)
     return xp.made(raw)
@@ -29,12 +30,12 @@ def get(array: BatchedArray, index: Any) -> BatchedArray:
 def _take(array: BatchedArray, picked: Any) -> Any:
     try:
         return array.raw[picked]
-    except IndexError:  # out of bounds, or an index beyond the array API standard that the library does not support
+    except IndexError:  # out of bounds, or a kind of index that the library does not support
         return getitem(array.xp.inner, array.raw, picked)
 
 
 def put(array: BatchedArray, index: Any, value: Any) -> None:
-    """`array[index] = value`."""
+    """Assign `array[index] = value`."""
     xp, k, items = array.xp, array.depth, _items(array, index)
     hidden = xp.hidden_shape([array, value, *items])
     array.give_memory(hidden)
@@ -53,7 +54,7 @@ def put(array: BatchedArray, index: Any, value: Any) -> None:
 
 
 def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
-    """The index as a tuple in which an ellipsis is expanded and masks are replaced by integer arrays."""
+    """Return the index as a tuple with an expanded ellipsis and masks replaced by integer arrays."""
     raw_items = index if isinstance(index, tuple) else (index,)
     used = sum(_dims_used(array, item) for item in raw_items)
     items: list[Any] = []
@@ -87,9 +88,10 @@ def _has_arrays(items: tuple[Any, ...]) -> bool:
 
 
 def _advanced(array: BatchedArray, items: tuple[Any, ...], hidden: tuple[int, ...]) -> tuple[tuple[Any, ...], int, int]:
-    """The index with an index array for each hidden dimension in front.
+    """Prepend an index array for each hidden dimension to the index.
 
-    Returns that index, the position of the index arrays' own dimensions in the visible result, and the number of these.
+    Return the new index, the position of the index arrays' dimensions in the visible result, and the number of these
+    dimensions.
     """
     xp, k = array.xp, array.depth
     count = max(item.ndim for item in items if hasattr(item, "ndim"))
@@ -101,7 +103,7 @@ def _advanced(array: BatchedArray, items: tuple[Any, ...], hidden: tuple[int, ..
         own = array.raw.shape[position]
         positions = xp.inner.arange(length) if own == length else xp.inner.zeros(length, dtype=xp.inner.int64)
         picked.append(xp.inner.reshape(positions, tuple(-1 if dim == position else 1 for dim in range(k)) + (1,) * count))
-    # Next to index arrays, NumPy treats integers as index arrays too, as this function does.
+    # NumPy treats integers next to index arrays as index arrays, and so does this function.
     for item in items:
         picked.append(xp._with_ndim(item, count) if type(item) is BatchedArray else item)
     return tuple(picked), place, count

@@ -1,9 +1,9 @@
 """Dispatch keys of batched tensors, and the operations by which a tensor enters and leaves a batch.
 
-A batched tensor is an ordinary Tensor with a `BatchedKey`, whose arrays hide one dimension per *level* (one running call of
-`vmap`).  Its kernels are looked up in its dispatch key like those of any other tensor; two tensors of different levels are first
-*lifted* to have both.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same
-for the whole batch is the sum over the batch.
+A batched tensor is a Tensor with a `BatchedKey`, whose array hides one dimension per *level* (a running call of `vmap`).  Its
+kernels are looked up in its dispatch key, as for any tensor.  Two tensors of different levels are first *lifted* to all of
+these levels.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same for the
+whole batch is the sum over the batch.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class BatchedBackend(MutableBackend):
         return {name: rule(self) for name, rule in RULES.items()}
 
     def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function` compiled by the inner backend, as a function of raw arrays."""
-        if name in ("all", "any"):  # their result has a `verdict`, which a raw array could not carry
+        """Compile `function` by the inner backend, as a function of raw arrays."""
+        if name in ("all", "any"):  # their result has a `verdict`, which raw arrays lack
             return function
         lifted, batched = self.xp.lifted, self.xp.made
 
@@ -146,7 +146,7 @@ class BatchedBackend(MutableBackend):
 
 
 class _Packed(NamedTuple):
-    """A batched array in a form that the inner backend can take: a tuple of the raw array and the namespace."""
+    """A batched array as a tuple of the raw array and the namespace, which the inner backend accepts."""
 
     raw: Any
     xp: Namespace
@@ -188,7 +188,7 @@ def _backend(inner: Backend, depth: int) -> BatchedBackend:
 
 
 class BatchedKey(DispatchKey):
-    """The dispatch key of tensors of one dtype, on one device, inside the same levels.
+    """The dispatch key of batched tensors with the same dtype, device and levels.
 
     The levels are in the order of the arrays' hidden dimensions, outermost first.
     """
@@ -206,12 +206,12 @@ class BatchedKey(DispatchKey):
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         kernel, keys = self.F._key[name] if self.F._key is not self else super().__missing__(name)
         entry = kernel, tuple(map(self._own, keys)) if isinstance(keys, tuple) else self._own(keys)
-        if self.levels[-1].keys is not None:  # an entry refers to this dispatch key, so it is removed when the level closes
+        if self.levels[-1].keys is not None:  # the entry refers to this key, so it is cached only until the level closes
             self[name] = self.table[name] = entry
         return entry
 
     def forget(self) -> None:
-        """Clear all caches, whose entries refer to this dispatch key."""
+        """Clear all caches: their entries refer to this dispatch key and would keep it alive."""
         self.clear()
         self.table.clear()
         self.constants.clear()
@@ -234,7 +234,7 @@ _templates: dict[tuple[DispatchKey, int], BatchedKey] = {}
 
 
 def _shared(plain: DispatchKey, depth: int) -> Kernels:
-    """The operations on raw arrays, shared by all levels of one depth; they belong to a template key that is never dropped."""
+    """Return the operations on raw arrays for all keys of the same depth; they belong to a template key that is never freed."""
     template = _templates.get((plain, depth))
     if template is None:
         template = _templates[plain, depth] = DispatchKey.__new__(BatchedKey)
@@ -244,7 +244,7 @@ def _shared(plain: DispatchKey, depth: int) -> Kernels:
 
 
 def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
-    """The dispatch key of tensors of key `plain` inside `levels`."""
+    """Return the dispatch key of tensors with key `plain` inside `levels`."""
     if not levels:
         return plain
     key = plain, levels
@@ -256,7 +256,7 @@ def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
 
 @contextmanager
 def other_kernels() -> Iterator[None]:
-    """Context for temporarily replaced kernels of plain dispatch keys: kernels cached by batched keys are set aside."""
+    """Clear the kernels cached by batched keys while the kernels of plain keys are replaced; restore them afterwards."""
     kept = dict(_backends), dict(_templates), dict(_keys), dict(namespaces)
     caches: tuple[Any, ...] = (_backends, _templates, _keys, namespaces)
     for cache in caches:
@@ -273,14 +273,14 @@ def plain_of(key: DispatchKey) -> DispatchKey:
     return key.plain if isinstance(key, BatchedKey) else key
 
 
-# --- in and out ---------------------------------------------------------------------------------------------------
+# --- entering and leaving a level ---------------------------------------------------------------------------------
 
 
 BatchDevice.batched = staticmethod(with_levels)
 
 
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """Move a tensor into `level`: dimension `dim` becomes the hidden batch; with None, all members share the tensor."""
+    """Move a tensor into `level`: dimension `dim` becomes the hidden batch dimension; with None, all members share the tensor."""
     tensor = tensor._key.materialize(tensor)
     key = tensor._key
     if level in levels_of(key):
@@ -294,7 +294,7 @@ def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
 
 
 def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """Move a tensor out of `level`: the batch becomes dimension `dim`; with None, the result is the sum over the batch."""
+    """Move a tensor out of `level`: the batch dimension becomes dimension `dim`; with None, the batch is summed."""
     levels = levels_of(tensor._key)
     if level not in levels:
         tensor = add_level(tensor, level, None)
@@ -362,13 +362,13 @@ op(
     grad_fn="RemoveBatchDimBackward0",
     input=lambda F, g, level, dim, position: F.add_level(g, level, dim, position),
 )
-# On Tensors, the gradient may be inside more levels than the node: so these use the level itself, not its position.
+# For Tensors, the gradient may be inside more levels than the node, so that `position` is not valid for it.
 RECORDED.add_level = lambda g, level, dim, position: add_level(g, level, dim)
 RECORDED.drop_level = lambda g, level, dim, position: drop_level(g, level, dim)
 
 
 def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """Lift the tensors into the union of their levels."""
+    """Lift tensors to the union of their levels."""
     levels: set[Level] = set()
     for tensor in tensors:
         if isinstance(tensor, Tensor):
@@ -377,7 +377,7 @@ def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def lift(tensor: Tensor, levels: Any) -> Tensor:
-    """Move a tensor into all of `levels`; in each level that is new to it, all members of the batch share it."""
+    """Move a tensor into all of `levels`; in a level that it was not in, all members of the batch share it."""
     for level in sorted(set(levels) - set(levels_of(tensor._key)), key=lambda level: level.number):
         tensor = add_level(tensor, level, None)
     return tensor

@@ -1,4 +1,4 @@
-"""The running calls of `vmap`."""
+"""Levels: the running calls of `vmap`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class Level:
     __slots__ = ("__weakref__", "_devices", "keys", "number", "randomness", "size")
 
     def __init__(self, number: int, size: int, randomness: str = "error") -> None:
-        self.number: int = number  # an inner level, which starts later, has a larger number
+        self.number: int = number  # inner levels start later and have larger numbers
         self.size: int = size
         self.randomness: str = randomness
-        self.keys: weakref.WeakSet[Any] | None = weakref.WeakSet()  # dispatch keys with this innermost level; None after the end
+        # dispatch keys whose innermost level is this; None when closed
+        self.keys: weakref.WeakSet[Any] | None = weakref.WeakSet()
         self._devices: dict[Any, BatchDevice] = {}
 
     def close(self) -> None:
@@ -34,7 +35,7 @@ class Level:
         self.keys = None
 
     def device_for(self, levels: tuple[Level, ...], place: device) -> BatchDevice:
-        """The device object of tensors inside these levels; this level is the innermost."""
+        """Return the device object of tensors inside these levels, of which this one is the innermost."""
         key = (*(level.number for level in levels), place)
         batch_device = self._devices.get(key)
         if batch_device is None:
@@ -45,7 +46,7 @@ class Level:
 
 @contextmanager
 def going_on(level: Level) -> Iterator[None]:
-    """Context in which a level is the innermost one."""
+    """Make a level the innermost one in this context, and close it at the end."""
     token = batches.set((*active(), level))
     try:
         with transforming():
@@ -58,19 +59,19 @@ def going_on(level: Level) -> Iterator[None]:
 class BatchDevice(device):
     """The device of batched tensors.
 
-    It is equal to the plain device, but tensors created on it are batched too, so that batched values can be written into them.
+    It equals the plain device, but tensors created on it are batched, so that batched values can be written to them.
     """
 
     __slots__ = ("numbers",)
     numbers: tuple[int, ...]
-    batched: ClassVar[Callable[[DispatchKey, tuple[Level, ...]], DispatchKey]]  # a plain dispatch key inside levels
+    batched: ClassVar[Callable[[DispatchKey, tuple[Level, ...]], DispatchKey]]  # returns the key inside levels
 
     def dispatch_key(self, dtype: dtype) -> DispatchKey:
-        """The dispatch key of a tensor of this dtype, inside those levels that are still running."""
+        """Return the dispatch key of a tensor of this dtype, inside those of the device's levels that are still running."""
         plain = dispatch_key(dtype, device(self.type, self.index))
         return BatchDevice.batched(plain, tuple(level for level in active() if level.number in self.numbers))
 
 
 def levels_of(key: DispatchKey) -> tuple[Level, ...]:
-    """The `vmap` levels of tensors with this dispatch key."""
+    """Return the `vmap` levels of tensors with this dispatch key."""
     return key.levels

@@ -16,7 +16,7 @@ __all__ = ["BatchedGenerator", "sampled"]
 
 
 class BatchedGenerator:
-    """A generator that draws for all levels at once: different numbers for each member of a batch, or the same for all."""
+    """A random generator for all active levels: it draws different numbers for each member of a batch, or the same for all."""
 
     def __init__(self, generator: Any, place: device) -> None:
         if any(level.randomness == "error" for level in active()):
@@ -60,7 +60,7 @@ class BatchedGenerator:
 
 
 def sampled(array: BatchedArray, key: DispatchKey) -> Tensor:
-    """The tensor of drawn numbers with key `key`, inside those levels whose members differ."""
+    """Return the drawn numbers as a tensor inside the levels whose members have different numbers."""
     levels = active()
     differing = [
         position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1

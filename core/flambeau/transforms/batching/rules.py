@@ -1,6 +1,6 @@
-"""Batching rules, for operations whose array-API forward is slower on batched arrays or does not work on them.
+"""Batching rules for operations whose array API forward is slow on batched arrays or does not work on them.
 
-A rule takes a `BatchedBackend` and returns a kernel.
+A rule is called with a `BatchedBackend` and returns a kernel.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["RULES"]
 
 
 def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """A rule for an operation whose first argument already has a batch dimension, such as the input of a convolution.
+    """Return a rule for an operation whose first argument has a batch dimension, such as the input of a convolution.
 
-    If the other arguments are the same for all members, the hidden dimensions are folded into that dimension.
+    If the other arguments are the same for all members, the hidden dimensions are merged into the batch dimension.
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
@@ -48,7 +48,7 @@ def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]
 
 
 def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """A rule for an operation that is not in the array API, and whose kernel takes any leading batch dimensions.
+    """Return a rule for an operation outside the array API whose kernel accepts any leading batch dimensions.
 
     The hidden dimensions become leading dimensions of all tensor arguments.
     """
@@ -70,9 +70,9 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
 
 
 def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """A rule for an operation with the backend as a parameter: it is replaced by the batched one.
+    """Return a rule for an operation with the backend as a parameter, which is replaced by the batched backend.
 
-    Derivative rules may call the operation on gradients that are inside more batches than the recorded input.
+    Derivative rules may call the operation on gradients that are inside more levels than the recorded input.
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:

@@ -30,18 +30,19 @@ _numbers = itertools.count(1)
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """Vectorize `func` over batches: it is called once, with tensors that hide their batch dimension.
+    """Vectorize `func` over a batch: it is called once, with tensors whose batch dimension is hidden.
 
     Args:
-        in_dims: the batch dimension of each argument (None: the argument is the same for all members): an int, or a tuple
+        in_dims: the batch dimension of each argument (None if the argument is the same for all members): an int, or a tuple
             nested like the arguments.  Keyword arguments are the same for all members.
         out_dims: the batch dimension of the results.
-        randomness: what random operations do: raise (`"error"`), or draw `"different"` numbers or the `"same"` numbers for
-            the members of the batch.
-        chunk_size: the maximal number of members to compute at once.
+        randomness: the behaviour of random operations: raise an error (`"error"`), or draw `"different"` numbers or the
+        `"same"`
+            numbers for the members of the batch.
+        chunk_size: the maximal number of members to compute in one call of `func`.
 
     Raises:
-        ValueError: the dims do not fit the arguments, or the batches are of different sizes.
+        ValueError: `in_dims` or `out_dims` do not fit the arguments or results, or the batch sizes differ.
 
     >>> torch.vmap(torch.dot)(torch.ones(3, 5), torch.ones(3, 5))
     tensor([5., 5., 5.])
@@ -108,9 +109,9 @@ def _in_chunks(
     return unflatten(joined, structure)
 
 
-# --- in and out ---------------------------------------------------------------------------------------------------
-# The names are those of PyTorch's module `_functorch.vmap`: libraries replace three of these functions there, so that `vmap` maps
-# over their collections.
+# --- arguments and results ----------------------------------------------------------------------------------------
+# The names are those of PyTorch's module `_functorch.vmap`: libraries such as tensordict replace three of these functions, so
+# that `vmap` maps over their collections.
 
 
 def _get_name(func: Callable[..., Any]) -> str:
@@ -168,7 +169,7 @@ def _process_batched_inputs(
 
 
 def _create_batched_inputs(flat_in_dims: Sequence[Any], flat_args: Sequence[Any], vmap_level: Level, args_spec: Spec) -> Any:
-    """The arguments as the function sees them."""
+    """Hide the batch dimensions of the arguments, and restore their structure."""
     inside = [
         leaf if dim is None else _add_batch_dim(leaf, dim, vmap_level) for leaf, dim in zip(flat_args, flat_in_dims, strict=True)
     ]
@@ -176,7 +177,7 @@ def _create_batched_inputs(flat_in_dims: Sequence[Any], flat_args: Sequence[Any]
 
 
 def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: Level, batch_size: int, func: Callable[..., Any]) -> Any:
-    """The results as the caller sees them."""
+    """Make the batch dimensions of the results visible, and restore their structure."""
     results, spec = flatten(batched_outputs)
     dims = _places(batched_outputs, out_dims, spec, _get_name(func))
     outside = [
@@ -187,7 +188,7 @@ def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: Level, batc
 
 
 def _places(output: Any, out_dims: Any, spec: Spec, name: str) -> list[Any]:
-    """The batch dimension of each of the results."""
+    """Return the batch dimension of each result."""
     if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     dims = broadcast_prefix(out_dims, spec)
@@ -207,7 +208,7 @@ def _places(output: Any, out_dims: Any, spec: Spec, name: str) -> list[Any]:
 
 
 def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Level, batch_size: int, out_dim: int | None) -> Any:
-    """Move a result out of the batch, which becomes dimension `out_dim`; None for a result without batch."""
+    """Make the batch dimension of a result visible as dimension `out_dim`; return an unbatched result itself for None."""
     if out_dim is None:
         if isinstance(batched_output, Tensor) and vmap_level in levels_of(batched_output._key):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
@@ -223,12 +224,14 @@ def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Level, b
 def _add_batch_dim(tensor: Tensor, in_dim: int, vmap_level: Level) -> Any:
     """Hide the batch dimension `in_dim` of a tensor."""
     if tensor.is_nested:
-        raise NotImplementedError("vmap: nested tensors are not mapped over, for their items differ in size: see `unbind()`")
+        raise NotImplementedError(
+            "vmap: nested tensors are not supported, as their items differ in size; loop over `unbind()` instead"
+        )
     return add_level(tensor, vmap_level, in_dim % tensor.ndim)
 
 
 def _remove_batch_dim(tensor: Tensor, vmap_level: Level, batch_size: int, out_dim: int) -> Any:
-    """Show the batch as dimension `out_dim` of a tensor.  IndexError if `out_dim` is out of range."""
+    """Make the batch dimension visible as dimension `out_dim`.  Raises IndexError if it is out of range."""
     limit = tensor.ndim + 1
     if not -limit <= out_dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {out_dim})")

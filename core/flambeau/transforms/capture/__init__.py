@@ -1,25 +1,26 @@
-"""Recording what a step does at its kernels while it runs, and replaying it as generated code.
+"""Record the kernels that a step calls while it runs, and replay them as generated code.
 
 Entry points: `capture` calls a function and returns a `Captured`, which can be replayed; `verified` compares the first replay
-with the call itself; a `Program` is recorded calls as a function of arrays; `refuse` gives the reason why a step cannot be
+with the call; a `Program` is a list of recorded calls as a function of arrays; `refuse` reports why a step cannot be
 recorded.  `flambeau.extension.capture` exports these for `torch.compile`.
 
-Must stay true: only a `RecordingInterceptor` replaces kernels, and all live tensors are lifted before; recorded arrays are
-opaque, and reading a value spoils the recording; writes and draws of random numbers keep their order, and are never folded or
-dropped; a replay gives the same bits as the call, unless the library compiles whole programs.  The passes over the calls and
+Rules: only a `RecordingInterceptor` replaces kernels, and all live tensors are lifted before.  Recorded arrays are opaque, and
+reading a value invalidates the recording.  Writes and random draws keep their order, and are never folded or dropped.  A
+replay gives bitwise the same results as the call, unless the library compiles whole programs.  The passes over the calls and
 the generated source may change freely.
+
 
 From a call to its program:
 
-- `recorder`: the list of calls, and arrays and numbers with references to the calls that made them.
-- `recording_backend`: the interceptor, and what dispatch keys have in place of a backend.
+- `recorder`: the list of calls, and arrays and numbers with references to the calls that computed them.
+- `recording_backend`: the interceptor, and the backend that dispatch keys have while recording.
 - `recording`: the context in which kernels are recorded.
 - `sources`, `results`, `effects`: the inputs of a step, its results, and its changes to existing tensors.
 - `guards`: what a replay requires of tensors.
 - `differentiation`: the derivative of a recorded function, recorded after it.
 - `passes`: which of the calls are needed, and in which order.
 - `elementwise`, `fusion`: chains of element-wise calls, as one loop each.
-- `compiled_program`: all calls as one, for array libraries that compile whole programs.
+- `compiled_program`: all calls as one compiled call, for array libraries that compile whole programs.
 - `source`, `program`: calls as a Python function.
 - `device_graphs`: a program as a graph of the device, launched in one call.
 - `verification`: the first replay, compared with the call itself.

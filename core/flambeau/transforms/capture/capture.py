@@ -28,14 +28,14 @@ __all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
 
 @dataclass(slots=True)
 class _History:
-    """The graph node that a replay attaches to some of its results.
+    """The autograd node that a replay attaches to some of its results.
 
     Attributes:
         outputs: indices of the node's outputs among the new tensors.
-        inputs: where a replay finds the node's inputs.
-        program: the backward program; None if the captured call has freed the graph, so that another backward is an error.
+        inputs: the sources of the node's inputs in a replay.
+        program: the backward program; None if the captured call has freed the graph, so that another backward raises an error.
         positions: for each input, the index of its gradient among the program's outputs.
-        watched: the tensors whose memory the program reads.
+        watched: the tensors whose memory the program reads, to detect later writes.
     """
 
     outputs: list[int]
@@ -45,7 +45,7 @@ class _History:
     watched: list[Source] = field(default_factory=list)
 
     def attach(self, tensors: Sequence[Tensor], saved: Sequence[Any], arguments: Sequence[Any]) -> None:
-        """Attach a node with this backward to the results of a replay."""
+        """Attach a node, whose backward runs the program, to the results of a replay."""
         inputs = [source.tensor_in(arguments) for source in self.inputs]
         node = CompiledFunctionBackward.attach(inputs, [tensors[position] for position in self.outputs])
         if self.program is not None:
@@ -57,11 +57,11 @@ class Captured:
     """A captured call of a function, which can be replayed.
 
     Attributes:
-        forward: the program of the call, with the step's backward and update if these were part of it.
-        backward: the program that a backward from the results runs; None without one.
-        sources: where the forward's inputs come from.
-        results: what the call returns.
-        effects: how the call changes tensors that existed before it.
+        forward: the program of the call, including the step's backward and update if these were part of it.
+        backward: the program of a backward from the results; None without one.
+        sources: the sources of the forward's inputs.
+        results: the results that the call returns.
+        effects: the changes that the call makes to tensors that existed before it.
     """
 
     forward: Program
@@ -95,8 +95,8 @@ class Captured:
         return all(generator._raw is raw for generator, raw in self.generators)
 
     def replay(self, arguments: Sequence[Any]) -> Any:
-        """Replay the call with other tensors as arguments, in the order of `tensors_in`."""
-        arrays = [  # most are tensors from outside: read directly, a call for each would be slower
+        """Replay the call with these tensors as arguments, in the order of `tensors_in`."""
+        arrays = [  # most sources are external tensors: reading them directly is faster than a call for each
             source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
             for source in self.sources
         ]
@@ -132,14 +132,14 @@ class Captured:
         return any(separated)
 
     def use_device_graphs(self) -> list[str]:
-        """Replay as device graphs (such as CUDA graphs) from now on; return the reasons of the programs that cannot."""
+        """Replay as device graphs (such as CUDA graphs) from now on; return the reasons why programs cannot be."""
         reasons = [self.forward.use_device_graph(self.fixed, self.saved_from)]
         if self.backward is not None:
             reasons.append(self.backward.use_device_graph(self.fixed))
         return [reason for reason in reasons if reason is not None]
 
     def touched(self) -> list[Tensor]:
-        """The tensors from outside that a replay reads or changes."""
+        """Return the external tensors (not arguments) that a replay reads or changes."""
         return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
     def gradients_of_ones(self, leaves: Sequence[Any], positions: Sequence[int], arguments: Sequence[Tensor]) -> list[Any] | None:
@@ -157,7 +157,7 @@ class Captured:
 
 
 def tensors_in(args: Any, kwargs: Any) -> list[Tensor]:
-    """The tensors in the arguments of a call."""
+    """Return the tensors in the arguments of a call."""
     return [leaf for leaf in flatten((args, kwargs))[0] if isinstance(leaf, Tensor)]
 
 
@@ -176,18 +176,19 @@ def capture(
     Args:
         function: the function; it is called once.
         args, kwargs: its arguments.
-        backend: the backend to record, in addition to the CPU's; by default the first of those of the arguments, the default
+        backend: the backend to record, in addition to the CPU's; by default the first recordable one of the arguments, the
+        default
             device and the tensors in `nearby`.
         nearby: other tensors that the function may use.
         numbers: numbers that may change from call to call, each given as a dictionary and its key.
-        strict: raise where the program reads an element of a tensor as a Python value.
+        strict: raise an error where the program reads an element of a tensor as a Python value.
 
     Returns:
-        what the function returned, and the captured call.
+        the result of the function, and the captured call.
 
     Raises:
-        Refused: the call has been made (its result is `result`), but cannot be repeated from a record; the message says why.
-        LookedAtValue: with `strict`, where the program first reads a value.
+        Refused: the function has been called (with result `result`), but cannot be replayed for the reason in the message.
+        LookedAtValue: with `strict`, the program reads a value.
 
     Example:
         >>> from flambeau.transforms.capture import capture
@@ -227,11 +228,11 @@ def capture(
 
 
 class Refused(NotCapturable):
-    """A call was made, but cannot be repeated from a record.
+    """Raised if a function was called but the call cannot be replayed.
 
     Attributes:
-        result: what the call returned.
-        missed: the backend that should have been recorded, if that is why.
+        result: the result of the call.
+        missed: the backend that should have been recorded, if that is the reason.
     """
 
     def __init__(self, reason: str, result: Any, missed: Backend | None = None) -> None:
@@ -240,7 +241,7 @@ class Refused(NotCapturable):
 
 
 def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backend:
-    """The first recordable backend other than the CPU's (which is always recorded), else the first of all."""
+    """Return the first recordable backend other than the CPU's (which is always recorded), else the first of all."""
     default, host = for_device_type(get_default_device().type), for_device_type("cpu")
     of_arguments, others = ([tensor._key.materialized.backend for tensor in tensors] for tensors in (arguments, nearby))
     found = [*of_arguments, default, *others]
@@ -248,7 +249,7 @@ def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backen
 
 
 def _plain(result: Any) -> Any:
-    """Replace recorded numbers and arrays in the result by plain ones."""
+    """Replace recorded numbers and arrays in the result by their values."""
     leaves, spec = flatten(result)
     return unflatten([_plain_leaf(leaf) for leaf in leaves], spec)
 
@@ -320,13 +321,13 @@ def _add_guards(captured: Captured, recording: Recording, sources: Sources, argu
 
 
 def _writes_to(recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference]) -> bool:
-    """Whether calls write to memory that was there before."""
+    """Whether calls write to the memory of their inputs."""
     there = {recorder.group(reference) for reference in inputs}
     return any(recorder.group(reference) in there for call in calls for reference in call.writes)
 
 
 def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """Those that give constants that nobody writes to: a backward has them for itself rather than from the forward."""
+    """Return the calls for constants that are never written to; a backward repeats them instead of saving the constants."""
     written = {recorder.group(reference) for call in recorder.calls for reference in call.writes}
     return [call for call in calls if call.constant is not None and recorder.group(call.results) not in written]
 
@@ -334,7 +335,7 @@ def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 def _add_backward(
     captured: Captured, recording: Recording, backward: RecordedBackward, sources: Sources, outputs: list[Reference]
 ) -> None:
-    """Add the history that results get: the program of the backward, and to the forward's outputs what that needs."""
+    """Add a history with the program of a backward; append the values that it needs to the forward's outputs."""
     history = _History(backward.outputs, [sources.of_tensor(tensor) for tensor in backward.inputs])
     captured.histories.append(history)
     if backward.first is None:

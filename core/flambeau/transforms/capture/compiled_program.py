@@ -1,8 +1,8 @@
 """Compile all calls to one program, for array libraries that compile whole programs, such as JAX.
 
-A compiled program cannot draw random numbers, compute on the host (such as an optimizer's step count) or check values.  Draws and
-host calls run before it, checks after it.  Computations on Python numbers alone, such as Adam's bias corrections, also run
-before it: Python takes a fraction of a microsecond for them, the compiled program several.
+A compiled program cannot draw random numbers, compute on the host (such as an optimizer's step count) or check values.  Draws
+and host calls run before it, checks after it.  Computations on Python numbers alone, such as Adam's bias corrections, also run
+before it: they take a fraction of a microsecond in Python, but several in the compiled program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["compiled_together"]
 def compiled_together(
     recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference], outputs: Sequence[Reference]
 ) -> tuple[list[Call], Source | None]:
-    """Replace all calls that the backend can compile together by one; return the calls, and the source of that one.
+    """Replace all calls that the backend can compile together by one call; return the new calls and the source of that call.
 
     If the backend does not compile whole programs, the calls are unchanged and the source is None.
     """
@@ -52,7 +52,7 @@ def compiled_together(
 
 
 def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """Calls to run before the compiled program: random draws, calls on the host or on numbers, and those that these need."""
+    """Return the calls to run before the compiled program: random draws, calls on the host or on numbers, and their inputs."""
     maker = {reference: call for call in calls for reference in references_in(call.results)}
     of_numbers = _of_numbers(recorder, calls)
     chosen: set[int] = set()
@@ -73,7 +73,7 @@ def _is_on_host(recorder: Recorder, call: Call) -> bool:
 
 
 def _of_numbers(recorder: Recorder, calls: Sequence[Call]) -> set[int]:
-    """Ids of the calls from Python numbers to Python numbers, such as a learning rate, that need nothing from the device."""
+    """Return the ids of calls that compute Python numbers from Python numbers alone, such as from a learning rate."""
     found: set[int] = set()
     from_device: set[Reference] = set()
     for call in calls:

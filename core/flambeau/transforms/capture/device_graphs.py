@@ -1,7 +1,7 @@
 """Run a program as a device graph, such as a CUDA graph: its kernels are recorded once and launched together in each replay.
 
-A graph uses the same addresses in each launch.  Inputs of a step are copied into static arrays, and results are copied out of
-them; parameters and other tensors from outside are used in place.  Computations on numbers alone, such as the array of a
+A graph uses the same addresses in each launch.  Inputs of a step are copied to static arrays, and results are copied from
+static arrays; parameters and other external tensors are used in place.  Computations on numbers alone, such as the array of a
 learning rate, run before each launch.
 """
 
@@ -17,7 +17,7 @@ from .source import Source
 
 __all__ = ["DeviceGraph", "obstacle"]
 
-_MOST_RECORDINGS = 8  # of one program; each new set of numbers or addresses needs one
+_MOST_RECORDINGS = 8  # for one program; each new set of numbers or addresses needs a recording
 _FROM_HOST = frozenset({"asarray", "array", "from_host", "from_host_later"})
 
 
@@ -27,7 +27,7 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
     Args:
         recorder: the recorder of the calls.
         calls: the calls.
-        given: the values whose address differs between replays.
+        given: the values whose address may differ between replays.
         outputs: the values that the program returns.
     """
     if not hasattr(recorder.backend, "begin_capture"):
@@ -36,7 +36,8 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
         return "it uses several devices"
     _, calls = _parted(recorder, calls)
     exposed = {recorder.group(reference) for call in calls for reference in call.writes} | set(map(recorder.group, outputs))
-    calls = [call for call in calls if call.constant is None or recorder.group(call.results) in exposed]  # others are constants
+    # other constants do not change
+    calls = [call for call in calls if call.constant is None or recorder.group(call.results) in exposed]
     memory_given = {recorder.group(reference) for reference in given}
     for call in calls:
         values = list(references_in((call.args, call.kwargs, call.results)))
@@ -51,7 +52,7 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
         if any(recorder.group(target) in memory_given for target in call.writes):
             return f"it writes to an argument: {call.name}"
     if any(reference in recorder.on_host or recorder.kinds[reference.index] is None for reference in outputs):
-        return "it gives back what is on the CPU"
+        return "it returns a value on the CPU"
     memory = [recorder.group(reference) for reference in dict.fromkeys(outputs)]
     return "some of its results share memory" if len(set(memory)) < len(memory) else None
 
@@ -63,7 +64,7 @@ def _devices(recorder: Recorder, calls: Sequence[Call]) -> set[int]:
 
 
 def _parted(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
-    """Split calls into those on numbers alone, and the others."""
+    """Split calls into calls on numbers alone and other calls."""
     numbers: list[Call] = []
     others: list[Call] = []
     known: set[Reference] = set()  # results of calls on numbers alone
@@ -93,7 +94,7 @@ class DeviceGraph:
         inputs: the input values.
         outputs: the values to return.
         fixed: the values whose address never changes.
-        run: runs the calls one by one; the fallback if the library cannot record them.
+        run: a function that runs the calls one by one; the fallback if the library cannot record them.
 
     Attributes:
         reason: why the calls run one by one; None if they run as a graph.
@@ -116,12 +117,12 @@ class DeviceGraph:
         made = {reference for call in body for reference in references_in(call.results)}
         used = dict.fromkeys(reference for call in body for reference in references_in((call.args, call.kwargs)))
         needed = [reference for reference in [*used, *outputs] if reference not in made]
-        inside = recorder.shared_dictionaries().difference(inputs)  # dictionaries used by these calls only
+        inside = recorder.shared_dictionaries().difference(inputs)  # dictionaries used only by these calls
         needed = [reference for reference in dict.fromkeys(needed) if reference not in inside]
         self.before = Source(recorder, before, inputs, needed, "before_the_graph")
         self.body = Source(recorder, body, needed, outputs, "graph")
         memory_fixed = {recorder.group(reference) for reference in fixed}
-        self.numbers: list[int] = []  # input indices: numbers, arrays at fixed addresses, arrays to copy
+        self.numbers: list[int] = []  # indices of inputs: numbers, arrays at fixed addresses, arrays to copy
         self.still: list[int] = []
         self.moving: list[int] = []
         for place, reference in enumerate(needed):
@@ -132,7 +133,7 @@ class DeviceGraph:
             else:
                 self.moving.append(place)
         places = {reference: place for place, reference in enumerate(needed)}
-        # For each output: the index of the input that it is, if any, and whether it is memory from outside, which is not copied.
+        # For each output: the index if it is an input, else None, and whether it is external memory, which is not copied.
         self.outputs = [(places.get(reference), recorder.group(reference) in memory_fixed) for reference in outputs]
         self.graph: Any = None
         self.results: Any = None  # the static arrays that a launch writes its results to
@@ -140,7 +141,7 @@ class DeviceGraph:
         self.stream: Any = None  # stream of the latest launch
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the outputs for these inputs."""
+        """Return the outputs for the input values."""
         backend = self.backend
         if self.reason is not None or backend.is_capturing():
             return self.run_calls(values)
@@ -155,7 +156,7 @@ class DeviceGraph:
                     return self.run_calls(values)
                 self.known = known
             stream = backend.current_stream(index)
-            if self.stream is not None and stream is not self.stream:  # the old stream may still use the same memory
+            if self.stream is not None and stream is not self.stream:  # the previous stream may still use the same memory
                 stream.wait_event(self.stream.record())
             self.stream = stream
             for static, place in zip(self.static, self.moving, strict=True):
@@ -192,7 +193,7 @@ class DeviceGraph:
         self.static = [self._copy(values[place]) for place in self.moving]
         for place, static in zip(self.moving, self.static, strict=True):
             values[place] = static
-        self.pool = backend.create_pool()  # nothing else may use the memory written by a launch
+        self.pool = backend.create_pool()  # no other allocation may use the memory written by a launch
         stream, before = backend.create_stream(index), backend.current_stream(index)
         backend.use_stream(stream, index)
         try:
@@ -201,11 +202,11 @@ class DeviceGraph:
                 with backend.using_pool(self.pool):
                     self.results = self.body.run(values)
             except Exception:
-                with suppress(Exception):  # the part recorded so far may not be a valid graph
+                with suppress(Exception):  # an incomplete recording may be invalid
                     backend.end_capture()
                 raise
             self.graph = backend.end_capture()
-        except Exception as error:  # the calls still work one by one
+        except Exception as error:  # the calls still run one by one
             self.reason = f"{type(error).__name__}: {error}"
         finally:
             backend.use_stream(before, index)

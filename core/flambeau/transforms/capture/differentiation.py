@@ -1,4 +1,4 @@
-"""Differentiate recorded functions: the backward is recorded after the forward, and replayed as one graph node."""
+"""Differentiate recorded functions: the backward is recorded after the forward, and replayed as one autograd node."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["CompiledFunctionBackward", "RecordedBackward", "record_backward"]
 
 @dataclass(slots=True)
 class RecordedBackward:
-    """The recorded backward of some of the results.
+    """The recorded backward from some of the results.
 
     Attributes:
         outputs: the positions of the differentiated outputs among the results.
-        inputs: the tensors from outside that get gradients.
+        inputs: the tensors that existed before the recording and receive gradients.
         gradients: references to the gradients of the outputs.
-        results: references to the gradients of the inputs; None where no gradient reaches an input.
+        results: references to the gradients of the inputs; None for an input without a gradient.
         first: the index of its first call; None without calls, because the step's own backward has freed the graph.
     """
 
@@ -43,7 +43,7 @@ def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> list[Rec
         at most two backwards: one without calls from tensors whose graph has been freed, then one from the other tensors.
 
     Raises:
-        NotCapturable: the graph has hooks or leads outside the recording, or the backward fails.
+        NotCapturable: the graph has hooks or continues outside the recording, or the backward fails.
     """
     edges = {position: output._node for position, output in enumerate(outputs) if output._node is not None}
     known = {edge_of(before.tensor): before.tensor for before in recording.states.values() if before.requires_grad}
@@ -80,7 +80,7 @@ def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedB
 
 
 def ones_like(tensor: Tensor) -> Any:
-    """An array of ones with a tensor's shape, dtype and device, created without recording."""
+    """Return an array of ones with a tensor's shape, dtype and device, created without recording."""
     key = tensor._key.materialized
     return real_backend(key.backend).namespace_on(key.device.index).ones(tensor._array.shape, dtype=key.raw_dtype)
 
@@ -91,7 +91,7 @@ class _Reached:
     Attributes:
         nodes: the reached nodes.
         inputs: the reached tensors that existed before the recording.
-        leaves: the reached leaves that were created inside it.
+        leaves: the reached leaves that were created during the recording.
     """
 
     def __init__(self, edges: Iterable[Any], known: Mapping[Any, Tensor], first_seq: float) -> None:
@@ -108,24 +108,26 @@ class _Reached:
             elif node not in nodes:
                 if node.seq < first_seq:
                     raise NotCapturable(
-                        "gradients flow through a graph that was there before, to a tensor that is no longer there"
+                        "gradients flow through a graph recorded before the call, to a tensor that no longer exists"
                     )
                 nodes[node] = None
                 waiting += [edge for edge in node.edges if edge is not None]
         self.nodes, self.inputs, self.leaves = list(nodes), list(inputs.values()), list(leaves.values())
 
     def check(self, outputs: Sequence[Tensor]) -> None:
-        """Raise NotCapturable if a replay of the backward would miss something."""
+        """Raise NotCapturable if a replay of the backward would miss hooks or gradients."""
         if any(tensor._has_hooks for tensor in self.inputs):
             raise NotCapturable("hooks of a tensor would have to run in the backward")
         if any(leaf._has_hooks or any(leaf is output for output in outputs) for leaf in self.leaves):
-            raise NotCapturable("gradients flow to a tensor that was made inside")  # otherwise its gradient is unreachable
+            raise NotCapturable(
+                "gradients flow to a leaf tensor that was created inside"
+            )  # otherwise its gradient is unreachable
         if any(node.hooks is not None for node in self.nodes):
             raise NotCapturable("hooks of a node would have to run in the backward")
 
 
 def _freed(nodes: Sequence[Node]) -> set[Node]:
-    """The nodes from which a backward reaches a node that an earlier backward has freed."""
+    """Return the nodes from which a backward reaches a node that an earlier backward has freed."""
     freed = set[Node]()
     for node in sorted(nodes, key=lambda node: node.seq):  # topological order: inputs first
         saved = [getattr(node, name, None) for name in node.saves]
@@ -135,7 +137,7 @@ def _freed(nodes: Sequence[Node]) -> set[Node]:
 
 
 class CompiledFunctionBackward(Node):
-    """The node of a compiled function: its backward is one program.
+    """The autograd node of a compiled function: its backward is one program.
 
     Attributes:
         program: computes the gradients of the inputs from the saved values and the gradients of the outputs.
@@ -169,7 +171,7 @@ class CompiledFunctionBackward(Node):
         self.watched = [(tensor, _version(tensor)) for tensor in watched]
 
     def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
-        """The gradients of the inputs."""
+        """Return the gradients of the inputs."""
         if self.saved is RELEASED:
             unpack(RELEASED, self)
         if any(isinstance(gradient, Tensor) for gradient in g):

@@ -17,18 +17,18 @@ __all__ = ["Effects"]
 
 @dataclass(slots=True)
 class NewGradient:
-    """A gradient that a step gave to a tensor."""
+    """A gradient that a step assigned to a tensor that existed before."""
 
     tensor: Source
     reference: Reference
     key: DispatchKey
     version: int
-    replaces: bool = True  # whether the step does not read the previous gradient
+    replaces: bool = True  # whether the step ignores the previous gradient
 
 
 @dataclass(slots=True)
 class Effects:
-    """Changes of existing tensors: new arrays (in libraries with immutable arrays), gradients, versions."""
+    """Changes of existing tensors: new arrays (in libraries with immutable arrays), gradients and version counters."""
 
     arrays: list[tuple[Source, Reference]] = field(default_factory=list)
     gradients: list[NewGradient] = field(default_factory=list)
@@ -48,9 +48,9 @@ class Effects:
             tensor = before.tensor
             place = sources.of_tensor(tensor)
             if tensor._key is not before.key or tensor._view is not before.view:
-                raise NotCapturable("a tensor became another one, by `.data`, `set_` or the like")
+                raise NotCapturable("a tensor was replaced in place, for example by `.data = ...` or `set_`")
             if tensor._node is not before.node or tensor._requires_grad != before.requires_grad:
-                raise NotCapturable("a tensor from outside was written to in a way that gradients flow through, or detached")
+                raise NotCapturable("a tensor that existed before was detached, or a differentiable value was written to it")
             if tensor._array is not before.lifted:
                 effects.arrays.append((place, _reference(tensor._array)))
             storage = tensor._storage
@@ -68,22 +68,22 @@ class Effects:
             self.cleared.append(place)
             return
         if type(grad) is not Tensor or grad._node is not None or grad._requires_grad or grad._view is not None:
-            raise NotCapturable("a gradient is a view, or has a history of its own")
+            raise NotCapturable("a gradient is a view, or has a `grad_fn`")
         version = 0 if grad._storage is None else grad._storage.version
         self.gradients.append(NewGradient(place, _reference(grad._array), grad._key, version))
 
     def references(self) -> list[Reference]:
-        """References to the values that `apply` takes."""
+        """Return references to the values to pass to `apply`."""
         return [*(reference for _, reference in self.arrays), *(gradient.reference for gradient in self.gradients)]
 
     def clear_gradients(self, arguments: Sequence[Tensor]) -> None:
-        """Drop the gradients that a replay overwrites, before it starts: otherwise both would be in memory at its peak."""
+        """Drop the gradients that a replay overwrites before it starts, so that old and new ones are not in memory together."""
         for gradient in self.gradients:
             if gradient.replaces:
                 gradient.tensor.tensor_in(arguments)._grad = None
 
     def apply(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
-        """Repeat the effects with the values that a replay has computed for `references`."""
+        """Repeat the effects with the values that a replay computed for `references`."""
         if self.arrays:
             self._replace_arrays(values, arguments)
         for place, steps in self.versions:
@@ -98,7 +98,7 @@ class Effects:
             place.tensor_in(arguments)._grad = None
 
     def _replace_arrays(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
-        """Assign new arrays to tensors and to the views that have been made of them since the recording."""
+        """Assign new arrays to tensors, and recompute the views that were created after the recording."""
         tensors = [place.tensor_in(arguments) for place, _ in self.arrays]
         viewed = []
         for tensor, value in zip(tensors, values, strict=False):
@@ -111,11 +111,11 @@ class Effects:
                 tensor._storage.renew_views(tensor, known)
 
     def places(self) -> list[Source]:
-        """The tensors whose arrays or versions change."""
+        """Return the tensors whose arrays or versions change."""
         return [place for place, _ in self.arrays] + [place for place, _ in self.versions]
 
     def tensors(self) -> list[Tensor]:
-        """The tensors from outside that the step changes."""
+        """Return the external tensors (not arguments) that the step changes."""
         places = self.places() + [gradient.tensor for gradient in self.gradients] + self.cleared
         return [place.tensor for place in places if place.tensor is not None]
 

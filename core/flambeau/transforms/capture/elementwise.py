@@ -1,6 +1,6 @@
 """Translate element-wise calls to steps of a fused loop.
 
-An operation without a step of its own is traced: its forward runs on symbols, with a namespace whose functions add steps.
+An operation that loops do not implement directly is traced: its forward runs on symbols, and each function adds a step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Elementwise", "Step", "elementwise"]
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One operation of a loop. Operands are references, earlier steps or numbers; `floats` is its floating-point dtype."""
+    """One operation of a loop.  Operands are references, earlier steps or numbers; `floats` is its floating-point dtype."""
 
     name: str
     signature: str
@@ -31,7 +31,7 @@ class Step:
 
 @dataclass(slots=True)
 class Elementwise:
-    """A call that can be part of a loop: its steps (the last one computes the result) and the array that it writes to, if any."""
+    """A call that can be part of a loop: its steps, of which the last computes the result, and the array it writes to, if any."""
 
     steps: list[Step]
     target: Reference | None
@@ -67,7 +67,7 @@ class _NotElementwise(Exception):
 class _Symbol:
     """A value in a loop: an input (array or number), the result of a step, or a constant.
 
-    The dtype of a number is None: it takes that of the other operand.
+    For a number, `dtype` is None, and the dtype of the other operand is used.
     """
 
     value: Any
@@ -100,7 +100,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "abs", "invert"):
 
 @dataclass(slots=True)
 class _Symbols:
-    """The symbols of one call, and the steps that have been made of them."""
+    """The symbols of one call, and the steps recorded from them."""
 
     recorder: Recorder
     fusion: Fusion
@@ -116,7 +116,7 @@ class _Symbols:
             if record is None or record.variadic or not self.fusion.general or name in self.recorder.backend.all_kernels:
                 return None
             result = record.forward(_Namespace(self), *given, **options)
-        except (_NotElementwise, AttributeError, TypeError, RuntimeError):  # the forward uses something symbols lack
+        except (_NotElementwise, AttributeError, TypeError, RuntimeError):  # the forward uses a feature that symbols lack
             return None
         return result if type(result) is _Symbol else None
 
@@ -125,7 +125,7 @@ class _Symbols:
         return _Symbol(reference, shape, dtype, self)
 
     def constant(self, value: Any, dtype: Any = None) -> _Symbol:
-        """A constant number. Without a dtype, it takes that of the other operand."""
+        """Return a constant number; without a dtype, the dtype of the other operand is used."""
         if type(value) not in (int, float) or not abs(value) < 1e38 or float(value) != value:
             raise _NotElementwise
         return _Symbol(value, (), dtype, self)
@@ -148,7 +148,7 @@ class _Symbols:
         return _Symbol(self.steps[-1], shape, dtype, self)
 
     def _floats(self, letters: str, symbols: Sequence[_Symbol]) -> Any:
-        """The arguments' floating-point dtype if they match `letters`; "" without floats, None if they do not match."""
+        """Return the arguments' floating-point dtype if they match `letters`, "" without floats, or None if they do not match."""
         if len(letters) != len(symbols):
             return None
         found, known = "", False
@@ -170,7 +170,7 @@ class _Symbols:
 
 
 class _Namespace:
-    """A stand-in for the array library's namespace: functions that add steps to a loop, and constants."""
+    """Replacement of the array library's namespace: its functions add steps to a loop, and its constants are the library's."""
 
     def __init__(self, symbols: _Symbols) -> None:
         self._symbols, self._real = symbols, symbols.recorder.backend.forward_xp

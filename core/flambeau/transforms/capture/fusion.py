@@ -1,4 +1,4 @@
-"""Fuse chains of element-wise calls: each becomes one call of a loop that the backend, or a kernel pack, compiles.
+"""Fuse chains of element-wise calls: each chain becomes one call of a loop that the backend, or a kernel pack, compiles.
 
 `Backend.fusion` defines which operations a loop supports and how it is compiled.  This module finds and describes the chains.
 """
@@ -21,7 +21,7 @@ _MOST_ARRAYS = 32  # inputs and possible outputs of a general loop: a CUDA kerne
 
 
 def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion | None) -> list[Call]:
-    """Replace each chain of element-wise calls by one call. Without `fusion`, return the calls unchanged."""
+    """Replace each chain of element-wise calls by one call.  Without `fusion`, return the calls unchanged."""
     if fusion is None:
         return list(calls)
     last_use = {
@@ -53,13 +53,13 @@ class _Member:
 
 @dataclass(eq=False, slots=True)
 class _Chain:
-    """Calls that may be fused into one, at the index of the last of them."""
+    """Calls that may be fused into one call, which runs at the index of the last of them."""
 
     shape: tuple[int, ...]
-    split: int | None  # the number of trailing dimensions in a row, if some input is a row or a column
+    split: int | None  # number of trailing dimensions of a row, if an input is a row or a column
     members: list[_Member]
     results: set[Reference] = field(default_factory=set)
-    accessed: dict[int, set[Reference]] = field(default_factory=dict)  # by memory group: the values read or written
+    accessed: dict[int, set[Reference]] = field(default_factory=dict)  # values read or written, by memory group
     written: set[int] = field(default_factory=set)  # memory groups
 
     @property
@@ -76,14 +76,14 @@ class _Chain:
 
 
 class _Chains:
-    """The chains found so far. An open chain may still grow: no other call has used its results or writes."""
+    """The chains found so far.  An open chain can still grow, as no other call has used its results or its written arrays."""
 
     def __init__(self, recorder: Recorder, fusion: Fusion, last_use: dict[Reference, int]) -> None:
         self.recorder, self.fusion, self.last_use = recorder, fusion, last_use
         self.all: list[_Chain] = []
-        self.open: dict[_Chain, None] = {}  # in the order of their indices
-        self.maker: dict[Reference, _Chain] = {}  # of the results of open chains
-        self.users: dict[int, set[_Chain]] = {}  # by memory group: the chains that read or write it
+        self.open: dict[_Chain, None] = {}  # in the order of their last calls
+        self.maker: dict[Reference, _Chain] = {}  # open chains by result
+        self.users: dict[int, set[_Chain]] = {}  # chains that read or write a memory group
 
     def see(self, place: int, call: Call) -> None:
         """Process the next call: extend, merge or close chains."""
@@ -105,7 +105,9 @@ class _Chains:
             self.users.setdefault(memory, set()).add(chain)
 
     def _touched_by(self, call: Call) -> list[_Chain]:
-        """The open chains that must run before the call: it uses their results, or one of both writes what the other uses."""
+        """Return the open chains that must run before the call: it uses their results, or either writes memory that the other
+        uses.
+        """
         group = self.recorder.group
         found: set[_Chain] = set()
         for reference in references_in((call.args, call.kwargs)):
@@ -118,7 +120,7 @@ class _Chains:
         return [chain for chain in self.open if chain in found] if found else []
 
     def _begun(self, place: int, call: Call) -> _Chain | None:
-        """Start a chain with this call; None if a loop cannot compute it."""
+        """Return a new chain with this call, or None if a loop cannot compute it."""
         computes = elementwise(self.recorder, call, self.fusion)
         if computes is None:
             return None
@@ -147,7 +149,7 @@ class _Chains:
         return chain
 
     def _fit(self, before: _Chain, chain: _Chain) -> bool:
-        """Whether two chains can be merged."""
+        """Whether two chains can be merged into one loop."""
         if before.shape != chain.shape or before.device != chain.device:
             return False
         if before.split is not None and chain.split is not None and before.split != chain.split:
@@ -156,13 +158,14 @@ class _Chains:
             return False
         if self.fusion.general and self._array_count(before, chain) > _MOST_ARRAYS:
             return False
-        for memory in before.written | chain.written:  # elements are read and written at the same places only
+        # A loop reads and writes each array at the same element, so that overlapping arrays must be identical.
+        for memory in before.written | chain.written:
             if len(before.accessed.get(memory, set()) | chain.accessed.get(memory, set())) > 1:
                 return False
         return True
 
     def _array_count(self, before: _Chain, chain: _Chain) -> int:
-        """The number of inputs and possible outputs of the merged chain."""
+        """Return the number of inputs and possible outputs of the merged chain."""
         results, place = before.results | chain.results, chain.members[-1].place
         read = set().union(*before.accessed.values(), *chain.accessed.values()) - results
         return len(read) + sum(self.last_use.get(reference, 0) > place for reference in results)
@@ -186,7 +189,8 @@ class _Chains:
                 self.users[memory].discard(chain)
 
 
-# --- from a chain to a call ---------------------------------------------------------------------------------------------------
+# --- building the fused call
+# --------------------------------------------------------------------------------------------------
 
 
 def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> Call:
@@ -209,7 +213,7 @@ def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs:
 def _described(
     recorder: Recorder, chain: _Chain, results: Sequence[Reference]
 ) -> tuple[FusionChain, list[Reference], list[Reference]]:
-    """Return a chain as a `FusionChain`, its input values, and those of the inputs that it writes to."""
+    """Return a chain as a `FusionChain`, its input values, and the inputs that it writes to."""
     inputs: dict[tuple[Reference, str], int] = {}  # a number is a separate input for each dtype
     latest: dict[Reference, Step] = {}  # the step that last wrote each array
     steps: list[tuple[Step, list[Any]]] = []
@@ -259,7 +263,8 @@ class _OneByOne:
     def __call__(self, *arrays: Any) -> Any:
         values: dict[Any, Any] = dict(zip(self.given, arrays, strict=True))
         for call in self.calls:
-            arguments = [values.get(item) if type(item) is Reference else item for item in call.args]  # None: not read
+            # None if the call does not read it
+            arguments = [values.get(item) if type(item) is Reference else item for item in call.args]
             options = {name: values[item] if type(item) is Reference else item for name, item in call.kwargs.items()}
             result = call.function(*arguments, **options)
             if call.results is not None:
@@ -269,7 +274,9 @@ class _OneByOne:
 
 
 def _layout(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[str, int | None]:
-    """Return the layout of an array of `shape` in a loop over `whole`, and a row's number of dimensions, for rows and columns."""
+    """Return the layout of an array of `shape` in a loop over `whole`, and for rows and columns the number of dimensions of a
+    row.
+    """
     if shape == whole:
         return "full", None
     if _size(shape) == 1 and len(shape) <= len(whole):

@@ -1,4 +1,4 @@
-"""Conditions for a replay: properties of tensors from outside, gradients of arguments, and shared memory."""
+"""Conditions for a replay: properties of external tensors, gradients of arguments, and shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Aliasing", "ArgumentGradient", "Outside", "describe", "gradients_of_
 
 
 def describe(tensor: Any) -> Any:
-    """The properties of a tensor that a program depends on: type, dispatch key, shape, strides and `requires_grad`."""
+    """Return the properties of a tensor that a program depends on: type, dispatch key, shape, strides and `requires_grad`."""
     array = tensor._array
     return type(tensor), tensor._key, array.shape, getattr(array, "strides", None), tensor._requires_grad, tensor._inference
 
@@ -32,10 +32,10 @@ def _description_before(recording: Recording, tensor: Tensor) -> Any:
 
 @dataclass(slots=True)
 class Outside:
-    """The expected state of a tensor from outside."""
+    """The expected state of an external tensor: one that existed before the call and is not an argument."""
 
     tensor: Tensor
-    array: Any  # at the latest check
+    array: Any  # the array at the latest check
     description: Any
     requires_grad: bool
     has_gradient: bool | None  # None if irrelevant
@@ -70,14 +70,14 @@ class ArgumentGradient:
 
 
 class Aliasing:
-    """Which arguments and tensors from outside share memory. Needed for programs that write to some of them.
+    """Which arguments and external tensors share memory; needed for programs that write to some of them.
 
     Args:
         arguments: the arguments of the captured call.
-        outside: the tensors from outside that the program uses, and that get new arrays now and then.
+        outside: the external tensors that the program uses; they may be assigned new arrays.
 
     Attributes:
-        moved: whether a tensor from outside has got another array.
+        moved: whether an external tensor has been assigned another array.
     """
 
     def __init__(self, arguments: Sequence[Tensor], outside: Sequence[Outside]) -> None:
@@ -114,7 +114,7 @@ class Aliasing:
 
 
 def _memory(tensor: Tensor) -> Any:
-    """The object that owns the tensor's memory."""
+    """Return the object that owns the tensor's memory."""
     backend, array = real_backend(tensor._key.materialized.backend), tensor._array
     if not is_mutable(backend):
         return memory_root(tensor)
@@ -122,7 +122,7 @@ def _memory(tensor: Tensor) -> Any:
 
 
 def _way(tensor: Tensor) -> list[Any]:
-    """The view operations from the owner of the memory to the tensor: writes follow them where arrays are immutable."""
+    """Return the view operations from the owner of the memory to the tensor, which writes repeat if arrays are immutable."""
     steps: list[Any] = []
     while (source := source_of(tensor)) is not None:
         steps.append(None if tensor._view is None else how_viewed(tensor)[1:])
@@ -131,7 +131,7 @@ def _way(tensor: Tensor) -> list[Any]:
 
 
 def tensors_from_outside(recording: Recording, sources: Sequence[Source], effects: Effects) -> list[Outside]:
-    """Build the checks of the tensors from outside that a replay uses.
+    """Build the checks of the external tensors that a replay uses.
 
     Raises:
         NotCapturable: one of them has hooks.

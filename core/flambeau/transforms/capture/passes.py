@@ -23,7 +23,7 @@ def needed_calls(
         recorder: the recorder of the calls.
         calls: the calls.
         outputs: the values that the program returns.
-        stays: further values whose memory is visible from outside, so that writes to it are needed.
+        stays: other values whose memory is used after the program, so that writes to it are needed.
     """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     wanted = set(outputs)
@@ -50,7 +50,8 @@ def needed_calls(
 def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference]) -> tuple[list[Call], list[Reference]]:
     """Eliminate common subexpressions: drop calls that repeat an earlier one.
 
-    Two calls are equal if they call the same function with the same values, and their memory was not written to in between.
+    Two calls are equal if they call the same function with the same values, and their memory was not written to between the
+    calls.
     A result that is written to later, or is an output, keeps its own memory.
 
     Returns:
@@ -58,7 +59,7 @@ def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Referenc
     """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     exposed = {group(reference) for call in calls for reference in call.writes} | {group(reference) for reference in outputs}
-    written: dict[int, int] = {}  # how often each memory has been written to so far
+    written: dict[int, int] = {}  # number of writes to each memory group so far
     first: dict[Any, Call] = {}
     instead: dict[Reference, Reference] = {}
     kept = []
@@ -89,7 +90,7 @@ def _may_merge(call: Call) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """A hashable key of an argument: equal keys mean the same value."""
+    """Return a hashable key of an argument; equal keys mean the same value."""
     kind = type(value)
     if kind is Reference:
         return value
@@ -100,7 +101,7 @@ def _key(value: Any) -> Any:
     if kind is slice:
         return kind, _key(value.start), _key(value.stop), _key(value.step)
     if kind is float:
-        return kind, repr(value)  # 0.0 and -0.0 differ
+        return kind, repr(value)  # distinguishes 0.0 from -0.0
     if value is None or kind in (bool, int, str):
         return kind, value
     return id(value)
@@ -133,8 +134,8 @@ def _with(value: Any, instead: dict[Reference, Reference]) -> Any:
 def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
     """Move the checks, and the calls that they need, before all other calls.
 
-    A check may read memory that is written to, such as an optimizer's step count. If such arrays are small, the check runs on
-    copies first.
+    A check may read memory that is written to, such as an optimizer's step count.  If such arrays are small, the check is first
+    run on copies of them.
     """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     maker = {reference: call for call in calls for reference in references_in(call.results)}
@@ -165,11 +166,11 @@ def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
     return first + rehearsal + [call for call in calls if id(call) not in chosen]
 
 
-_LITTLE = 16  # most elements of an array that is copied so that a check can run first
+_LITTLE = 16  # maximal size of arrays that are copied so that a check can run first
 
 
 def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]) -> list[Call]:
-    """Checks and the calls that they need, on copies of the arrays written to. Empty if impossible or if arrays are large."""
+    """Return checks and the calls that they need, on copies of the written arrays; [] if impossible or if arrays are large."""
     if not checks:
         return []
     until = next(number for number, call in enumerate(calls) if call is checks[-1])
@@ -201,7 +202,7 @@ def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]
             backend = recorder.host if reference in recorder.on_host and recorder.host else recorder.backend
             rehearsal.append(Call("copy", backend.copy, (reference,), {}, instead[reference]))
     if len(rehearsal) > len({group(call.args[0]) for call in rehearsal}):
-        return []  # copies of two arrays that share memory would not share it
+        return []  # separate copies of arrays that share memory would not share it
     for call in part:
         again = substituted(call, instead)
         results, scalars = _with(call.results, instead), tuple([instead[reference] for reference in call.scalars])
@@ -217,14 +218,14 @@ def _size(shape: Sequence[int]) -> int:
 
 
 def specialized(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """Replace kernels by the backend's faster functions for the recorded shapes and dtypes, where it has any."""
+    """Replace kernels by the backend's faster functions for the recorded shapes and dtypes, if any."""
     return [_specialized(recorder, call) for call in calls]
 
 
 def _specialized(recorder: Recorder, call: Call) -> Call:
     args = tuple([_kind_of(recorder, argument) for argument in call.args])
     function = call.function
-    if any(type(argument) is Reference for argument in args):  # a number that the program computes
+    if any(type(argument) is Reference for argument in args):  # a number computed by the program
         return call
     while (other := recorder.backend.specialize_kernel(function, args)) is not None:
         function = other
@@ -237,7 +238,7 @@ def _kind_of(recorder: Recorder, argument: Any) -> Any:
 
 
 def placed(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], int | None]:
-    """Bind each call to the device that was current when it was recorded; with only one device, return that instead."""
+    """Bind each call to the device that was current when it was recorded; if there is only one device, return it instead."""
     devices = {call.device for call in calls if call.device is not None}
     if len(devices) < 2:
         return list(calls), next(iter(devices), None)
@@ -248,7 +249,9 @@ def placed(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], int |
 def without_copies(
     recorder: Recorder, calls: Sequence[Call], inputs: Iterable[Reference], outputs: Sequence[Reference]
 ) -> tuple[list[Call], list[Reference]]:
-    """Remove copies of arrays that are not used afterwards; return the calls, and the outputs with the originals instead."""
+    """Remove copies of arrays that are not used afterwards; return the calls, and the outputs with copies replaced by
+    originals.
+    """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     last_use: dict[int, int] = {}
     for number, call in enumerate(calls):

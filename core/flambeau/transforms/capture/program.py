@@ -1,7 +1,7 @@
 """Programs: recorded calls as a Python function of arrays.
 
-The source has one line for each call that is used, in the recorded order, which preserves the order of writes and random draws.
-A name is deleted after its last use.
+The source has one line for each needed call, in the recorded order, which preserves the order of writes and random draws.  A
+name is deleted after its last use.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ __all__ = ["Program"]
 
 
 class Program:
-    """A function of arrays, made of recorded calls.
+    """A function of arrays, generated from recorded calls.
 
     Args:
         recorder: the recorder of the calls.
         calls: the calls.
         inputs: the input values.
         outputs: the values to return.
-        stays: further values whose memory is visible from outside, so that writes to it are needed.
+        stays: other values whose memory is used after the program, so that writes to it are needed.
         name: the name of the function.
 
     Attributes:
         code: the Python source.
-        run: the function: takes a sequence of inputs, returns a tuple of outputs.
-        calls: the calls that are used.
+        run: the function, of a sequence of inputs; it returns a tuple of outputs.
+        calls: the calls that are needed.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Program:
         return self.body is None
 
     def separate(self) -> bool:
-        """Undo fusion: run each call separately again. Return whether any were fused."""
+        """Undo fusion: run each call separately again.  Return whether any were fused."""
         if self._plain is None:
             return False
         plain, self._plain = self._plain, None
@@ -82,7 +82,7 @@ class Program:
         """Run as a device graph from now on; return None, or the reason why that is impossible.
 
         Args:
-            fixed: values at the same address in each replay: tensors from outside.
+            fixed: values at the same address in each replay, such as parameters.
             apart: the number of leading outputs that must each have separate memory; None for all.
         """
         memory = {self.recorder.group(reference) for reference in fixed}
@@ -95,7 +95,9 @@ class Program:
 
     @property
     def checks_before_effects(self) -> bool:
-        """Whether all checks precede the first random draw or write to existing memory: a failed check then changes nothing."""
+        """Whether all checks precede the first random draw or write to existing memory, so that a failed check changes
+        nothing.
+        """
         group = self.recorder.group
         there = {group(reference) for reference in self.inputs}
         kinds = [
@@ -105,10 +107,10 @@ class Program:
         ]
         return kinds == sorted(kinds, reverse=True)
 
-    # --- to look at ---
+    # --- inspection ---
 
     def table(self) -> list[tuple[str, str, str]]:
-        """A row for each call: kind, name, and the line of source."""
+        """Return a row for each call: kind, name, and the line of source."""
         sources = [self._source] if self.body is None else [self.body, self._source]
         return [(call.kind, call.name, source.line(call)) for source in sources for call in source.calls]
 

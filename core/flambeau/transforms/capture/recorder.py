@@ -1,7 +1,7 @@
-"""The recorder: a list of the calls that a step makes on arrays, and the opaque arrays that it makes them on.
+"""The recorder: a list of the calls that a step makes on arrays, and the opaque arrays that the step uses meanwhile.
 
 While a step is recorded, every array is a `RecordedArray`: the real array and a reference that identifies it in the program.  A
-recorded call unwraps its arguments, computes, and wraps its results.  Nothing is simulated: recording a step also executes it.
+recorded call unwraps its arguments, computes, and wraps its results.  Recording a step also executes it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = [
     "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
-COMPUTE = "computation"  # returns results and may write to arguments: dropped if neither is used
-EFFECT = "effect"  # always runs, and in order: a draw of random numbers
-_CONSTANT_BYTES = 1 << 14  # size limit of results that are computed once rather than in each replay
-_WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # of arrays
+COMPUTE = "computation"  # dropped if neither its results nor its writes are used
+EFFECT = "effect"  # a random draw: always runs, and in the recorded order
+_CONSTANT_BYTES = 1 << 14  # larger constant results are recomputed in each replay
+_WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # array methods that write to the array
 CHECK = "check"  # compares its result with the recorded one
 
 
 class LookedAtValue(RuntimeError):
-    """The program read a value of an array, so that its further course cannot be recorded."""
+    """Raised if the program reads a value of an array: its control flow may then depend on the value."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,7 +43,7 @@ class Reference:
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """One recorded call: `results = function(*args, **kwargs)`, with references in place of arrays."""
+    """One recorded call: `results = function(*args, **kwargs)`, with references instead of arrays."""
 
     name: str
     function: Callable[..., Any]
@@ -52,15 +52,15 @@ class Call:
     results: Any  # a reference, or a (nested) tuple of references and None
     kind: str = COMPUTE
     writes: tuple[Reference, ...] = ()
-    expected: Any = None  # result of a check
-    scalars: tuple[Reference, ...] = ()  # results that are scalars of the library, to be converted to arrays
+    expected: Any = None  # expected result of a check
+    scalars: tuple[Reference, ...] = ()  # results that are library scalars, to be converted to arrays
     constant: Any = None  # the result, if it is computed from constants alone
     owned: bool = False  # for a copy: whether nothing else referred to the original
     device: int | None = None  # the current device, in libraries that compute on it
 
 
 def references_in(value: Any) -> Iterator[Reference]:
-    """The references in the arguments, or results, of a call."""
+    """Yield the references in the arguments or results of a call."""
     if type(value) is Reference:
         yield value
     elif type(value) in (tuple, list):
@@ -77,34 +77,35 @@ class Recorder:
     """Records one thread's calls on the arrays of one backend and of the host's backend."""
 
     backend: RecordableBackend
-    strict: bool = False  # whether reading a value raises immediately
+    strict: bool = False  # whether reading a value raises an error immediately
     calls: list[Call] = field(default_factory=list)
-    spoiled: str | None = None  # why the recording cannot be replayed: see `spoil`
+    spoiled: str | None = None  # the reason why the recording cannot be replayed
     active: bool = True
-    depth: int = 0  # number of recorded calls now running: calls inside them are not recorded
-    group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
-    kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
-    devices: dict[Reference, int] = field(default_factory=dict)  # of arrays, in libraries with several devices
-    dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
-    watch: Any = None  # the profile function; suspended inside recorded calls
+    depth: int = 0  # number of nested recorded calls running; inner calls are not recorded
+    group_of: list[int] = field(default_factory=list)  # index of a value known to share memory with each value
+    # shape and dtype of each array; None for other values
+    kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)
+    devices: dict[Reference, int] = field(default_factory=dict)  # devices of arrays, in libraries with several devices
+    dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # dictionaries shared by kernels, by id
+    watch: Any = None  # profile function, suspended inside recorded calls
     past_dictionaries: set[Reference] = field(default_factory=set)  # references to dropped dictionaries
     thread: int = field(default_factory=get_ident)
-    constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
-    host: RecordableBackend | None = None  # another backend whose arrays are recorded: optimizers count steps there
-    on_host: set[Reference] = field(default_factory=set)  # the values that are the host's arrays
-    missed: RecordableBackend | None = None  # a recordable backend that the program also uses
+    constants: set[Reference] = field(default_factory=set)  # values computed from constants alone
+    host: RecordableBackend | None = None  # backend of host arrays, on which optimizers count steps
+    on_host: set[Reference] = field(default_factory=set)  # values that are arrays of the host backend
+    missed: RecordableBackend | None = None  # a recordable backend used by the program but not recorded
 
     # --- values ---
 
     def backend_of(self, value: Any) -> RecordableBackend | None:
-        """The recorded backend of an array or of a library scalar; None for other values."""
+        """Return the recorded backend of an array or of a library scalar, or None for other values."""
         for backend in (self.backend, self.host):
             if backend is not None and isinstance(value, (backend.array_type, *backend.scalar_types)):
                 return backend
         return None
 
     def current_device(self) -> int | None:
-        """The current device; None if the library takes the device from the arrays."""
+        """Return the current device, or None if the library takes the device from the arrays."""
         return self.backend.current_device() if self.backend.guarded else None
 
     def new_reference(self) -> Reference:
@@ -114,7 +115,7 @@ class Recorder:
         return Reference(len(self.group_of) - 1)
 
     def kind(self, reference: Reference) -> tuple[tuple[int, ...], Any]:
-        """The shape and the dtype of an array."""
+        """Return the shape and the dtype of an array."""
         found = self.kinds[reference.index]
         assert found is not None
         return found
@@ -142,18 +143,18 @@ class Recorder:
         return RecordedArray(array, reference, self)
 
     def shared_dictionaries(self) -> set[Reference]:
-        """References to the dictionaries through which kernels share data."""
+        """Return references to the dictionaries through which kernels share data."""
         return {reference for _, reference in self.dictionaries.values()} | self.past_dictionaries
 
     def forget_dictionaries(self) -> None:
-        """Drop the contents of the shared dictionaries, which belong to the recorded step alone."""
+        """Drop the shared dictionaries, whose contents are needed only while the step is recorded."""
         self.past_dictionaries = self.shared_dictionaries()
         self.dictionaries.clear()
 
-    # --- what cannot be recorded ---
+    # --- invalid recordings ---
 
     def spoil(self, reason: str) -> None:
-        """Mark the recording as not replayable, with the reason and the program's current line."""
+        """Mark the recording as not replayable, with a reason and the program's current line; raise LookedAtValue if `strict`."""
         if not self.active:
             return
         message = f"{reason} ({place_in_program()})"
@@ -164,7 +165,7 @@ class Recorder:
     # --- calls ---
 
     def wrapped(self, function: Callable[..., Any], name: str, kind: str = COMPUTE, writes: Any = ()) -> Callable[..., Any]:
-        """Wrap a function to record its calls. `writes`: positions of the arguments written to, or a function returning them."""
+        """Wrap a function to record its calls.  `writes` are the positions of written arguments, or a function returning them."""
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             return self.call(name, function, args, kwargs, kind, writes)
@@ -184,12 +185,12 @@ class Recorder:
         """Call a function on the real values, and record the call."""
         if self.depth:
             return function(*args, **kwargs)
-        if not self.active:  # the recording is over, but a wrapped function or array is still in use
+        if not self.active:  # the recording has ended, but a wrapped function or array is still used
             return function(*self.taken_apart(args, [])[0], **self.taken_apart(kwargs, [])[0])
         if get_ident() != self.thread:
             self.spoil("another thread computes at the same time")
         if any(type(argument) is RecordedGenerator for argument in args):
-            kind = EFFECT  # a random draw
+            kind = EFFECT  # random draws
         arrays: list[RecordedArray] = []
         real_args, template = self.taken_apart(args, arrays)
         real_kwargs, keywords = self.taken_apart(kwargs, arrays) if kwargs else (kwargs, kwargs)
@@ -209,7 +210,7 @@ class Recorder:
         given = set(references_in((template, keywords)))
         call.results = self.references_of(result, given)
         if kind == COMPUTE and not call.writes and call.results is None:
-            return result  # only arguments, or facts that are equal in each replay, such as a shape
+            return result  # the results are arguments, or the same in each replay, such as a shape
         self._note_constant(call, value)
         self.calls.append(call)
         return result
@@ -230,10 +231,10 @@ class Recorder:
         )
 
     def taken_apart(self, value: Any, arrays: list[RecordedArray]) -> tuple[Any, Any]:
-        """Return `value` with real arrays, and `value` with references, in place of recorded values."""
+        """Return `value` with recorded values replaced by real ones, and `value` with recorded values replaced by references."""
         kind = type(value)
         if kind is RecordedArray:
-            if value._recorder is not self:  # left over from an earlier recording
+            if value._recorder is not self:  # from an earlier recording
                 return value._value, value._value
             arrays.append(value)
             return value._value, value._reference
@@ -249,7 +250,7 @@ class Recorder:
         if kind is dict:
             return self._dictionary(value, arrays)
         if isinstance(value, self.backend.array_type):
-            self.spoil("an array of the array library enters that was made outside of flambeau, or in an earlier step")
+            self.spoil("it uses an array that was created outside of flambeau, or in an earlier step")
             return value, value
         if kind is slice:
             start, stop, step = (self.taken_apart(part, arrays) for part in (value.start, value.stop, value.step))
@@ -257,7 +258,7 @@ class Recorder:
         return value, value
 
     def _dictionary(self, value: dict[Any, Any], arrays: list[RecordedArray]) -> tuple[Any, Any]:
-        """Like `taken_apart` for a dictionary; one that is empty at first is shared between kernels."""
+        """Do the same for a dictionary; one that is empty when first used is shared between kernels."""
         known = self.dictionaries.get(id(value))
         if known is not None:
             return value, known[1]
@@ -268,7 +269,7 @@ class Recorder:
         return {key: real for key, (real, _) in pairs.items()}, {key: reference for key, (_, reference) in pairs.items()}
 
     def put_together(self, value: Any, arrays: list[RecordedArray], call: Call) -> Any:
-        """Return what a kernel computed, with `RecordedArray`s in place of arrays."""
+        """Return a kernel's results with arrays replaced by `RecordedArray`s."""
         backend = self.backend_of(value)
         if backend is not None and isinstance(value, backend.scalar_types):
             result = self.lift(backend.wrap(value))
@@ -289,7 +290,9 @@ class Recorder:
         return value
 
     def references_of(self, result: Any, given: Collection[Reference] = ()) -> Any:
-        """Replace a (nested) result by references; None for values that are not recorded or in `given`, and for empty parts."""
+        """Replace a (nested) result by references, and by None values that are not recorded or are in `given`, and empty
+        tuples.
+        """
         if type(result) is RecordedArray:
             return None if result._reference in given else result._reference
         if type(result) in (RecordedNumber, RecordedInteger):
@@ -300,13 +303,13 @@ class Recorder:
         return None
 
     def add(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], results: Any) -> None:
-        """Record a kernel call that has been made: its function, arguments and results."""
+        """Record a kernel call after it has run: its function, arguments and results."""
         self.calls.append(Call(name, function, self.taken_apart(args, [])[1], {}, results))
 
     # --- numbers ---
 
     def number(self, value: Any, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Return a `RecordedNumber` with this value, or the value itself if nothing is being recorded."""
+        """Return a recorded number with this value, or the value itself if nothing is being recorded."""
         if type(value) not in (int, float) or not self.active:
             return value
         _, template = self.taken_apart(args, [])
@@ -315,7 +318,7 @@ class Recorder:
         return (RecordedNumber if type(value) is float else RecordedInteger).of(value, reference, self)
 
     def check(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Return the result of a comparison of numbers, and record a check that each replay gets the same."""
+        """Return the result of a comparison of numbers, and record a check that it is the same in each replay."""
         real, template = self.taken_apart(args, [])
         outcome = function(*real)
         if self.active and not self.depth:
@@ -326,8 +329,8 @@ class Recorder:
 class RecordedArray:
     """An opaque array: the real array, and its reference in the recording.
 
-    It has the attributes, methods and operators of the real one, and records their use.  To look at its elements spoils the
-    recording.
+    It has the attributes, methods and operators of the real array, and records their use.  Reading its elements makes the
+    recording invalid.
     """
 
     __slots__ = ("__weakref__", "_recorder", "_reference", "_value")
@@ -432,7 +435,7 @@ for _name in UNARY:
 
 
 class RecordedGenerator:
-    """A backend's random generator, whose draws are recorded: a replay makes them all, in the same order."""
+    """A backend's random generator whose draws are recorded; a replay repeats all draws in the same order."""
 
     def __init__(self, real: Any, recorder: Recorder) -> None:
         self._real, self._recorder = real, recorder
@@ -443,7 +446,7 @@ class RecordedGenerator:
 
 
 class _Recorded:
-    """Base of recorded numbers. Each replay checks that comparisons give the recorded result."""
+    """Base class of recorded numbers.  Each replay checks that comparisons give the recorded result."""
 
     reference: Reference
     recorder: Recorder
@@ -452,7 +455,7 @@ class _Recorded:
     @classmethod
     def of(cls, value: Any, reference: Reference, recorder: Recorder) -> Any:
         """Return a recorded number with this value."""
-        number = cls(value)  # type: ignore[call-arg]  # float and int take it
+        number = cls(value)  # float and int accept a value
         number.reference, number.recorder, number.plain = reference, recorder, value
         return number
 
@@ -471,10 +474,10 @@ class _Recorded:
         return format(self._shown(), specification)
 
     def __int__(self) -> int:
-        return int(self._shown("a shape or a place depends on values"))
+        return int(self._shown("a shape or an index depends on values"))
 
     def __index__(self) -> int:
-        return operator.index(self._shown("a shape or a place depends on values"))
+        return operator.index(self._shown("a shape or an index depends on values"))
 
     def __float__(self) -> float:
         return float(self._shown())
@@ -506,7 +509,7 @@ class RecordedNumber(_Recorded, float):
 
 
 class RecordedInteger(_Recorded, int):
-    """An integer that may change between replays: see `RecordedNumber`."""
+    """An integer that may change between replays: arithmetic with it is recorded."""
 
 
 def _number_operators() -> None:
@@ -546,7 +549,8 @@ def _number_operators() -> None:
 _number_operators()
 
 
-# --- the recording that is open ------------------------------------------------------------------------------------------------
+# --- the current recording
+# ----------------------------------------------------------------------------------------------------
 
 open_recorders: list[Recorder] = []
 
@@ -562,7 +566,7 @@ def refuse(reason: str) -> None:
         recorder.spoil(reason)
 
 
-# --- where in the program ------------------------------------------------------------------------------------------------
+# --- locations in the program --------------------------------------------------------------------------------------------
 
 _OWN_FOLDERS: list[str] = [str(Path(__file__).parents[2])]
 
@@ -578,7 +582,7 @@ def is_own_file(filename: str) -> bool:
 
 
 def place_in_program() -> str:
-    """The innermost running line of user code, as `train.py:12`."""
+    """Return the innermost running line of user code, such as `train.py:12`."""
     frame: Any = sys._getframe(1)
     while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back

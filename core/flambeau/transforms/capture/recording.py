@@ -1,7 +1,8 @@
-"""The context in which all kernels of a backend go through a recorder.
+"""The context in which a recorder records all kernel calls of a backend.
 
-A `RecordingInterceptor` replaces the kernels.  All live tensors, and numbers that may change from step to step, such as learning
-rates, become recorded values.  On exit, everything is restored.
+A `RecordingInterceptor` replaces the kernels.  All live tensors, and numbers that may change from step to step, such as
+learning
+rates, become recorded values.  All of them are restored on exit.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Recording:
     Args:
         backend: the backend to record.
         numbers: numbers that may change from step to step, such as the `"lr"` of a parameter group, as `(dictionary, key)`.
-        strict: raise where the program reads a value of an array.
+        strict: raise an error where the program reads a value of an array.
 
     Raises:
         NotCapturable: the backend does not support recording.
@@ -74,20 +75,20 @@ class Recording:
 
     def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
         if not isinstance(backend, RecordableBackend):
-            raise NotCapturable(f"steps on the {backend.name} backend are not recorded")
+            raise NotCapturable(f"the {backend.name} backend does not support recording of steps")
         host = for_device_type("cpu")
         self.backends = [backend] if host is backend or not isinstance(host, RecordableBackend) else [backend, host]
         self.backend, self.recorder = backend, Recorder(backend, strict, host=self.backends[1] if self.backends[1:] else None)
         self.places: Final = list(numbers)
-        self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
+        self.numbers: list[RecordedNumber] = []  # recorded numbers, in the order of `places`
         self.states: dict[int, TensorState] = {}  # of existing tensors, by id
         self.generators: list[tuple[Generator, Any]] = []
         self.first_seq = 0.0
-        self.device: int | None = None  # the current device, in libraries with several
-        self._tensors: list[Tensor] = []  # all existing tensors
+        self.device: int | None = None  # current device, in libraries with several devices
+        self._tensors: list[Tensor] = []  # all tensors at the start
         self._interceptor = RecordingInterceptor(self.backends, self.recorder)
 
-    # --- at the beginning ---
+    # --- starting ---
 
     def __enter__(self) -> Recording:
         if open_recorders:
@@ -98,9 +99,9 @@ class Recording:
             _register_folders(backend)
             for dtype in backend.dtypes:
                 dispatch_key(dtype, device(backend.device_type))
-        gc.unfreeze()  # `gc` functions do not find frozen objects
+        gc.unfreeze()  # `gc.get_referrers` does not find frozen objects
         self._tensors, generators = _instances(Tensor, Generator)
-        gc.freeze()  # only new objects are found at the end, and collections skip the others
+        gc.freeze()  # `gc.get_objects` at the end then finds only new objects, and collections are faster
         self._lift(self._tensors)
         for generator in generators:
             if any(generator.device.type == backend.device_type for backend in self.backends):
@@ -111,7 +112,7 @@ class Recording:
             self.numbers.append(number)
             container[key] = number
         watch = sys.getprofile()
-        self.recorder.watch = watch if isinstance(watch, MethodType) else None  # a profiler's own cannot be set again
+        self.recorder.watch = watch if isinstance(watch, MethodType) else None  # the function of a C profiler cannot be set again
         self.first_seq, self.device = next_seq(), self.recorder.current_device()
         self._interceptor.__enter__()
         open_recorders.append(self.recorder)
@@ -146,7 +147,7 @@ class Recording:
         for tensor_state in self.states.values():
             tensor_state.tensor._array = tensor_state.lifted
 
-    # --- at the end ---
+    # --- ending ---
 
     def __exit__(self, *exception: object) -> None:
         self.recorder.active = False
@@ -159,7 +160,7 @@ class Recording:
                 container[key] = number.plain
         for tensor in self._tensors:
             self._restore(tensor)
-        for new in gc.get_objects():  # only objects created since the recording began
+        for new in gc.get_objects():  # only objects created since `gc.freeze`
             if issubclass(type(new), Tensor):
                 self._restore(new)
             elif issubclass(type(new), Node) and getattr(new, "seq", -1.0) >= self.first_seq:
@@ -171,10 +172,10 @@ class Recording:
         if type(array) is RecordedArray:
             tensor._array = tensor._key.backend.wrap(array._value)
 
-    # --- what was there ---
+    # --- inspection ---
 
     def reference_of(self, tensor: Tensor) -> Reference | None:
-        """The value that a tensor holds now, while the recording is open."""
+        """Return the reference to the current array of a tensor, while the recording is open."""
         array = tensor._array
         return array._reference if type(array) is RecordedArray else None
 
@@ -195,7 +196,7 @@ def _register_folders(backend: Backend) -> None:
 
 
 def _instances(*classes: type) -> list[list[Any]]:
-    """For each class, its live instances. Every object refers to its class, so the garbage collector finds them."""
+    """Return the live instances of each class, which the garbage collector finds as they refer to their class."""
     found = gc.get_referrers(*(subclass for cls in classes for subclass in _with_subclasses(cls)))
     return [[candidate for candidate in found if issubclass(type(candidate), cls)] for cls in classes]
 

@@ -1,4 +1,4 @@
-"""Replacements for a dispatch key's backend, namespace and kernels while a step is recorded."""
+"""Replace a dispatch key's backend, namespace and kernels by recording ones while a step is recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .recorder import COMPUTE, RecordedArray, RecordedInteger, RecordedNumber, R
 
 __all__ = ["RecordingInterceptor"]
 
-# Operations, and functions of array libraries, whose results have a shape that depends on values.
+# Operations, and functions of array libraries, whose results have shapes that depend on values.
 _SHAPE_FROM_VALUES = names(dynamic_shape=True) | {
     "compress", "extract", "flatnonzero", "histogram", "repeat", "unique_all", "unique_counts", "unique_inverse",
     "unique_values",
@@ -29,7 +29,7 @@ _UNRECORDED = frozenset({"compute", "ignoring_arithmetic_errors", "bind", "guard
 
 
 class RecordingBackend:
-    """Stands in for a backend while its arrays are recorded."""
+    """Replacement of a backend whose arrays are recorded: it records calls of the backend's methods."""
 
     def __init__(self, real: Backend, recorder: Recorder) -> None:
         self._real, self._recorder = real, recorder
@@ -45,7 +45,9 @@ class RecordingBackend:
         return function
 
     def _written_by_step(self, name: str) -> Any:
-        """An optimizer's kernel writes to all its arrays except the second, the gradient; other kernels write to none."""
+        """Return the positions of written arguments: for an optimizer's kernel, all but the gradient (1); none for other
+        kernels.
+        """
         if not self._real.mutable or not name.endswith("_step"):
             return ()
         return lambda args: [position for position in range(len(args)) if position != 1]
@@ -75,20 +77,20 @@ class RecordingBackend:
         return look
 
     def copied_to(self, other: Any, array: Any, index: int = 0) -> Any:
-        """Copy the array to another backend. If both are recorded, the copy is a call of the program."""
+        """Copy the array to another backend.  If both are recorded, the copy is recorded as a call."""
         real = real_backend(other)
         if real is other:
             self._recorder.missed = real if isinstance(real, RecordableBackend) else None
-            self._recorder.spoil(f"it copies to the {real.name} backend, which was not recorded")
+            self._recorder.spoil(f"it copies to the {real.name} backend, which is not recorded")
             return self._real.copied_to(real, array._value if isinstance(array, RecordedArray) else array, index)
         return self._recorder.call("copied_to", self._real.copied_to, (real, array, index), {})
 
     def is_own(self, array: Any) -> bool:
-        """False, so that a copy is recorded; the program omits it if it is not needed."""
+        """Return False, so that a copy is recorded; the program omits it if it is not needed."""
         return False
 
     def copy(self, array: Any) -> Any:
-        """A fresh array with the same elements."""
+        """Return a copy of an array."""
         recorder = self._recorder
         if recorder.depth or not isinstance(array, RecordedArray):
             return self._real.copy(array)
@@ -96,12 +98,12 @@ class RecordingBackend:
         owned = self._real.is_own(value)
         array._value = value
         result = recorder.call("copy", self._real.copy, (array,), {})
-        if result is not array:  # immutable arrays are their own copies
+        if result is not array:  # immutable arrays are not copied
             recorder.calls[-1].owned = owned
         return result
 
     def extremes(self, array: Any) -> tuple[Any, Any]:
-        """The smallest and the largest element, as numbers whose comparisons are checked in each replay."""
+        """Return the smallest and the largest element, as numbers whose comparisons are checked in each replay."""
         real = self._real.extremes
         if self._recorder.depth or not isinstance(array, RecordedArray):
             return real(array)
@@ -114,12 +116,12 @@ class RecordingBackend:
         )
 
     def namespace_on(self, index: int | None) -> Any:
-        """The namespace for creating arrays."""
+        """Return the namespace for creating arrays on a device."""
         return RecordingNamespace(self._real.namespace_on(index), self._recorder)
 
 
 class RecordingNamespace:
-    """A namespace of functions of arrays, which records their calls."""
+    """A namespace of array functions that records their calls."""
 
     def __init__(self, real: Any, recorder: Recorder) -> None:
         self._real, self._recorder = real, recorder
@@ -141,14 +143,14 @@ def _recording_function(function: Callable[..., Any], name: str, recorder: Recor
         if name in _SHAPE_FROM_VALUES and not recorder.depth:
             recorder.spoil(f"a shape depends on values: {name}")
         if kwargs.get("out") is not None:
-            recorder.spoil(f"{name} writes to an array in its own way")
+            recorder.spoil(f"{name} writes to an array given as `out=`")
         return recorder.call(name, function, args, kwargs)
 
     return record
 
 
 class RecordingKernels(Mapping[str, Callable[..., Any]]):
-    """The kernels of a backend, which record their calls."""
+    """The kernels of a backend, each wrapped to record its calls."""
 
     def __init__(self, real: Mapping[str, Callable[..., Any]], recorder: Recorder, writes: Callable[[str], Any]) -> None:
         self._real, self._recorder, self._writes = real, recorder, writes
@@ -164,7 +166,7 @@ class RecordingKernels(Mapping[str, Callable[..., Any]]):
 
 
 class RecordedConstants(dict[Any, Any]):
-    """The constants of a dispatch key, without caching of recorded numbers, which may change between steps."""
+    """The constants cached by a dispatch key, except recorded numbers, which may change between steps."""
 
     followed = frozenset({RecordedNumber, RecordedInteger})
 
@@ -177,7 +179,7 @@ class RecordedConstants(dict[Any, Any]):
 
 
 class RecordingInterceptor(Interceptor):
-    """Passes the kernels of backends through a recorder, also those of conjugate views and of `vmap`."""
+    """Record the kernel calls of backends, also for conjugate views and inside `vmap`."""
 
     def __init__(self, backends: Sequence[Backend], recorder: Recorder) -> None:
         super().__init__(backends)
@@ -203,7 +205,7 @@ class RecordingInterceptor(Interceptor):
         key.constant_types = key.constant_types | {number_types[kind] for kind in key.constant_types & number_types.keys()}
 
     def resolve(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
-        if isinstance(key, BatchedKey) or name == "add_level":  # what it calls on the arrays within is recorded
+        if isinstance(key, BatchedKey) or name == "add_level":  # the kernels called on the raw arrays are recorded
             return self._resolve(name, key)
         if type(key) is not DispatchKey or name in _SHAPE_FROM_VALUES:
             self.recorder.spoil(f"{name} of {key!r} is not recorded")

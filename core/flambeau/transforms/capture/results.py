@@ -1,7 +1,7 @@
 """Rebuild the results of a captured call in each replay: new tensors, views, existing tensors and numbers.
 
-A view of a tensor from outside, or of another result, is rebuilt by the same view operations on that tensor in the replay.  It
-therefore shares the tensor's memory and version, and gradients flow through it.
+A view of an existing tensor, or of another result, is rebuilt by the same view operations on that tensor in the replay.  It
+therefore shares the tensor's memory and version counter, and gradients flow through it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["Results"]
 class _New:
     """A tensor that the call creates: its dispatch key, and attributes that differ from those of a plain new tensor."""
 
-    tensor: Tensor | None  # the captured call's tensor, until the recording is over
+    tensor: Tensor | None  # the tensor of the captured call, until the recording ends
     key: DispatchKey
-    is_leaf: bool  # that requires a gradient
+    is_leaf: bool  # whether it is a leaf that requires a gradient
     version: int
     inference: bool
-    shares: int | Source | None = None  # the tensor that it shares its version with: another new one, or one from outside
+    shares: int | Source | None = None  # index or source of a tensor with the same version counter
 
     def make(self, array: Any) -> Tensor:
         tensor = wrap(array, self.key)
@@ -49,7 +49,7 @@ class _New:
 
 @dataclass(slots=True)
 class _Step:
-    """One operation that makes a view of a tensor."""
+    """A view operation; `recorded` is whether autograd recorded it."""
 
     view: Callable[[Tensor], Tensor]
     recorded: bool
@@ -63,9 +63,10 @@ class _Step:
 
 @dataclass(slots=True)
 class _View:
-    """A view of a new tensor (given by its index) or of a tensor from outside.
+    """A view of a new tensor (given by its index) or of an existing tensor.
 
-    A view of a new tensor keeps its history from the call, so that gradients are accumulated in the same order.
+    For a view of a new tensor with autograd history, the replay restores the history, so that gradients accumulate in the same
+    order.
     """
 
     root: int | Source
@@ -75,12 +76,12 @@ class _View:
 
 @dataclass(slots=True)
 class _Number:
-    position: int  # among the values
+    position: int  # index among the values
 
 
 @dataclass(slots=True)
 class _Same:
-    position: int  # of the earlier leaf that this one is
+    position: int  # index of the earlier leaf that is the same object
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ class _Constant:
 
 @dataclass(slots=True)
 class Results:
-    """The leaves of a call's result, and how to rebuild them.
+    """The leaves of a call's result, with descriptions of how to rebuild them.
 
     Attributes:
         made: the tensors that the call creates; their arrays are the first outputs of a replay.
@@ -101,7 +102,7 @@ class Results:
     leaves: list[Any] = field(default_factory=list)
     made: list[_New] = field(default_factory=list)
     outputs: list[Reference] = field(default_factory=list)
-    views: list[Tensor] = field(default_factory=list)  # of the captured call, until the recording is over
+    views: list[Tensor] = field(default_factory=list)  # views in the captured call, until the recording ends
 
     @classmethod
     def of(cls, recording: Recording, leaves: Sequence[Any], spec: Spec, sources: Sources) -> Results:
@@ -121,11 +122,11 @@ class Results:
         return results
 
     def tensors(self) -> list[Tensor]:
-        """The new tensors of the captured call, and the views of them that have a separate history."""
+        """Return the new tensors of the captured call, and their views with autograd history."""
         return [new.tensor for new in self.made if new.tensor is not None] + self.views
 
     def sources(self) -> list[Source]:
-        """The tensors from outside that are returned, or viewed."""
+        """Return the existing tensors that are returned, or whose views are returned."""
         found = [leaf.root if type(leaf) is _View else leaf for leaf in self.leaves] + [new.shares for new in self.made]
         return [source for source in found if type(source) is Source]
 
@@ -136,7 +137,7 @@ class Results:
         self.views.clear()
 
     def make(self, values: Sequence[Any], arguments: Sequence[Any]) -> list[Tensor]:
-        """Create the new tensors from the outputs of a replay. The effects on tensors from outside must have been applied."""
+        """Create the new tensors from the outputs of a replay, after its effects on existing tensors have been applied."""
         tensors = [new.make(value) for new, value in zip(self.made, values, strict=False)]
         for new, tensor in zip(self.made, tensors, strict=True):
             if new.shares is not None:
@@ -145,7 +146,7 @@ class Results:
         return tensors
 
     def add_views(self, tensors: list[Tensor]) -> list[Tensor]:
-        """Append to `tensors`, still without history, their views that will get one; return the intermediate views."""
+        """Append to `tensors`, which have no history yet, the views that will have one; return the intermediate views."""
         between = []
         for leaf in self.leaves:
             if type(leaf) is _View and leaf.has_history:
@@ -153,7 +154,7 @@ class Results:
                 for step in leaf.steps:
                     tensor = step.of(tensor)
                     between.append(tensor)
-                    if tensor._view[1] is None:  # type: ignore[index]  # one of several, which are not noted without a history
+                    if tensor._view[1] is None:  # an output of `split` or `unbind`, which is not registered without a history
                         tensor._storage.add_view(tensor)  # type: ignore[union-attr]  # a view has one
                 tensors.append(between.pop())
         return between
@@ -183,28 +184,28 @@ class Results:
 
 
 class _Plan:
-    """Builds the description of how to rebuild the results of a recorded call."""
+    """Builder of the descriptions of how to rebuild the results of a recorded call."""
 
     def __init__(
         self, recording: Recording, sources: Sources, leaves: Sequence[Any], made: list[_New], views: list[Tensor]
     ) -> None:
         self.recording, self.sources, self.made, self.views = recording, sources, made, views
-        self.first: dict[int, int] = {}  # the positions of the leaves, by id
+        self.first: dict[int, int] = {}  # positions of leaves, by id
         self.numbers: list[Reference] = []
-        self.indices: dict[int, int] = {}  # of the new tensors, by id
+        self.indices: dict[int, int] = {}  # indices of new tensors, by id
         tensors_before = [state.tensor for state in recording.states.values()]
         self.new_gradients = {id(tensor._grad): tensor for tensor in tensors_before if tensor._grad is not None}
         group = recording.recorder.group
         self.outside = {group(reference) for reference in sources.all_references()}
         tensors = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in recording.states}
-        self.count: dict[int, int] = {}  # the number of results in each memory group
+        self.count: dict[int, int] = {}  # number of results in each memory group
         for tensor in tensors.values():
             place = group(self._reference(tensor))
             self.count[place] = self.count.get(place, 0) + 1
         self.of_root = Counter(id(memory_root(tensor)) for tensor in tensors.values())
 
     def leaf(self, position: int, leaf: Any) -> Any:
-        """Describe how to rebuild a leaf."""
+        """Return a description of how to rebuild a leaf."""
         if type(leaf) in (RecordedNumber, RecordedInteger):
             self.numbers.append(leaf.reference)
             return _Number(len(self.numbers) - 1)
@@ -224,7 +225,7 @@ class _Plan:
         return self._new(leaf)
 
     def _matters_that_it_is_a_view(self, tensor: Tensor) -> bool:
-        """Whether a view must be rebuilt as one: its base is from outside, or is shared with other results."""
+        """Whether a view must be rebuilt as a view: its base existed before, or is shared with other results."""
         place, root = self.recording.recorder.group(self._reference(tensor)), memory_root(tensor)
         if tensor._key.backend.mutable:
             return place in self.outside or self.count[place] > 1
@@ -259,7 +260,7 @@ class _Plan:
         return len(self.made) - 1
 
     def _view(self, tensor: Tensor) -> Any:
-        """Describe a view by its root, which is from outside or a new tensor, and the view operations."""
+        """Describe a view by its root, an existing or a new tensor, and the view operations."""
         steps: list[_Step] = []
         view = tensor
         while (source := source_of(tensor)) is not None and id(tensor) not in self.recording.states:
@@ -278,15 +279,16 @@ class _Plan:
 
     def _step(self, tensor: Tensor, source: Tensor) -> _Step:
         if tensor._requires_grad and tensor._node is None:
-            raise NotCapturable("it returns a view that became a leaf of its own")
-        if tensor._view is None:  # it shares the memory, where arrays are immutable
+            raise NotCapturable("it returns a view that was made a leaf")
+        # Without a recorded view, the tensor shares memory, in libraries with immutable arrays.
+        if tensor._view is None:
             return _Step(Tensor.detach if tensor._storage is source._storage else _data, True)
         _, record, params, recorded = tensor._view
         if recorded == IN_INFERENCE_MODE or recorded not in (True, False):
-            raise NotCapturable("it returns a view that a custom Function, or inference mode, has made")
+            raise NotCapturable("it returns a view created by a custom Function or in inference mode")
         if record is not None:
             return _Step(_operation(record.name, params), recorded)
-        if not params:  # the same memory as another dtype
+        if not params:  # a view of the same memory as another dtype
             dtype = tensor._key.dtype
             return _Step(lambda root: root.view(dtype), recorded)
         name, number, params = params
@@ -294,7 +296,7 @@ class _Plan:
         return _Step(lambda root: several(root)[number], recorded)
 
     def note_shared_versions(self) -> None:
-        """Note which new tensors share a version, as detached tensors do, with each other or with a tensor from outside."""
+        """Find the new tensors that share a version counter with another tensor, as detached tensors do."""
         owners: dict[int, int | Source] = {}
         for state in self.recording.states.values():
             if state.tensor._storage is not None:
@@ -308,7 +310,7 @@ class _Plan:
                 new.shares, new.version = owner, 0
 
     def references(self) -> list[Reference]:
-        """References to the values needed: arrays of the new tensors, then numbers."""
+        """Return references to the needed values: arrays of the new tensors, then numbers."""
         return [*(self._reference(new.tensor) for new in self.made), *self.numbers]  # type: ignore[arg-type]  # a tensor
 
 
@@ -317,9 +319,9 @@ def _data(tensor: Tensor) -> Tensor:
 
 
 def _operation(name: str, params: tuple[Any, ...]) -> Callable[[Tensor], Any]:
-    """A view operation with its parameters."""
+    """Return a view operation as a function of the viewed tensor."""
     if any(isinstance(value, (RecordedNumber, RecordedInteger)) for value in params):
-        raise NotCapturable("it returns a view whose place depends on values")
+        raise NotCapturable("it returns a view whose position depends on values")
     if name in ("conj_view", "neg_view"):
         return lambda root: show(root, name.removesuffix("_view"))
     if name == "view_dtype":

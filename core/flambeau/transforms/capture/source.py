@@ -1,4 +1,4 @@
-"""The source of a program: straight-line Python, a line for each call; a name is deleted after its last use."""
+"""Generate the source of a program: one line of Python for each call; a name is deleted after its last use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _numbers = itertools.count()
 
 
 class CheckFailed(RuntimeError):
-    """A check in a replay differs from the recorded result."""
+    """Raised if a check in a replay differs from the recorded result."""
 
 
 class Source:
-    """Calls as a Python function.
+    """Recorded calls as the source of a Python function.
 
     Args:
         recorder: the recorder of the calls.
@@ -34,7 +34,7 @@ class Source:
     Attributes:
         code: the source.
         run: the function.
-        calls: the calls, without those that are computed once.
+        calls: the calls, except those folded into constants.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Source:
         return "\n".join(lines) + "\n"
 
     def _fold_constants(self) -> None:
-        """Constant folding: compute results of constants once, unless they are written to or visible from outside."""
+        """Constant folding: compute results of constants once, unless their memory is written to, or is an input or output."""
         group = self.recorder.group
         exposed = {group(reference) for call in self.calls for reference in call.writes}
         exposed |= {group(reference) for reference in (*self.inputs, *self.outputs)}
@@ -128,7 +128,7 @@ class Source:
         return self._global(base, call.function)
 
     def _global(self, base: str, value: Any) -> str:
-        """A name in the function's namespace that holds a value."""
+        """Return the name of a value in the function's namespace; add it if missing."""
         for number in itertools.count():
             name = f"{base}_{number}" if number else base
             found = self.namespace.setdefault(name, value)

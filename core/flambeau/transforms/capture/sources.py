@@ -1,4 +1,4 @@
-"""Where a replay finds its inputs: arguments, tensors from outside, gradients and numbers."""
+"""Sources of a replay's inputs: arguments, external tensors, gradients and numbers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Source", "Sources"]
 
 @dataclass(slots=True)
 class Source:
-    """Where a replay finds an array: in an argument, in a tensor that lived outside, or in the gradient of one.
+    """The source of an array in a replay: an argument, an external tensor, or the gradient of either; or a number.
 
     Attributes:
         kind: `"argument"`, `"tensor"`, `"gradient"` or `"number"`.
-        position: of the argument, or of the number.
-        tensor: the tensor from outside; None for an argument.
+        position: the index of the argument or of the number.
+        tensor: the external tensor, which existed before the call and is not an argument; otherwise None.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Source:
     key: DispatchKey | None
 
     def tensor_in(self, arguments: Sequence[Any]) -> Any:
-        """The tensor, in a call with these arguments."""
+        """Return the tensor in a call with these arguments."""
         owner = arguments[self.position] if self.tensor is None else self.tensor
         return owner._grad if self.kind == "gradient" else owner
 
@@ -60,28 +60,28 @@ class Sources:
         return Source("argument" if kind == "tensor" else kind, position, None, tensor._key)
 
     def gradient_of(self, tensor: Tensor) -> Source:
-        """Where a replay finds the gradient that a tensor has been given."""
+        """Return the source of a tensor's gradient."""
         return self._place("gradient", tensor)
 
     def of_tensor(self, tensor: Tensor) -> Source:
-        """Where a replay finds a tensor that existed before the recording."""
+        """Return the source of a tensor that existed before the recording."""
         return self.found[self.recording.states[id(tensor)].lifted._reference]
 
     def source_of(self, reference: Reference) -> Source:
-        """Where a replay finds a value that existed before the recording."""
+        """Return the source of a value that existed before the recording."""
         return self.found[reference]
 
     def all_references(self) -> list[Reference]:
-        """All values that existed before the recording."""
+        """Return references to all values that existed before the recording."""
         return list(self.found)
 
     def needed_by(self, calls: Sequence[Call], outputs: Sequence[Reference]) -> list[Reference]:
-        """The values from before that calls use, or that are outputs."""
+        """Return the values that existed before the recording and are used by calls or are outputs."""
         used = [reference for call in calls for reference in references_in((call.args, call.kwargs))]
         return [reference for reference in dict.fromkeys([*used, *outputs]) if reference in self.found]
 
     def find_shared_memory(self, calls: Sequence[Call]) -> None:
-        """Join the groups of values in the same memory, such as a parameter and a view of it."""
+        """Join the groups of values that share memory, such as a parameter and a view of it."""
         used = dict.fromkeys(reference for call in calls for reference in references_in((call.args, call.kwargs)))
         arrays = [self.lifted[reference] for reference in used if reference in self.lifted]
         recorder = self.recording.recorder

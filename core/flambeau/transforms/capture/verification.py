@@ -1,6 +1,6 @@
 """Verify a capture: compare its first replay with an eager call from the same state.
 
-They must agree bitwise, except where a compiler of whole programs rounds in another order.
+They must agree bitwise, except if a compiler of whole programs changes the order of rounding.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .recorder import Recorder
 
 __all__ = ["verified"]
 
-_ROUNDINGS = 1000  # the error, in units of the last place of the largest element, that a compiler of whole programs may add
+_ROUNDINGS = 1000  # allowed error of whole-program compilers, in units of the last place of the largest element
 
 
 class _Snapshot:
-    """The state that a step changes: the arrays of tensors, their gradients and versions, and random generators."""
+    """A copy of the state that a step changes: arrays, gradients and version counters of tensors, and random generators."""
 
     def __init__(self, captured: Captured, arguments: Sequence[Tensor]) -> None:
         tensors = {id(tensor): tensor for tensor in (*captured.touched(), *arguments)}
@@ -68,11 +68,11 @@ class _Snapshot:
     @staticmethod
     def _write_back(tensor: Tensor, array: Any) -> None:
         backend = tensor._key.backend
-        if is_mutable(backend) and not backend.equal(tensor._array, array):  # memory that was not changed may be read-only
+        if is_mutable(backend) and not backend.equal(tensor._array, array):  # unchanged memory may be read-only
             backend.write(tensor._array, array)
 
     def arrays_now(self) -> list[Any]:
-        """Copies of everything that a step may have changed."""
+        """Return copies of all arrays, gradients and generator states that a step may have changed."""
         now = [self._copy(tensor) for tensor in self.tensors]
         now += [None if tensor._grad is None else self._copy(tensor._grad) for tensor in self.tensors]
         return now + [raw.get_state() for raw, _ in self.generators]
@@ -113,7 +113,7 @@ def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Te
 
 
 def _has_backward(leaf: Any) -> bool:
-    """Whether a replay's result has a history that has not been freed."""
+    """Whether a result has a `grad_fn` that has not been freed."""
     return isinstance(leaf, Tensor) and leaf._node is not None and getattr(node_of(leaf._node), "saved", None) is not RELEASED
 
 
@@ -133,10 +133,10 @@ def _equal(recorder: Recorder, one: Any, other: Any) -> bool:
 
 
 class _Close:
-    """Whether two values are equal up to rounding in another order.
+    """Comparison of two values up to differences in the order of rounding.
 
     A gradient that is zero in exact arithmetic, such as that of a bias before batch normalization, consists of rounding errors.
-    The tolerance therefore depends on the magnitude of the other values as well.
+    The tolerance therefore also depends on the magnitude of the other values.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -160,7 +160,7 @@ def _is_floating(value: Any) -> bool:
 
 
 def _largest(value: Any) -> float:
-    """The largest finite absolute value."""
+    """Return the largest finite absolute value."""
     if not _is_floating(value) or 0 in value.shape:
         return 0.0
     xp = _namespace(value)

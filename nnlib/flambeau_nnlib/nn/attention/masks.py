@@ -77,7 +77,7 @@ def _require_callables(mask_mods: Sequence[Any]) -> None:
 
 
 def over_positions(function: Callable[..., Tensor], takes_score: bool) -> Callable[..., Tensor]:
-    """Vectorize a function of one position (`ScoreMod` if `takes_score`, else `MaskMod`) over batches, heads, queries and keys."""
+    """Vectorize a function of one position (`ScoreMod` if `takes_score`, else `MaskMod`) over all positions."""
     score = (0,) if takes_score else ()
     for place in (3, 2, 1, 0):
         function = torch.vmap(function, in_dims=(*score, *(0 if n == place else None for n in range(4))))

@@ -65,8 +65,8 @@ def scatter(
     """Split a tensor along `dim` into `chunk_sizes`, and copy the parts to `devices` or into the tensors of `out`.
 
     Raises:
-        RuntimeError: the sizes do not sum to the tensor's size, there are no devices, or `out` is given together with `devices` or
-            `chunk_sizes`.
+        RuntimeError: the sizes do not sum to the tensor's size, there are no devices, or `out` is given together with `devices`
+            or `chunk_sizes`.
     """
     if out is None:
         places = _receivers(devices, "scatter")

@@ -25,7 +25,7 @@ GROUPS = 50  # steps are timed in this many groups, short enough that some run u
 
 
 class RequestHandler:
-    """The handlers of requests. Each public method handles the request of its name."""
+    """Handle the requests of `compare.py`. A request contains the name of a public method and its arguments."""
 
     def __init__(self, library: str, device: str, pack: str, threads: int) -> None:
         self.torch: Any = importlib.import_module(library)
@@ -123,7 +123,7 @@ def sample_values(result: Any) -> list[float]:
 
 
 def release_free_memory() -> None:
-    """Collect garbage and return free memory to the system, so that the next measurement does not reuse it uncounted."""
+    """Return free memory to the system. Memory kept by the allocator would be missing from the next measurement."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # a function of glibc
     if trim is not None:

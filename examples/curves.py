@@ -1,11 +1,11 @@
-"""Draw curves to a file: the `--plot` option of the other examples (needs matplotlib, but no display)."""
+"""Draw curves to a file, for the option `--plot` of the other examples. Requires matplotlib, but no display."""
 
 import argparse
 from importlib.util import find_spec
 
 
 def picture(path):
-    """Return `path`, as an argparse type. Fail early if matplotlib is missing."""
+    """Check the argument of `--plot`. Raise an argparse error if matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise argparse.ArgumentTypeError("requires matplotlib: pip install 'flambeau[plot]'")
     return path

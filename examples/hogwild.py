@@ -69,7 +69,7 @@ def main():
     arguments = parse_arguments()
     torch.manual_seed(arguments.seed)
     model = make_model()
-    model.share_memory()  # before the processes start, so that they use the same parameters
+    model.share_memory()  # must precede the start of the processes, so that they use the same parameters
     steps = torch.zeros(arguments.processes, dtype=torch.int64).share_memory_()
     losses = torch.zeros(arguments.processes, arguments.epochs).share_memory_()
     print(f"accuracy before training {measure(model):.2%}")

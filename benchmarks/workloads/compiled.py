@@ -38,7 +38,7 @@ def compiled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def training_step(network: Network) -> Make:
-    """Return a workload: a compiled training step with SGD."""
+    """Return a function that creates a compiled training step with SGD."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

@@ -49,7 +49,7 @@ def layer_norm(*shape: int) -> Make:
 
 
 def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int = 0) -> Make:
-    """Return a workload: forward and backward of an operation on a random input, with weight and bias if `features` is given."""
+    """Return a function that creates a forward and backward step on a random input, with weight and bias if `features` > 0."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -74,7 +74,7 @@ def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
 
 
 def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride: int) -> Make:
-    """Return a workload: the forward, data gradient or weight gradient of a convolution of 16 square images."""
+    """Return a function that creates a step: forward, data gradient or weight gradient of a convolution of 16 images."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

@@ -126,7 +126,7 @@ def linear_rnn(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 def training(network: Network, optimizer: str, **options: Any) -> Make:
-    """Return a workload: the training step of a network."""
+    """Return a function that creates the training step of a network."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

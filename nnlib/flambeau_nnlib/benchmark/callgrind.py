@@ -22,7 +22,7 @@ from .common import TaskSpec
 
 __all__ = ["CallgrindStats", "CopyIfCallgrind", "FunctionCount", "FunctionCounts", "collect"]
 
-_MAX_ROWS = 18  # printed rows of a longer list, half of them from its end
+_MAX_ROWS = 18  # maximum number of printed rows; the middle of longer lists is omitted
 
 
 class FunctionCount(NamedTuple):

@@ -78,7 +78,7 @@ class Categorical(ProbsLogits):
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        # The clamp makes 0 * log(0) equal 0.
+        # Replace -inf by a finite number, so that 0 * log(0) is 0 rather than nan.
         logits = self.logits.clamp(min=torch.finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 

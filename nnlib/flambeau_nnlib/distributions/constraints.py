@@ -405,7 +405,7 @@ class _CorrCholesky(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10  # rounding grows with the row length
+        tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10  # rounding errors grow with the row length
         row_norm: Tensor = torch.linalg.norm(value.detach(), dim=-1)
         is_unit = (row_norm - 1).abs() <= tolerance
         valid: Tensor = lower_cholesky.check(value) & is_unit.all(-1)

@@ -87,7 +87,7 @@ class GeneralizedPareto(Distribution):
         self._check_sample(value)
         is_zero, concentration = self._nonzero_concentration()
         z = (value - self.loc) / self.scale
-        decay = torch.special.xlog1py(1 + 1 / concentration, concentration * z)  # 0 at concentration -1, the uniform distribution
+        decay = torch.special.xlog1py(1 + 1 / concentration, concentration * z)  # 0 for concentration -1 (uniform)
         log_prob: Tensor = -self.scale.log() - torch.where(is_zero, z, decay)
         return log_prob
 

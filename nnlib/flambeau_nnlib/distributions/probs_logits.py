@@ -14,7 +14,7 @@ from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logit
 class ProbsLogits(Distribution):
     """A distribution parametrized by either `probs` or `logits`. The other one is computed when first read."""
 
-    _is_binary = True  # logits are log-odds rather than log-probabilities
+    _is_binary = True  # whether logits are log-odds (else log-probabilities)
 
     @staticmethod
     def _specified(probs: Any, logits: Any) -> tuple[str, Any]:

@@ -61,7 +61,7 @@ class VonMises(Distribution):
 
     @lazy_property
     def _proposal_r(self) -> Tensor:
-        """The parameter r of the tightest enveloping wrapped Cauchy distribution, in float64."""
+        """The parameter r of the wrapped Cauchy distribution that proposes samples for rejection sampling, in float64."""
         kappa = self.concentration.double()
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)

@@ -139,7 +139,7 @@ def encode_video(video: Any, fps: float) -> Any:
     try:
         try:
             from moviepy import ImageSequenceClip
-        except ImportError:  # before version 2
+        except ImportError:  # moviepy before version 2
             from moviepy.editor import ImageSequenceClip
     except ImportError as error:
         raise ImportError("add_video needs package moviepy") from error

@@ -32,7 +32,7 @@ __all__ = [
     "video",
 ]
 
-_MAX_THRESHOLDS = 127  # maximum of the plugin's field
+_MAX_THRESHOLDS = 127  # maximum number of thresholds that TensorBoard's plugin accepts
 
 # For each dtype, its protocol buffer type and the field that contains its values.
 _FIELDS = {

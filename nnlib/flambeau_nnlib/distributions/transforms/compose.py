@@ -1,4 +1,4 @@
-"""Transforms built from other transforms: compositions, and transforms over more event dimensions."""
+"""`ComposeTransform`, a sequence of transforms, and `IndependentTransform`, which adds event dimensions."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ __all__ = [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The rectified linear unit: `max(0, x)` of each element; see `nn.ReLU`.
+    """Apply the rectified linear unit `max(0, x)` to each element; see `nn.ReLU`.
 
     Args:
         input: a tensor of any shape.
@@ -51,12 +51,12 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element that is above `threshold`; `value` in place of the others; see `nn.Threshold`.
+    """Replace each element that is not above `threshold` by `value`; see `nn.Threshold`.
 
     Args:
         input: a tensor of any shape.
-        threshold: the bound; an element equal to it is replaced.
-        value: what replaces elements.
+        threshold: the threshold; elements equal to it are replaced.
+        value: the replacement.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -67,11 +67,11 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """`x` where it is positive, `negative_slope * x` elsewhere; see `nn.LeakyReLU`.
+    """Compute `x` for positive elements and `negative_slope * x` for others; see `nn.LeakyReLU`.
 
     Args:
         input: a tensor of any shape.
-        negative_slope: the factor of negative elements.
+        negative_slope: the slope for negative elements.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -82,15 +82,15 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
-    """A leaky ReLU; while training, with a slope drawn from U(lower, upper) for each element; see `nn.RReLU`.
+    """Apply a leaky ReLU whose slope is drawn from U(lower, upper) for each element in training; see `nn.RReLU`.
 
     Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
 
     Args:
         input: a tensor of any shape.
-        lower: the least slope.
-        upper: the greatest slope; RuntimeError where it is below `lower` while training.
-        training: whether slopes are drawn; else all are the mean, `(lower + upper) / 2`.
+        lower: the smallest slope.
+        upper: the largest slope; RuntimeError if it is below `lower` in training.
+        training: whether to draw slopes; False uses the slope `(lower + upper) / 2`.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -101,7 +101,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """A ReLU that stops at 6: `min(max(0, x), 6)` of each element; see `nn.ReLU6`.
+    """Compute `min(max(0, x), 6)` of each element; see `nn.ReLU6`.
 
     Args:
         input: a tensor of any shape.
@@ -115,12 +115,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Each element limited to the range from `min_val` to `max_val`; see `nn.Hardtanh`.
+    """Clamp each element to the range from `min_val` to `max_val`; see `nn.Hardtanh`.
 
     Args:
         input: a tensor of any shape.
-        min_val: the least value of an element of the result.
-        max_val: the greatest; ValueError where it is below `min_val`.
+        min_val: the lower bound.
+        max_val: the upper bound; ValueError if it is below `min_val`.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -131,7 +131,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """A sigmoid made of straight lines: `x / 6 + 1 / 2`, limited to [0, 1]; see `nn.Hardsigmoid`.
+    """Compute a piecewise linear sigmoid, `x / 6 + 1 / 2` clamped to [0, 1]; see `nn.Hardsigmoid`.
 
     Args:
         input: a tensor of any shape.
@@ -145,7 +145,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * hardsigmoid(x)` of each element; see `nn.Hardswish`.
+    """Compute `x * hardsigmoid(x)` of each element; see `nn.Hardswish`.
 
     Howard et al., *Searching for MobileNetV3*, 2019.
 
@@ -161,13 +161,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere; see `nn.ELU`.
+    """Compute `x` for positive elements and `alpha * (exp(x) - 1)` for others; see `nn.ELU`.
 
     Clevert et al., *Fast and accurate deep network learning by exponential linear units*, 2015.
 
     Args:
         input: a tensor of any shape.
-        alpha: the result tends to `-alpha` for large negative elements.
+        alpha: the limit of the result is `-alpha` for large negative elements.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -178,7 +178,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """A scaled ELU, with which deep networks keep mean 0 and variance 1; see `nn.SELU`.
+    """Apply a scaled ELU, which keeps activations of deep networks near mean 0 and variance 1; see `nn.SELU`.
 
     Klambauer et al., *Self-normalizing neural networks*, 2017.
 
@@ -194,13 +194,13 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere; see `nn.CELU`.
+    """Compute `x` for positive elements and `alpha * (exp(x / alpha) - 1)` for others; see `nn.CELU`.
 
     Barron, *Continuously differentiable exponential linear units*, 2017.
 
     Args:
         input: a tensor of any shape.
-        alpha: the result tends to `-alpha` for large negative elements; RuntimeError where it is 0.
+        alpha: the limit of the result is `-alpha` for large negative elements; RuntimeError if it is 0.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -211,7 +211,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * sigmoid(x)` of each element, also called swish; see `nn.SiLU`.
+    """Compute `x * sigmoid(x)` of each element, also called swish; see `nn.SiLU`.
 
     Args:
         input: a tensor of any shape.
@@ -225,7 +225,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * tanh(softplus(x))` of each element; see `nn.Mish`.
+    """Compute `x * tanh(softplus(x))` of each element; see `nn.Mish`.
 
     Misra, *Mish: a self regularized non-monotonic activation function*, 2019.
 
@@ -241,7 +241,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """The logistic function `1 / (1 + exp(-x))` of each element; the same as `torch.sigmoid`.
+    """Compute the logistic function `1 / (1 + exp(-x))` of each element; the same as `torch.sigmoid`.
 
     Args:
         input: a tensor of any shape.
@@ -254,7 +254,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent of each element; the same as `torch.tanh`.
+    """Compute the hyperbolic tangent of each element; the same as `torch.tanh`.
 
     Args:
         input: a tensor of any shape.
@@ -268,7 +268,7 @@ def tanh(input: Tensor) -> Tensor:
 
 @declare(kind=Kind.POINTWISE, keeps_zero=True)
 def tanhshrink(input: Tensor) -> Tensor:
-    """`x - tanh(x)` of each element; see `nn.Tanhshrink`.
+    """Compute `x - tanh(x)` of each element; see `nn.Tanhshrink`.
 
     Args:
         input: a tensor of any shape.
@@ -282,7 +282,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @declare(kind=Kind.POINTWISE, keeps_zero=True)
 def softsign(input: Tensor) -> Tensor:
-    """`x / (1 + |x|)` of each element; see `nn.Softsign`.
+    """Compute `x / (1 + |x|)` of each element; see `nn.Softsign`.
 
     Args:
         input: a tensor of any shape.
@@ -298,7 +298,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def implicit_dim(name: str, ndim: int) -> int:
-    """Return the dimension of a softmax for which none is given, with a warning."""
+    """Return the default dimension of a softmax called without `dim`, and warn."""
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -310,14 +310,14 @@ def _call_along(function: Callable[..., Tensor], input: Tensor, dim: int | None,
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """`exp(x) / sum(exp(x))` along a dimension: positive values that sum to 1; see `nn.Softmax`.
+    """Compute `exp(x) / sum(exp(x))` along a dimension: positive values that sum to 1; see `nn.Softmax`.
 
     Args:
         input: a tensor of any shape.
         dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
             and 1 for other input, with a warning.
-        _stacklevel: has no effect: the warning points at the program's line.
-        dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
+        _stacklevel: no effect; the warning always refers to the caller's line.
+        dtype: the dtype that `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
         >>> F.softmax(torch.tensor([[0.0, 0.0]]), dim=1)
@@ -328,14 +328,14 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 @declare(kind=Kind.NORMALIZATION, autocast={"cuda": Autocast.FLOAT32})
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """The softmax of `-x` along a dimension: the smallest element gets the largest share; see `nn.Softmin`.
+    """Compute the softmax of `-x` along a dimension: the smallest element gets the largest value; see `nn.Softmin`.
 
     Args:
         input: a tensor of any shape.
         dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
             and 1 for other input, with a warning.
-        _stacklevel: has no effect: the warning points at the program's line.
-        dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
+        _stacklevel: no effect; the warning always refers to the caller's line.
+        dtype: the dtype that `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
         >>> F.softmin(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
@@ -345,14 +345,14 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """The logarithm of the softmax along a dimension, computed without overflow; see `nn.LogSoftmax`.
+    """Compute the logarithm of the softmax along a dimension, without overflow; see `nn.LogSoftmax`.
 
     Args:
         input: a tensor of any shape.
         dim: the dimension along which the exponentials sum to 1. None, deprecated, means 0 for input of 0, 1 or 3
             dimensions and 1 for other input, with a warning.
-        _stacklevel: has no effect: the warning points at the program's line.
-        dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
+        _stacklevel: no effect; the warning always refers to the caller's line.
+        dtype: the dtype that `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
         >>> F.log_softmax(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
@@ -363,16 +363,16 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 @declare(kind=Kind.NORMALIZATION, random=True)
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A random choice of one class in each row, relaxed so that it can be differentiated: softmax with Gumbel noise.
+    """Sample one class per row in a differentiable relaxation: the softmax of logits plus Gumbel noise.
 
     Jang et al., *Categorical reparameterization with Gumbel-softmax*, 2017.
 
     Args:
         logits: log-probabilities of the classes, up to a constant, along `dim`; a tensor of any shape.
-        tau: the temperature, above 0; the lower, the closer the result is to one-hot.
-        hard: whether the result is one-hot, with the gradient of the relaxed one.
-        eps: deprecated, and without effect.
-        dim: the dimension that the classes lie along.
+        tau: the temperature, above 0; the result approaches one-hot for small values.
+        hard: whether to return one-hot vectors, with the gradient of the relaxed sample.
+        eps: deprecated; no effect.
+        dim: the dimension of the classes.
 
     Example:
         >>> F.gumbel_softmax(torch.zeros(4, 3), hard=True).sum(1)

@@ -38,7 +38,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """Weighted means of values, by how well keys match each query: `softmax(query @ key.T * scale + mask) @ value`.
+    """Compute `softmax(query @ key.T * scale + mask) @ value`: for each query, a mean of values weighted by the keys.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
@@ -47,13 +47,13 @@ def scaled_dot_product_attention(
         key: `(*, S, E)`, of the same dtype.
         value: `(*, S, V)`, of the same dtype. The result has the shape `(*, L, V)`.
         attn_mask: of a shape that broadcasts to `(*, L, S)`: bool, True where a query may attend to a key, or floating
-            point, added to the scores; None for no mask. A query that may attend to nothing gives zeros.
-        dropout_p: the probability that a weight is zeroed; not only while training: pass 0 in evaluation.
-        is_causal: whether query i attends to no key after the i-th. With a mask beside it only on the CPU, for heads of
-            one size in a batch, without dropout; RuntimeError elsewhere.
+            point, added to the scores; None for no mask. A query whose keys are all masked gives zeros.
+        dropout_p: the probability that a weight is zeroed, also in evaluation: pass 0 there.
+        is_causal: whether query i attends only to keys 0, ..., i. It can be combined with `attn_mask` only on the CPU, for
+            heads of one size in a batch, without dropout; RuntimeError otherwise.
         scale: the factor of the scores; None for `1 / sqrt(E)`.
-        enable_gqa: whether key and value may have fewer heads, in dimension -3, than the query: each serves as many
-            query heads as their number divides. RuntimeError where it does not.
+        enable_gqa: whether key and value may have fewer heads, in dimension -3, than the query: each serves
+            `query heads / key heads` query heads. RuntimeError unless the division is exact.
 
     Raises:
         RuntimeError: dimensions or dtypes do not fit.
@@ -77,7 +77,7 @@ def scaled_dot_product_attention(
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
     dtype, inputs, one_operation = query.dtype, (query, key, value), _is_one_operation(query, key, value, attn_mask, dropout_p)
-    if dtype in (torch.float16, torch.bfloat16):  # too imprecise for the scores
+    if dtype in (torch.float16, torch.bfloat16):  # scores are computed in float32: half precision is too imprecise
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
     if enable_gqa:
@@ -105,7 +105,7 @@ def _attend_step_by_step(
 
 
 def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
-    """Whether PyTorch computes this attention in one operation, and so shows one node in the graph."""
+    """Whether PyTorch computes this attention in one operation, which is one node of the autograd graph."""
     if dropout_p or (mask is not None and mask.requires_grad):
         return False
     one_size = query.shape[-1] == key.shape[-1] == value.shape[-1]
@@ -113,14 +113,14 @@ def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | 
 
 
 def _causal(mask: Tensor | None, past: Tensor) -> Tensor:
-    """`mask`, if there is one, combined with the causal mask `past`."""
+    """Combine `mask` (or None) with the causal mask `past`."""
     if mask is None:
         return past
     return mask & past if mask.dtype is torch.bool else mask.masked_fill(~past, -math.inf)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """The softmax under a mask; a row in which everything is masked gives zeros."""
+    """Compute the softmax of masked scores; a fully masked row gives zeros."""
     scores = scores.masked_fill(~mask, -math.inf) if mask.dtype is torch.bool else scores + mask
     all_masked = (scores == -math.inf).all(-1, keepdim=True)
     return scores.softmax(-1).masked_fill(all_masked, 0.0)
@@ -161,7 +161,7 @@ def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
 
 
 def _self_projection(x: Tensor, weight: Tensor | None, bias: Tensor | None, num_heads: int, batch_first: bool) -> list[Tensor]:
-    """Queries, keys and values of one tensor, projected by one packed weight in one product, each as `_by_head` returns it."""
+    """Project `x` to queries, keys and values, each `(N, num_heads, L, E / num_heads)`, in one product with a packed weight."""
     if weight is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     packed = linear(x, weight, bias).unflatten(-1, (3, num_heads, x.shape[-1] // num_heads))
@@ -169,7 +169,7 @@ def _self_projection(x: Tensor, weight: Tensor | None, bias: Tensor | None, num_
 
 
 def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> list[Tensor]:
-    """Queries, keys and values, projected by one packed weight; keys and values that are the same tensor share one product."""
+    """Project queries, keys and values by a packed weight; if key and value are one tensor, they share one product."""
     if key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if weight is None:
@@ -184,7 +184,7 @@ def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor
 
 
 def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_name: str, dtype: torch.dtype) -> Tensor | None:
-    """A mask to be added to the scores: bool masks, True for what is left out, become 0 and minus infinity."""
+    """Convert a mask to values that are added to the scores: bool masks become 0 and, where True, minus infinity."""
     if mask is None:
         return None
     if mask.dtype is not torch.bool and not mask.is_floating_point():
@@ -197,7 +197,7 @@ def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_
 
 
 def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int) -> bool:
-    """Whether there is a batch dimension; AssertionError for dimensions that do not fit."""
+    """Return whether the inputs have a batch dimension; raise AssertionError if their dimensions do not fit."""
     if query.dim() not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
     batched = query.dim() == 3
@@ -231,7 +231,7 @@ def _check_size(size: int, expected: int, heads: int) -> None:
 
 
 def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int) -> Tensor | None:
-    """Both masks as one to be added to the scores `(batch, heads, length, keys)`; None where there is neither."""
+    """Combine both masks to one that is added to the scores `(batch, heads, length, keys)`; None if both are None."""
     if mask is not None:
         kind, expected = ("2D", (length, keys)) if mask.dim() == 2 else ("3D", (batch * heads, length, keys))
         if tuple(mask.shape) != expected:
@@ -274,32 +274,32 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of several heads, each on a part of the projected features: the function behind `nn.MultiheadAttention`.
+    """Compute multi-head attention: each head attends with its part of the projected features; see `nn.MultiheadAttention`.
 
     Args:
         query: `(L, N, E)` or `(L, E)`.
         key: `(S, N, *)` or without N.
         value: `(S, N, *)` or without N.
-        embed_dim_to_check: what E has to be; AssertionError where it is not.
+        embed_dim_to_check: the expected E; AssertionError if E differs.
         num_heads: the number of heads; AssertionError unless it divides E.
-        in_proj_weight: the projections of query, key and value, one below the other, `(3 * E, E)`.
-        in_proj_bias: what they add, `(3 * E,)`, or None.
-        bias_k, bias_v: a further key and value, `(1, 1, E)`, or None for both.
+        in_proj_weight: the concatenated projections of query, key and value, `(3 * E, E)`.
+        in_proj_bias: the concatenated biases of these projections, `(3 * E,)`, or None.
+        bias_k, bias_v: an additional key and value, `(1, 1, E)`, or None for both.
         add_zero_attn: whether to add a key and a value of zeros.
-        dropout_p: the probability that a weight is zeroed, while training.
-        out_proj_weight, out_proj_bias: the projection of the joined heads, `(E, E)`, and what it adds, `(E,)` or None.
-        training: whether there is dropout.
+        dropout_p: the probability that a weight is zeroed in training.
+        out_proj_weight, out_proj_bias: the projection of the joined heads, `(E, E)`, and its bias, `(E,)` or None.
+        training: whether to apply dropout.
         key_padding_mask: `(N, S)` or `(S,)`, True for a key that no query attends to, or added to the scores; or None.
-        need_weights: whether to return the weights too; else None.
+        need_weights: whether to return the attention weights; otherwise None is returned for them.
         attn_mask: `(L, S)` or `(N * num_heads, L, S)`, True where a query must not attend to a key, or added to the
             scores; or None.
-        use_separate_proj_weight: whether query, key and value are projected by the three weights that follow, for keys
-            and values of other sizes than E.
-        q_proj_weight, k_proj_weight, v_proj_weight: those, `(E, E)`, `(E, key features)` and `(E, value features)`, or
-            None.
-        static_k, static_v: projected keys and values, `(N * num_heads, S, E / num_heads)`, in place of projecting.
+        use_separate_proj_weight: whether to project query, key and value by `q_proj_weight`, `k_proj_weight` and
+            `v_proj_weight`, for keys and values of sizes other than E.
+        q_proj_weight, k_proj_weight, v_proj_weight: separate projections, `(E, E)`, `(E, key features)` and
+            `(E, value features)`, or None.
+        static_k, static_v: projected keys and values, `(N * num_heads, S, E / num_heads)`, used instead of `key` and `value`.
         average_attn_weights: whether the weights are averaged over the heads.
-        is_causal: a hint that `attn_mask` is the causal mask; RuntimeError where no `attn_mask` is given.
+        is_causal: a hint that `attn_mask` is the causal mask; RuntimeError without `attn_mask`.
 
     Returns:
         The output, in the shape of `query`, and the weights: `(N, L, S)`, `(N, num_heads, L, S)` unless averaged,
@@ -344,7 +344,7 @@ def attend_by_heads(
     is_causal: bool = False,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """`multi_head_attention_forward` with a `batch_first` option, for `nn.MultiheadAttention`."""
+    """Compute `multi_head_attention_forward` with an option `batch_first`, for `nn.MultiheadAttention`."""
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError(
@@ -360,7 +360,7 @@ def attend_by_heads(
     _check_size(query.shape[2], embed_dim_to_check, num_heads)
     padding = _canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
     if is_causal and padding is None and not need_weights:
-        attn_mask = None  # `is_causal` says the same, and is faster
+        attn_mask = None  # `is_causal` has the same effect, and is faster
     else:
         attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
         is_causal = is_causal and padding is None and attn_mask is None
@@ -419,7 +419,7 @@ def _separate_projection(
 
 
 def _by_head(x: Tensor, num_heads: int, batch_first: bool = False) -> Tensor:
-    """A view of `(L, N, E)`, or `(N, L, E)`, as `(N, num_heads, L, E / num_heads)`."""
+    """Return a view of `(L, N, E)`, or `(N, L, E)` if `batch_first`, of shape `(N, num_heads, L, E / num_heads)`."""
     return x.unflatten(-1, (num_heads, x.shape[-1] // num_heads)).permute((0, 2, 1, 3) if batch_first else (1, 2, 0, 3))
 
 

@@ -1,4 +1,4 @@
-"""Dropout: elements, or whole channels, set to zero at random."""
+"""Dropout of elements or whole channels."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeros each element with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout`.
+    """Zero each element with probability `p` and scale the others by `1 / (1 - p)`; see `nn.Dropout`.
 
     Srivastava et al., *Dropout: a simple way to prevent neural networks from overfitting*, 2014.
 
     Args:
         input: a tensor of any shape.
         p: the probability that an element is zeroed; ValueError unless it is from 0 to 1.
-        training: whether to drop at all; else the result is the input.
+        training: whether to apply dropout; False returns the input.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -31,14 +31,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1 of what `selu` gives; see `nn.AlphaDropout`.
+    """Drop elements so that the mean 0 and variance 1 of `selu` outputs are kept; see `nn.AlphaDropout`.
 
     Klambauer et al., *Self-normalizing neural networks*, 2017.
 
     Args:
         input: a tensor of any shape.
         p: the probability that an element is dropped; ValueError unless it is from 0 to 1.
-        training: whether to drop at all; else the result is the input.
+        training: whether to apply dropout; False returns the input.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -50,12 +50,12 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels; see `nn.FeatureAlphaDropout`.
+    """Apply `alpha_dropout` to whole channels; see `nn.FeatureAlphaDropout`.
 
     Args:
         input: a tensor `(N, C, *)`.
         p: the probability that a channel is dropped; ValueError unless it is from 0 to 1.
-        training: whether to drop at all; else the result is the input.
+        training: whether to apply dropout; False returns the input.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -69,12 +69,12 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 @declare(kind=Kind.OTHER, random=True)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeros whole channels of sequences with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout1d`.
+    """Zero whole channels of sequences with probability `p` and scale the others by `1 / (1 - p)`; see `nn.Dropout1d`.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
-        training: whether to drop at all; else the result is the input.
+        training: whether to apply dropout; False returns the input.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -97,7 +97,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @declare(kind=Kind.OTHER, random=True)
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeros whole channels of images with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout2d`.
+    """Zero whole channels of images with probability `p` and scale the others by `1 / (1 - p)`; see `nn.Dropout2d`.
 
     Tompson et al., *Efficient object localization using convolutional networks*, 2015.
 
@@ -105,7 +105,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         input: a tensor `(N, C, H, W)`. One of 3 dimensions is taken as `(N, C, L)`; numbers of dimensions but 4 give a
             warning.
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
-        training: whether to drop at all; else the result is the input.
+        training: whether to apply dropout; False returns the input.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
@@ -133,12 +133,12 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @declare(kind=Kind.OTHER, random=True)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeros whole channels of volumes with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout3d`.
+    """Zero whole channels of volumes with probability `p` and scale the others by `1 / (1 - p)`; see `nn.Dropout3d`.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; other numbers of dimensions give a warning.
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
-        training: whether to drop at all; else the result is the input.
+        training: whether to apply dropout; False returns the input.
         inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:

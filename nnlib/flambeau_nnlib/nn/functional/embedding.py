@@ -12,7 +12,7 @@ __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
 def _padding_row(padding_idx: int | None, rows: int) -> int:
-    """`padding_idx` as an index from 0; -1 for None."""
+    """Return `padding_idx` as a non-negative index; -1 for None."""
     if padding_idx is None:
         return -1
     if not -rows <= padding_idx < rows:
@@ -29,18 +29,18 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of a table at given indices; see `nn.Embedding`.
+    """Return the rows of a table at given indices; see `nn.Embedding`.
 
     Args:
-        input: integer indices `(*)`, from 0 to the number of rows less one; IndexError for others.
+        input: integer indices `(*)` from 0 to `rows - 1`; IndexError for others.
         weight: the table, `(rows, columns)`; RuntimeError unless it has 2 dimensions. The result has the shape
             `(*, columns)`.
-        padding_idx: a row that gets no gradient; may be counted from the end. AssertionError where there is none.
-        max_norm: the greatest norm of a row; longer rows that are looked up are first scaled down to it, in place. None for no
-            limit.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`.
-        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up.
+        padding_idx: the index of a row that gets no gradient; may be negative. AssertionError if out of range.
+        max_norm: the largest norm of a row; selected rows of larger norm are first scaled down to it, in place. None for
+            no limit.
+        norm_type: the order p of the norm for `max_norm`.
+        scale_grad_by_freq: whether to divide the gradient of a row by the number of times its index is in `input`.
+        sparse: whether the gradient of `weight` is a sparse tensor of the selected rows.
 
     Example:
         >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -68,26 +68,26 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or maximum of the rows of a table at the indices of each bag; see `nn.EmbeddingBag`.
+    """Compute the sum, mean or maximum of the rows of a table at the indices of each bag; see `nn.EmbeddingBag`.
 
     Args:
         input: integer indices, `(B, N)` for B bags of N each, or `(N,)` for bags that `offsets` divides.
         weight: the table, `(rows, columns)`. The result has the shape `(B, columns)`.
-        offsets: where each bag begins in an input of one dimension, `(B,)`, the first being 0.
-        max_norm: the greatest norm of a row; longer rows that are looked up are first scaled down to it, in place. None for no
-            limit.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`; not for mode
+        offsets: the start of each bag in a 1-D `input`, `(B,)`; the first one is 0.
+        max_norm: the largest norm of a row; selected rows of larger norm are first scaled down to it, in place. None for
+            no limit.
+        norm_type: the order p of the norm for `max_norm`.
+        scale_grad_by_freq: whether to divide the gradient of a row by the number of times its index is in `input`; not for mode
             "max".
         mode: "sum", "mean" or "max".
-        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up. Not for mode "max".
+        sparse: whether the gradient of `weight` is a sparse tensor of the selected rows. Not for mode "max".
         per_sample_weights: factors of the rows, in the shape of `input`, for mode "sum"; NotImplementedError for
             another mode.
-        include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
-        padding_idx: an index that is left out of the bags.
+        include_last_offset: whether the last of the `offsets` is the end of the last bag, not its start.
+        padding_idx: an index that is ignored in the bags.
 
     Raises:
-        ValueError: there is no such mode, or it does not go with a flag; offsets and input do not fit.
+        ValueError: the mode is unknown or does not support a flag, or offsets and input do not fit.
 
     Example:
         >>> table = torch.tensor([[1.0], [2.0], [4.0]])
@@ -133,7 +133,7 @@ def embedding_bag(
 
 
 def _looked_up(weight: Tensor, input: Tensor, padding: int | None, by_frequency: bool) -> tuple[Tensor, Tensor, int | None]:
-    """A table of the rows that are looked up, the indices in it, and the one that is left out."""
+    """Return a table of the selected rows, the indices into that table, and the index in it of the padding row."""
     rows = torch.embedding(weight, input, -1, by_frequency, True)
     places = torch.arange(len(input), device=input.device)
     if padding is None or padding < 0:
@@ -144,7 +144,7 @@ def _looked_up(weight: Tensor, input: Tensor, padding: int | None, by_frequency:
 def _flat_bags(
     input: Tensor, offsets: Tensor | None, weights: Tensor | None, include_last_offset: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Indices, offsets and per-sample weights, flattened to one dimension."""
+    """Return indices, offsets and per-sample weights as 1-D tensors."""
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Losses of regression, probabilities and classes.
+"""Losses for regression, probabilities and classification.
 
 `size_average` and `reduce` are the legacy flags that PyTorch had before 0.4.1 in place of `reduction`.
 """
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def how_reduced(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The value of `reduction`, after the legacy flags `size_average` and `reduce`."""
+    """Return `reduction`, or the equivalent of the legacy flags `size_average` and `reduce` if one is given."""
     if size_average is None and reduce is None:
         return reduction
     return legacy_get_string(size_average, reduce)
@@ -46,7 +46,7 @@ def _warn_if_sizes_differ(input: Tensor, target: Tensor) -> None:
 
 
 def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, by_weight: bool = True) -> Tensor:
-    """The weighted losses, reduced; with `by_weight` the mean divides by the sum of the weights."""
+    """Return the weighted losses after `reduction`; with `by_weight`, the mean divides by the sum of the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     if reduction not in ("none", "mean", "sum"):
@@ -65,12 +65,12 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean absolute error: the mean of `|input - target|`; see `nn.L1Loss`.
+    """Compute the mean absolute error: the mean of `|input - target|`; see `nn.L1Loss`.
 
     Args:
         input: the predictions, a tensor of any shape.
         target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
         weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
             then divided by the sum of the weights.
@@ -93,12 +93,12 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean squared error: the mean of `(input - target) ** 2`; see `nn.MSELoss`.
+    """Compute the mean squared error: the mean of `(input - target) ** 2`; see `nn.MSELoss`.
 
     Args:
         input: the predictions, a tensor of any shape.
         target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
         weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
             then divided by the sum of the weights.
@@ -124,7 +124,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared error where it is small, absolute error where it is large; see `nn.SmoothL1Loss`.
+    """Compute the squared error for small differences and the absolute error for large ones; see `nn.SmoothL1Loss`.
 
     `0.5 * d ** 2 / beta` where the difference d is below `beta`, `|d| - 0.5 * beta` elsewhere.
 
@@ -133,9 +133,9 @@ def smooth_l1_loss(
     Args:
         input: the predictions, a tensor of any shape.
         target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
-        beta: the difference at which the squared error turns into the absolute one; RuntimeError where it is negative.
+        beta: the difference at which the loss changes from squared to absolute; RuntimeError if it is negative.
 
     Example:
         >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
@@ -148,7 +148,7 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Squared error where it is small, absolute error where it is large; see `nn.HuberLoss`.
+    """Compute the squared error for small differences and the absolute error for large ones; see `nn.HuberLoss`.
 
     `0.5 * d ** 2` where the difference d is below `delta`, `delta * (|d| - 0.5 * delta)` elsewhere.
 
@@ -158,7 +158,7 @@ def huber_loss(
         input: the predictions, a tensor of any shape.
         target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
-        delta: the difference at which the squared error turns into the absolute one; RuntimeError unless it is positive.
+        delta: the difference at which the loss changes from squared to absolute; RuntimeError unless it is positive.
         weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
             still over the number of elements.
 
@@ -187,17 +187,17 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-likelihood of counts that have Poisson distributions; see `nn.PoissonNLLLoss`.
+    """Compute the negative log-likelihood of counts under Poisson distributions; see `nn.PoissonNLLLoss`.
 
     `exp(input) - target * input` with `log_input`, else `input - target * log(input + eps)`.
 
     Args:
-        input: the rates that are predicted, or their logarithms, a tensor of any shape.
+        input: the predicted rates, or their logarithms, a tensor of any shape.
         target: the counts, in the shape of `input`.
         log_input: whether `input` holds the logarithms of the rates.
         full: whether to add Stirling's approximation of `log(target!)`, which does not depend on `input`.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
-        eps: keeps the logarithm finite at a rate of 0.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
+        eps: added to the rate so that its logarithm is finite at 0.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -220,19 +220,19 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor | Number, var: Tensor | Number, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the log-likelihood of targets that have normal distributions; see `nn.GaussianNLLLoss`.
+    """Compute the negative log-likelihood of targets under normal distributions; see `nn.GaussianNLLLoss`.
 
     `0.5 * (log(var) + (input - target) ** 2 / var)`.
 
     Nix and Weigend, *Estimating the mean and variance of the target probability distribution*, 1994.
 
     Args:
-        input: the means that are predicted, a tensor of any shape.
+        input: the predicted means, a tensor of any shape.
         target: the true values, in the shape of `input`.
-        var: the variances that are predicted, in the shape of `input`, in that shape without its last dimension or with
-            a single 1 in it, or a float for all. ValueError for other shapes, and where one is negative.
+        var: the predicted variances: a tensor of the shape of `input`, of that shape without its last dimension or with one
+            size replaced by 1, or a float. ValueError for other shapes and negative variances.
         full: whether to add the constant `0.5 * log(2 * pi)`.
-        eps: the least variance that is divided by.
+        eps: the lower bound that variances are clamped to.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -273,17 +273,17 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of a target's distribution from that of `input`; see `nn.KLDivLoss`.
+    """Compute the Kullback-Leibler divergence KL(target || input) of log-probabilities `input`; see `nn.KLDivLoss`.
 
     `target * (log(target) - input)`.
 
     Args:
         input: log-probabilities, a floating-point tensor of any shape.
         target: probabilities, in the shape of `input`.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "batchmean", the sum divided by the size of the batch, which is the definition; "mean", divided by
             the number of all elements, with a warning; "sum"; or "none" for the term of each element.
-        log_target: whether `target` holds log-probabilities too.
+        log_target: whether `target` also holds log-probabilities.
 
     Example:
         >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75]])
@@ -300,7 +300,7 @@ def kl_div(
 
 
 def divergence(input: Tensor, target: Tensor, reduction: str, log_target: bool) -> Tensor:
-    """The Kullback-Leibler divergence, without the legacy flags of `kl_div`."""
+    """Compute `kl_div`, without its legacy flags."""
     for tensor in (input, target):
         if not tensor.is_floating_point():
             raise RuntimeError(f"kl_div: {'Complex' if tensor.is_complex() else 'Integral'} inputs not supported.")
@@ -319,7 +319,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of probabilities and targets, of two classes; see `nn.BCELoss`.
+    """Compute the binary cross entropy of probabilities and targets; see `nn.BCELoss`.
 
     `-(target * log(input) + (1 - target) * log(1 - input))`, with logarithms of at least -100.
 
@@ -327,7 +327,7 @@ def binary_cross_entropy(
         input: probabilities, a tensor of any shape; RuntimeError for values that are not from 0 to 1.
         target: from 0 to 1, in the shape of `input`; ValueError for another shape.
         weight: a factor for each element, of a shape that broadcasts with `input`; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -352,15 +352,15 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The cross entropy of `sigmoid(input)` and targets, without overflow; see `nn.BCEWithLogitsLoss`.
+    """Compute the binary cross entropy of `sigmoid(input)` and targets, without overflow; see `nn.BCEWithLogitsLoss`.
 
     Args:
         input: scores (logits), a tensor of any shape.
         target: from 0 to 1, in the shape of `input`; ValueError for another shape.
         weight: a factor for each element, of a shape that broadcasts with `input`; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
-        pos_weight: a factor of the positive part of the loss, of a shape that broadcasts with `target`; None for 1.
+        pos_weight: a factor for the term of positive targets, of a shape that broadcasts with `target`; None for 1.
 
     Example:
         >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
@@ -384,15 +384,15 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probability that `input` gives the target class; see `nn.NLLLoss`.
+    """Compute the negative log-likelihood: minus the log-probability of the target class; see `nn.NLLLoss`.
 
     Args:
         input: log-probabilities of C classes, `(C,)`, `(N, C)` or `(N, C, *)`.
         target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`; IndexError for others.
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
-        ignore_index: a target value that is ignored, in the sum as in the mean.
-        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
+        ignore_index: a target value that does not contribute to the sum or the mean.
+        reduction: "mean", the sum of the losses divided by the sum of the targets' weights, "sum", or "none" for the loss
             of each target; ValueError for another.
 
     Example:
@@ -412,18 +412,18 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of scores and targets: `nll_loss` of `log_softmax`; see `nn.CrossEntropyLoss`.
+    """Compute the cross entropy of scores and targets, `nll_loss(log_softmax(input), target)`; see `nn.CrossEntropyLoss`.
 
     Args:
         input: scores (logits) of C classes, `(C,)`, `(N, C)` or `(N, C, *)`.
         target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`, IndexError for others; or probabilities of the
             classes, in the shape of `input`.
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
-        ignore_index: a target value that is ignored, in the sum as in the mean.
-        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
+        ignore_index: a target value that does not contribute to the sum or the mean.
+        reduction: "mean", the sum of the losses divided by the sum of the targets' weights, "sum", or "none" for the loss
             of each target. For targets of probabilities, the plain mean of the losses; ValueError for another.
-        label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes; RuntimeError for
+        label_smoothing: the fraction of the target, from 0 to 1, that is spread evenly over all classes; RuntimeError for
             others.
 
     Example:
@@ -449,19 +449,19 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """The cross entropy of `linear(input, linear_weight, linear_bias)` and targets; see `nn.LinearCrossEntropyLoss`.
+    """Compute the cross entropy of `linear(input, linear_weight, linear_bias)` and targets; see `nn.LinearCrossEntropyLoss`.
 
     Args:
         input: the input of the linear map, `(N, in_features)` or `(in_features,)`.
-        linear_weight: the map, `(C, *, in_features)`, for C classes and as many predictions from each row as `*` has
-            elements.
+        linear_weight: the weight of the linear map, `(C, *, in_features)`: each input row gives `prod(*)` predictions of C
+            classes.
         target: classes, `(N, *)` or `()`, or probabilities of the classes, `(N, C, *)`.
-        linear_bias: what the map adds, `(C, *)`; None for nothing.
+        linear_bias: the bias of the linear map, `(C, *)`; None for no bias.
         weight: a factor for each class, `(C,)`; None for 1.
         reduction: "mean", over targets and by their weights, "sum", or "none" for the loss of each target.
         ignore_index: a target value that is ignored; None for -100. RuntimeError for targets of probabilities.
-        label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes.
-        options: a `nn.LinearCrossEntropyOptions`, or None; the loss is always computed in one piece, whatever they say.
+        label_smoothing: the fraction of the target, from 0 to 1, that is spread evenly over all classes.
+        options: a `nn.LinearCrossEntropyOptions` or None; no effect, since the loss is not computed in chunks.
 
     Raises:
         RuntimeError: shapes do not fit.
@@ -516,21 +516,20 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log-probability of sequences of labels, over all their alignments with a longer input; see `nn.CTCLoss`.
+    """Compute minus the log-probability of label sequences, summed over all alignments with the input; see `nn.CTCLoss`.
 
     Graves et al., *Connectionist temporal classification: labelling unsegmented sequence data with recurrent neural
     networks*, 2006.
 
     Args:
         log_probs: log-probabilities of C labels at each step, `(T, N, C)` or `(T, C)`.
-        targets: labels, `(N, S)`, where S is the greatest length, or those of all sequences one after the other.
-        input_lengths: how many steps of each input count, a tensor `(N,)` or `()` or a tuple; RuntimeError for more
-            than T.
-        target_lengths: how many labels each target has, likewise.
+        targets: labels, padded to `(N, S)`, where S is the largest length, or concatenated to one dimension.
+        input_lengths: the number of steps of each input, a tensor `(N,)` or `()` or a tuple; RuntimeError if above T.
+        target_lengths: the number of labels of each target, in the same form.
         blank: the index of the blank label; RuntimeError unless it is from 0 to C - 1.
         reduction: "mean", of the losses divided by the lengths of their targets, "sum", or "none" for the loss of each
             sequence.
-        zero_infinity: whether a target too long for its input, whose loss is infinite, counts as 0.
+        zero_infinity: whether to replace infinite losses, of targets too long for their input, by 0.
 
     Example:
         >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)

@@ -1,4 +1,4 @@
-"""Losses with a margin, of scores, labels, pairs and triplets."""
+"""Margin losses for scores, labels, pairs and triplets."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`x` where the target is 1 (alike), `max(0, margin - x)` where it is -1 (different); see `nn.HingeEmbeddingLoss`.
+    """Compute `x` for target 1 (similar) and `max(0, margin - x)` for target -1 (dissimilar); see `nn.HingeEmbeddingLoss`.
 
     Args:
         input: distances of pairs, a tensor of any shape.
         target: 1 or -1, in the shape of `input`.
-        margin: the distance from which a different pair costs nothing.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        margin: the distance beyond which a dissimilar pair has loss 0.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -70,14 +70,14 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`max(0, -target * (input1 - input2) + margin)`; see `nn.MarginRankingLoss`.
+    """Compute `max(0, -target * (input1 - input2) + margin)`; see `nn.MarginRankingLoss`.
 
     Args:
         input1, input2: scores, two tensors of any shape.
-        target: 1 where `input1` is to rank higher, -1 where `input2` is. RuntimeError unless all three have as many
-            dimensions.
-        margin: by how much the score that is to rank higher should exceed the other.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        target: 1 where `input1` should rank higher, -1 where `input2` should. RuntimeError unless all three have the same
+            number of dimensions.
+        margin: the amount by which the higher-ranked score should exceed the other.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all pairs, "sum", or "none" for the loss of each pair; ValueError for another.
 
     Example:
@@ -94,7 +94,7 @@ def margin_ranking_loss(
 
 
 def ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str) -> Tensor:
-    """`margin_ranking_loss` without the legacy flags, for tensors of any shapes that broadcast."""
+    """Compute `margin_ranking_loss` without its legacy flags, for tensors of broadcastable shapes."""
     margin = as_float("margin_ranking_loss", "margin", margin)
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
@@ -113,13 +113,13 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`1 - cos` of two vectors where the target is 1, `max(0, cos - margin)` where it is -1; see `nn.CosineEmbeddingLoss`.
+    """Compute `1 - cos` of two vectors for target 1, `max(0, cos - margin)` for target -1; see `nn.CosineEmbeddingLoss`.
 
     Args:
         input1, input2: the vectors, `(N, D)` or `(D,)` each.
         target: 1 or -1, `(N,)` or `()`; RuntimeError for other shapes.
-        margin: the cosine up to which different vectors cost nothing.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        margin: the cosine below which dissimilar vectors have loss 0.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each pair; ValueError for another.
 
     Example:
@@ -193,18 +193,18 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)`, d being `pairwise_distance`; see `nn.TripletMarginLoss`.
+    """Compute `max(0, d(anchor, positive) - d(anchor, negative) + margin)`, d = `pairwise_distance`; see `nn.TripletMarginLoss`.
 
     Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses*, 2016.
 
     Args:
         anchor, positive, negative: vectors, `(N, D)` or `(D,)` each; RuntimeError where they differ in the number of
             dimensions.
-        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
-        p: the exponent of the distance.
+        margin: the amount by which the anchor should be nearer to the positive example; ValueError unless it is above 0.
+        p: the order of the norm of the distance.
         eps: added to each difference, so that the distance of equal vectors has a gradient.
-        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        swap: whether to use `min(d(anchor, negative), d(positive, negative))` for the negative distance.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; ValueError for another.
 
     Example:
@@ -223,7 +223,7 @@ def triplet_margin_loss(
 def triplet(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool, reduction: str
 ) -> Tensor:
-    """`triplet_margin_loss` without the legacy flags, with a margin of any sign."""
+    """Compute `triplet_margin_loss` without its legacy flags, with a margin of any sign."""
     _check_triplet(anchor, positive, negative)
     return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
@@ -239,13 +239,13 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with any distance; see `nn.TripletMarginWithDistanceLoss`.
+    """Compute `triplet_margin_loss` with a custom distance; see `nn.TripletMarginWithDistanceLoss`.
 
     Args:
-        anchor, positive, negative: what the distance takes; RuntimeError where they differ in the number of dimensions.
+        anchor, positive, negative: arguments of the distance; RuntimeError if their numbers of dimensions differ.
         distance_function: the distance, a function of two tensors; None for `pairwise_distance`.
-        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
-        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
+        margin: the amount by which the anchor should be nearer to the positive example; ValueError unless it is above 0.
+        swap: whether to use `min(d(anchor, negative), d(positive, negative))` for the negative distance.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; ValueError for another.
 
     Example:
@@ -276,12 +276,12 @@ def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """`log(1 + exp(-target * input))`; see `nn.SoftMarginLoss`.
+    """Compute `log(1 + exp(-target * input))`; see `nn.SoftMarginLoss`.
 
     Args:
         input: scores, a tensor of any shape.
         target: 1 or -1, of a shape that broadcasts to that of `input`; RuntimeError for others.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -307,13 +307,13 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The binary cross entropy of scores, averaged over the classes; see `nn.MultiLabelSoftMarginLoss`.
+    """Compute the binary cross entropy of scores, averaged over the classes; see `nn.MultiLabelSoftMarginLoss`.
 
     Args:
-        input: scores of C classes, `(N, C)`, or others whose last dimension is that of the classes.
+        input: scores of C classes, `(N, C)`, or `(*, C)`.
         target: 1 for a right class and 0 for a wrong one, in the shape of `input`.
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
 
     Example:
@@ -348,17 +348,17 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """By how much scores of wrong classes come within `margin` of that of the right one; see `nn.MultiMarginLoss`.
+    """Compute the multi-class hinge loss; see `nn.MultiMarginLoss`.
 
-    `max(0, margin - x[target] + x[i]) ** p`, summed over the classes i but the target and divided by C.
+    `max(0, margin - x[target] + x[i]) ** p`, summed over the classes i except the target and divided by C.
 
     Args:
         input: scores of C classes, `(N, C)` or `(C,)`.
         target: classes, `(N,)` or `()`.
         p: the exponent, 1 or 2; ValueError for others.
-        margin: by how much the score of the right class should exceed the others.
-        weight: a factor for each class as target, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        margin: the amount by which the score of the right class should exceed the others.
+        weight: a factor for each target class, `(C,)`; None for 1.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each target; ValueError for another.
 
     Example:
@@ -397,14 +397,14 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """By how much scores of wrong classes come within 1 of those of right ones; see `nn.MultiLabelMarginLoss`.
+    """Compute the multi-label hinge loss, for several right classes per sample; see `nn.MultiLabelMarginLoss`.
 
     `max(0, 1 - (x[j] - x[i]))`, summed over right classes j and wrong classes i and divided by C.
 
     Args:
         input: scores of C classes, `(N, C)` or `(C,)`.
         target: the right classes, then -1, in the shape of `input`; RuntimeError for another shape.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
 
     Example:

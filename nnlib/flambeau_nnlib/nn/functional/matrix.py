@@ -1,4 +1,4 @@
-"""Products of groups of matrices."""
+"""Grouped matrix products."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["grouped_mm"]
 def grouped_mm(
     mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: torch.dtype | None = None
 ) -> Tensor:
-    """Products of groups of rows or columns with a matrix for each: the experts of a mixture, each with its own tokens.
+    """Multiply groups of rows or columns by a separate matrix each, as for the experts of a mixture-of-experts layer.
 
     Args:
         mat_a: the left matrices, of single or half precision.
-        mat_b: the right ones, of the same dtype.
-        offs: int32, where each group ends in the dimension that is divided; None if both have three dimensions.
+        mat_b: the right matrices, of the same dtype.
+        offs: int32, the end of each group in the grouped dimension; None if both matrices have three dimensions.
         bias: not supported; as in PyTorch.
         out_dtype: the dtype of `mat_a`, or None.
 
     Shape:
-        - Rows in groups: `(n, k)` and `(groups, k, m)` give `(n, m)`; rows behind the last group give zeros.
+        - Rows in groups: `(n, k)` and `(groups, k, m)` give `(n, m)`; rows after the last group give zeros.
         - Columns in groups: `(groups, n, k)` and `(k, m)` give `(n, m)`.
-        - What is summed over in groups: `(n, k)` and `(k, m)` give `(groups, n, m)`.
-        - One group each: `(groups, n, k)` and `(groups, k, m)` give `(groups, n, m)`.
+        - The summed dimension in groups: `(n, k)` and `(k, m)` give `(groups, n, m)`.
+        - No grouped dimension: `(groups, n, k)` and `(groups, k, m)` give `(groups, n, m)`.
 
     Raises:
         RuntimeError: the dtypes, the shapes or the offsets do not fit.

@@ -1,4 +1,4 @@
-"""Normalization."""
+"""Batch, instance, layer, group and local response normalization."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalizes each channel over the batch, and over all dimensions after the second; see `nn.BatchNorm2d`.
+    """Normalize each channel over the batch and all dimensions after the second; see `nn.BatchNorm2d`.
 
     `(input - mean) / sqrt(var + eps) * weight + bias`.
 
@@ -40,10 +40,10 @@ def batch_norm(
         input: a tensor `(N, C, *)`; ValueError where `training` and a channel has a single value.
         running_mean, running_var: the running statistics, `(C,)`, or None; RuntimeError for None where not `training`.
             While training, they are updated in place.
-        weight, bias: what each channel is multiplied by, then shifted by, `(C,)`; None for 1 and 0.
-        training: whether to normalize by the statistics of the batch, rather than by the running ones.
-        momentum: the share of the new batch in the running statistics.
-        eps: added to the variance before the root is taken; ValueError where it is negative, or 0 while training.
+        weight, bias: scale and shift of each channel, `(C,)`; None for 1 and 0.
+        training: whether to normalize by the statistics of the batch instead of the running statistics.
+        momentum: the weight of the new statistics in the running average.
+        eps: added to the variance before taking the square root; ValueError where it is negative, or 0 while training.
 
     Example:
         >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
@@ -69,7 +69,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalizes each channel of each sample by itself; see `nn.InstanceNorm2d`.
+    """Normalize each channel of each sample separately; see `nn.InstanceNorm2d`.
 
     Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
 
@@ -77,10 +77,10 @@ def instance_norm(
         input: a tensor `(N, C, *)`; ValueError where `use_input_stats` and a channel has a single value.
         running_mean, running_var: the running statistics, `(C,)`, or None. With `use_input_stats`, they are updated in
             place.
-        weight, bias: what each channel is multiplied by, then shifted by, `(C,)`; None for 1 and 0.
-        use_input_stats: whether to normalize by the statistics of the sample, rather than by the running ones.
-        momentum: the share of the new batch in the running statistics.
-        eps: added to the variance before the root is taken.
+        weight, bias: scale and shift of each channel, `(C,)`; None for 1 and 0.
+        use_input_stats: whether to normalize by the statistics of the sample instead of the running statistics.
+        momentum: the weight of the new statistics in the running average.
+        eps: added to the variance before taking the square root.
 
     Example:
         >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
@@ -95,15 +95,15 @@ def instance_norm(
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalizes over the last dimensions; see `nn.LayerNorm`.
+    """Normalize over the last dimensions; see `nn.LayerNorm`.
 
     Ba et al., *Layer normalization*, 2016.
 
     Args:
-        input: a tensor `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        input: a tensor `(*, *normalized_shape)`; RuntimeError if the last sizes differ.
         normalized_shape: the sizes of the dimensions to normalize over, the last of the input.
-        weight, bias: what each element is multiplied by, then shifted by, `normalized_shape`; None for 1 and 0.
-        eps: added to the variance before the root is taken.
+        weight, bias: scale and shift of each element, of shape `normalized_shape`; None for 1 and 0.
+        eps: added to the variance before taking the square root.
 
     Example:
         >>> F.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
@@ -113,15 +113,15 @@ def layer_norm(
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """Divides by the root of the mean square over the last dimensions; see `nn.RMSNorm`.
+    """Divide by the root mean square over the last dimensions; see `nn.RMSNorm`.
 
     Zhang and Sennrich, *Root mean square layer normalization*, 2019.
 
     Args:
-        input: a tensor `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        input: a tensor `(*, *normalized_shape)`; RuntimeError if the last sizes differ.
         normalized_shape: the sizes of the dimensions to normalize over, the last of the input.
-        weight: what each element is multiplied by, `normalized_shape`; None for 1.
-        eps: added to the mean square before the root is taken; None for the machine epsilon of the input's dtype.
+        weight: the scale of each element, of shape `normalized_shape`; None for 1.
+        eps: added to the mean square before taking the square root; None for the machine epsilon of the input's dtype.
 
     Example:
         >>> F.rms_norm(torch.tensor([[1.0, 7.0]]), [2])
@@ -133,15 +133,15 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalizes groups of channels of each sample; see `nn.GroupNorm`.
+    """Normalize groups of channels of each sample; see `nn.GroupNorm`.
 
     Wu and He, *Group normalization*, 2018.
 
     Args:
         input: a tensor `(N, C, *)`; RuntimeError for fewer than 2 dimensions.
         num_groups: the number of groups of neighbouring channels; RuntimeError unless it divides C.
-        weight, bias: what each channel is multiplied by, then shifted by, `(C,)`; None for 1 and 0.
-        eps: added to the variance before the root is taken.
+        weight, bias: scale and shift of each channel, `(C,)`; None for 1 and 0.
+        eps: added to the variance before taking the square root.
 
     Example:
         >>> F.group_norm(torch.tensor([[[1.0], [3.0], [10.0], [30.0]]]), 2).flatten()
@@ -155,7 +155,7 @@ def group_norm(
 
 @declare(kind=Kind.NORMALIZATION, autocast={"cpu": Autocast.FLOAT32})
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divides by a power of the mean square of neighbouring channels; see `nn.LocalResponseNorm`.
+    """Divide by a power of the mean square of neighbouring channels; see `nn.LocalResponseNorm`.
 
     `input / (k + alpha * mean) ** beta`.
 
@@ -163,10 +163,10 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
     Args:
         input: a tensor `(N, C, *)`; ValueError for fewer than 3 dimensions.
-        size: the number of neighbouring channels, its own included; those beyond the ends count as zeros.
-        alpha: how much the neighbours count.
+        size: the number of neighbouring channels, including the channel itself; channels out of range count as zeros.
+        alpha: the factor of the mean square.
         beta: the exponent.
-        k: added to the base of the power, so that it is not 0.
+        k: added to the base of the power so that it is not 0.
 
     Example:
         >>> F.local_response_norm(torch.ones(1, 3, 1), size=3, alpha=1.0, beta=1.0).flatten()
@@ -188,13 +188,13 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 @declare(kind=Kind.NORMALIZATION)
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Divides vectors by their lengths, so that these become 1.
+    """Scale vectors along a dimension to norm 1.
 
     Args:
         input: a tensor of any shape.
-        p: the exponent of the norm that is the length; 2 for the Euclidean one.
-        dim: the dimension that the vectors lie along, or several.
-        eps: the least length that is divided by, so that a vector of zeros stays one.
+        p: the order of the norm; 2 for the Euclidean norm.
+        dim: the dimension of the vectors, or several.
+        eps: the lower bound of the divisor; a vector of zeros stays zero.
         out: a tensor to write the result into; None for a new one.
 
     Example:

@@ -1,4 +1,4 @@
-"""Padding."""
+"""Padding of the last dimensions."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ __all__ = ["pad"]
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Puts elements around the last dimensions; see `nn.ConstantPad2d`, `nn.ReflectionPad2d` and their kin.
+    """Pad the last dimensions of a tensor; see `nn.ConstantPad2d`, `nn.ReflectionPad2d`, `nn.ReplicationPad2d`.
 
     Args:
-        input: a tensor; of any shape for mode "constant", else one that has a dimension or two in front of the padded
-            ones.
-        pad: how many elements to add before and after: a pair for the last dimension, then one for the one before it,
-            and so on. Negative numbers crop.
-        mode: what they hold: "constant", "reflect" (the mirror image, without the edge), "replicate" (the edge) or
+        input: a tensor; of any shape for mode "constant", else with one or two dimensions before the padded ones.
+        pad: the numbers of elements to add before and after: a pair for the last dimension, then a pair for the
+            second-to-last dimension, and so on. Negative numbers crop.
+        mode: the padding values: "constant", "reflect" (the mirror image, without the edge), "replicate" (the edge) or
             "circular" (the other end). All but "constant" pad the last 1, 2 or 3 dimensions.
-        value: what they hold in mode "constant"; None for 0.
+        value: the padding value in mode "constant"; None for 0.
 
     Raises:
-        RuntimeError: numbers and dimensions do not fit, a mode that takes no `value` is given one, or a dimension is
-            too small to be reflected or to go around.
-        NotImplementedError: the mode does not exist, or not for so many dimensions.
+        RuntimeError: `pad` and the dimensions do not fit, `value` is given in another mode than "constant", or a dimension
+            is too small for "reflect" or "circular".
+        NotImplementedError: the mode is unknown, or not available for this number of dimensions.
 
     Example:
         >>> F.pad(torch.ones(2), (1, 0))

@@ -1,4 +1,4 @@
-"""Pooling: the maximum, the mean or a norm over windows, and its reverse."""
+"""Pooling (maximum, mean or norm over windows) and max unpooling."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window of a sequence; see `nn.MaxPool1d` for the sizes of the result.
+    """Compute the maximum of each window of a sequence; see `nn.MaxPool1d` for the output size.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`.
         kernel_size: the length of a window.
         stride: the step from one window to the next; None for `kernel_size`.
-        padding: how many elements of minus infinity are added on each side, at most half of the window.
+        padding: the number of elements of minus infinity added on each side, at most half of the window.
         dilation: the step from one element of a window to the next.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
-        return_indices: whether to return also where each maximum was among the `L` elements of its channel.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding.
+        return_indices: whether to also return the flat index of each maximum among the `L` elements of its channel.
 
     Raises:
-        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+        RuntimeError: the number of dimensions is wrong, the padding is too large, or no window fits.
 
     Example:
         >>> F.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
@@ -71,19 +71,19 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window of an image; see `nn.MaxPool2d` for the sizes of the result.
+    """Compute the maximum of each window of an image; see `nn.MaxPool2d` for the output size.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         kernel_size: height and width of a window, or one number for both.
         stride: the step from one window to the next; None for `kernel_size`.
-        padding: how many elements of minus infinity are added on each side, at most half of the window.
+        padding: the number of elements of minus infinity added on each side, at most half of the window.
         dilation: the step from one element of a window to the next.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
-        return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding.
+        return_indices: whether to also return the flat index of each maximum among the `H * W` elements of its channel.
 
     Raises:
-        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+        RuntimeError: the number of dimensions is wrong, the padding is too large, or no window fits.
 
     Example:
         >>> F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
@@ -103,19 +103,19 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window of a volume; see `nn.MaxPool3d` for the sizes of the result.
+    """Compute the maximum of each window of a volume; see `nn.MaxPool3d` for the output size.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         kernel_size: depth, height and width of a window, or one number for all.
         stride: the step from one window to the next; None for `kernel_size`.
-        padding: how many elements of minus infinity are added on each side, at most half of the window.
+        padding: the number of elements of minus infinity added on each side, at most half of the window.
         dilation: the step from one element of a window to the next.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
-        return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding.
+        return_indices: whether to also return the flat index of each maximum among the `D * H * W` elements of its channel.
 
     Raises:
-        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+        RuntimeError: the number of dimensions is wrong, the padding is too large, or no window fits.
 
     Example:
         >>> F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -138,11 +138,11 @@ def _sizes(input: Tensor, output_size: Any) -> Any:
 
 @declare(kind=Kind.POOLING, linearity=Linearity.JOINT, autocast=Autocast.WHOLE)
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of a given number of windows that cover an image; see `nn.AdaptiveAvgPool2d`.
+    """Compute the mean of each of `output_size` windows that cover an image; see `nn.AdaptiveAvgPool2d`.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`; RuntimeError for other numbers of dimensions.
-        output_size: height and width of the result, or one number for both; None keeps that of the input.
+        output_size: height and width of the result, or one number for both; None keeps the input's size.
 
     Example:
         >>> F.adaptive_avg_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
@@ -153,11 +153,11 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 @declare(kind=Kind.POOLING, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of a given number of windows that cover a volume; see `nn.AdaptiveAvgPool3d`.
+    """Compute the mean of each of `output_size` windows that cover a volume; see `nn.AdaptiveAvgPool3d`.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; RuntimeError for other numbers of dimensions.
-        output_size: depth, height and width of the result, or one number for all; None keeps that of the input.
+        output_size: depth, height and width of the result, or one number for all; None keeps the input's size.
 
     Example:
         >>> F.adaptive_avg_pool3d(torch.ones(1, 3, 4, 7, 5), (2, 3, None)).shape
@@ -167,12 +167,12 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each of a given number of windows that cover a sequence; see `nn.AdaptiveMaxPool1d`.
+    """Compute the maximum of each of `output_size` windows that cover a sequence; see `nn.AdaptiveMaxPool1d`.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
         output_size: the length of the result.
-        return_indices: whether to return also where each maximum was among the `L` elements of its channel.
+        return_indices: whether to also return the flat index of each maximum among the `L` elements of its channel.
 
     Example:
         >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
@@ -183,12 +183,12 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @declare(kind=Kind.POOLING)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each of a given number of windows that cover an image; see `nn.AdaptiveMaxPool2d`.
+    """Compute the maximum of each of `output_size` windows that cover an image; see `nn.AdaptiveMaxPool2d`.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`; RuntimeError for other numbers of dimensions.
-        output_size: height and width of the result, or one number for both; None keeps that of the input.
-        return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
+        output_size: height and width of the result, or one number for both; None keeps the input's size.
+        return_indices: whether to also return the flat index of each maximum among the `H * W` elements of its channel.
 
     Example:
         >>> F.adaptive_max_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
@@ -199,12 +199,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each of a given number of windows that cover a volume; see `nn.AdaptiveMaxPool3d`.
+    """Compute the maximum of each of `output_size` windows that cover a volume; see `nn.AdaptiveMaxPool3d`.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; RuntimeError for other numbers of dimensions.
-        output_size: depth, height and width of the result, or one number for all; None keeps that of the input.
-        return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
+        output_size: depth, height and width of the result, or one number for all; None keeps the input's size.
+        return_indices: whether to also return the flat index of each maximum among the `D * H * W` elements of its channel.
 
     Example:
         >>> F.adaptive_max_pool3d(torch.ones(1, 3, 4, 7, 5), (2, 3, None)).shape
@@ -236,7 +236,7 @@ def _fractional_max_pool(
         samples = torch.rand(batched.shape[0], channels, n, dtype=input.dtype, device=input.device)
     else:
         _check_samples(samples, batched, n)
-    order = (1, 0) if n == 2 else (0, 1, 2)  # the sample of each dimension
+    order = (1, 0) if n == 2 else (0, 1, 2)  # the column of `samples` that belongs to each dimension
     positions = []
     names = ("time", "height", "width")[-n:]
     for dim, (length, size, kernel) in enumerate(zip(space, sizes, kernels, strict=True)):
@@ -264,7 +264,7 @@ def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
 
 
 def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
-    """Positions `(N, C, size, kernel)` of the elements of `size` windows, placed by `sample`; the last window ends at the end."""
+    """Return positions `(N, C, size, kernel)` of window elements; `sample` places the windows, the last ends at `length`."""
     last = length - kernel
     starts = torch.full((*sample.shape, size), last, device=sample.device)
     if size > 1:
@@ -285,18 +285,18 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of windows at random places in an image; see `nn.FractionalMaxPool2d`.
+    """Compute the maximum of windows at random positions in an image; see `nn.FractionalMaxPool2d`.
 
     Graham, *Fractional max-pooling*, 2014.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         kernel_size: height and width of a window, or one number for both; RuntimeError where the windows do not fit.
-        output_size: the sizes of the result, or one for all dimensions. ValueError where neither this nor
-            `output_ratio` is given.
-        output_ratio: the sizes of the result as shares of those of the input, where no size is given.
-        return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
-        _random_samples: numbers in [0, 1) of shape `(N, C, 2)` that place the windows, in place of new draws.
+        output_size: the spatial sizes of the result, or one number for all. ValueError without `output_size` and
+            `output_ratio`.
+        output_ratio: the output sizes as fractions of the input sizes, used without `output_size`.
+        return_indices: whether to also return the flat index of each maximum among the `H * W` elements of its channel.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 2)` that determine the positions of the windows; None to draw them.
 
     Example:
         >>> F.fractional_max_pool2d(torch.randn(2, 16, 50, 32), 3, output_ratio=0.5).shape
@@ -315,7 +315,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of windows at random places in a volume; see `nn.FractionalMaxPool3d`.
+    """Compute the maximum of windows at random positions in a volume; see `nn.FractionalMaxPool3d`.
 
     Graham, *Fractional max-pooling*, 2014.
 
@@ -323,11 +323,11 @@ def fractional_max_pool3d(
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         kernel_size: depth, height and width of a window, or one number for all; RuntimeError where the windows do not
             fit.
-        output_size: the sizes of the result, or one for all dimensions. ValueError where neither this nor
-            `output_ratio` is given.
-        output_ratio: the sizes of the result as shares of those of the input, where no size is given.
-        return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
-        _random_samples: numbers in [0, 1) of shape `(N, C, 3)` that place the windows, in place of new draws.
+        output_size: the spatial sizes of the result, or one number for all. ValueError without `output_size` and
+            `output_ratio`.
+        output_ratio: the output sizes as fractions of the input sizes, used without `output_size`.
+        return_indices: whether to also return the flat index of each maximum among the `D * H * W` elements of its channel.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 3)` that determine the positions of the windows; None to draw them.
 
     Example:
         >>> F.fractional_max_pool3d(torch.randn(2, 3, 6, 8, 9), 3, output_size=(2, 3, 4)).shape
@@ -338,7 +338,7 @@ def fractional_max_pool3d(
 
 
 def _with_indices(pool: Callable[..., Any], autocast: Any = None) -> Callable[..., Any]:
-    """The pooling function with `return_indices=True`; `autocast` is its precision there."""
+    """Return the pooling function with `return_indices=True`; `autocast` is its autocast rule."""
     signature = inspect.signature(pool)
 
     def pool_with_indices(*args: Any, **kwargs: Any) -> Any:
@@ -386,14 +386,14 @@ def _lp_pool(
 
 @declare(kind=Kind.POOLING)
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm `sum(x ** p) ** (1 / p)` of each window of a sequence; see `nn.LPPool1d`.
+    """Compute the p-norm `sum(x ** p) ** (1 / p)` of each window of a sequence; see `nn.LPPool1d`.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`.
-        norm_type: p; not 0.
+        norm_type: the order p of the norm; not 0.
         kernel_size: the length of a window.
         stride: the step from one window to the next; None for `kernel_size`.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the end.
 
     Example:
         >>> F.lp_pool1d(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]), 2, 2)
@@ -404,14 +404,14 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = N
 
 @declare(kind=Kind.POOLING)
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm `sum(x ** p) ** (1 / p)` of each window of an image; see `nn.LPPool2d`.
+    """Compute the p-norm `sum(x ** p) ** (1 / p)` of each window of an image; see `nn.LPPool2d`.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
-        norm_type: p; not 0.
+        norm_type: the order p of the norm; not 0.
         kernel_size: height and width of a window, or one number for both.
         stride: the step from one window to the next; None for `kernel_size`.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the end.
 
     Example:
         >>> F.lp_pool2d(torch.ones(1, 2, 2), 1, 2)
@@ -422,14 +422,14 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 
 @declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm `sum(x ** p) ** (1 / p)` of each window of a volume; see `nn.LPPool3d`.
+    """Compute the p-norm `sum(x ** p) ** (1 / p)` of each window of a volume; see `nn.LPPool3d`.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
-        norm_type: p; not 0.
+        norm_type: the order p of the norm; not 0.
         kernel_size: depth, height and width of a window, or one number for all.
         stride: the step from one window to the next; None for `kernel_size`.
-        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the end.
 
     Example:
         >>> F.lp_pool3d(torch.rand(2, 3, 4, 6, 8), 2, 2).shape
@@ -494,16 +494,16 @@ def _unpool(
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Puts maxima back to where they were, and zeros elsewhere: the reverse of `max_pool1d`; see `nn.MaxUnpool1d`.
+    """Place maxima at the positions given by `indices`, with zeros elsewhere; the inverse of `max_pool1d`; see `nn.MaxUnpool1d`.
 
     Args:
         input: the maxima, a tensor `(N, C, L)` or `(C, L)`.
-        indices: where they were, as `max_pool1d` says with `return_indices`: int64, in the shape of `input`.
+        indices: the indices that `max_pool1d` returns with `return_indices`, int64, in the shape of `input`.
         kernel_size: the length of a window, as for the pooling.
         stride: the stride of the pooling; None for `kernel_size`.
         padding: the padding of the pooling, on each side.
-        output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
-            of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
+        output_size: the shape of the result, with or without batch and channels; ValueError if pooling it would not give
+            the size of `input`. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
     Example:
         >>> maxima, indices = F.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2, return_indices=True)
@@ -517,16 +517,16 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Puts maxima back to where they were, and zeros elsewhere: the reverse of `max_pool2d`; see `nn.MaxUnpool2d`.
+    """Place maxima at the positions given by `indices`, with zeros elsewhere; the inverse of `max_pool2d`; see `nn.MaxUnpool2d`.
 
     Args:
         input: the maxima, a tensor `(N, C, H, W)` or `(C, H, W)`.
-        indices: where they were, as `max_pool2d` says with `return_indices`: int64, in the shape of `input`.
+        indices: the indices that `max_pool2d` returns with `return_indices`, int64, in the shape of `input`.
         kernel_size: height and width of a window, or one number for both, as for the pooling.
         stride: the stride of the pooling; None for `kernel_size`.
         padding: the padding of the pooling, on each side.
-        output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
-            of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
+        output_size: the shape of the result, with or without batch and channels; ValueError if pooling it would not give
+            the size of `input`. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
     Example:
         >>> maxima, indices = F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2, return_indices=True)
@@ -541,16 +541,16 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Puts maxima back to where they were, and zeros elsewhere: the reverse of `max_pool3d`; see `nn.MaxUnpool3d`.
+    """Place maxima at the positions given by `indices`, with zeros elsewhere; the inverse of `max_pool3d`; see `nn.MaxUnpool3d`.
 
     Args:
         input: the maxima, a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
-        indices: where they were, as `max_pool3d` says with `return_indices`: int64, in the shape of `input`.
+        indices: the indices that `max_pool3d` returns with `return_indices`, int64, in the shape of `input`.
         kernel_size: depth, height and width of a window, or one number for all, as for the pooling.
         stride: the stride of the pooling; None for `kernel_size`.
         padding: the padding of the pooling, on each side.
-        output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
-            of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
+        output_size: the shape of the result, with or without batch and channels; ValueError if pooling it would not give
+            the size of `input`. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
     Example:
         >>> volume = torch.randn(1, 3, 4, 6, 9)

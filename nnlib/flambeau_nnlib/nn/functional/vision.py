@@ -1,4 +1,4 @@
-"""Images: resizing, rearranging pixels, unfolding windows."""
+"""Resizing of images, sequences and volumes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ native_channel_shuffle = declare("native_channel_shuffle", kind=Kind.MOVEMENT)(c
 
 # --- resizing -----------------------------------------------------------------------------------------------------
 
-_DIMENSIONS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}  # of the input, for each mode
+_DIMENSIONS = {
+    "linear": 3,
+    "bilinear": 4,
+    "bicubic": 4,
+    "lanczos": 4,
+    "trilinear": 5,
+}  # the number of input dimensions of each mode
 _METHODS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos"}
 _AREA_POOLS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
@@ -36,25 +42,24 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resizes sequences, images or volumes, to a given size or by a factor.
+    """Resize sequences, images or volumes to a given size or by a factor.
 
     Args:
         input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
-        size: the size of each dimension of space of the result, or one number for all. Give either this or
-            `scale_factor`.
-        scale_factor: the factor of each dimension of space, or one for all; sizes are rounded down.
-        mode: "nearest" (the pixel at or before the place), "nearest-exact" (the nearest pixel), "area" (the mean of the
-            pixels that become one), "linear" (sequences), "bilinear", "bicubic", "lanczos" (images; the last with
+        size: the spatial sizes of the result, or one number for all. Give either `size` or `scale_factor`.
+        scale_factor: the factor of each spatial dimension, or one number for all; sizes are rounded down.
+        mode: "nearest" (the pixel at the rounded-down position), "nearest-exact" (the nearest pixel), "area" (the mean of
+            the pixels that an output pixel covers), "linear" (sequences), "bilinear", "bicubic", "lanczos" (images; the last with
             `antialias`) or "trilinear" (volumes).
-        align_corners: whether the centres of the corner pixels stay where they are, rather than the outer edges of
-            these pixels. For the linear and cubic modes, where None means False.
-        recompute_scale_factor: with `scale_factor`, whether to interpolate by the factor that the rounded sizes give,
-            not the one given; None means False.
-        antialias: whether the filter is widened where images shrink, so that every pixel counts; for "bilinear",
+        align_corners: whether input and output are aligned at the centres of the corner pixels, not at their outer edges.
+            For the linear and cubic modes, where None means False.
+        recompute_scale_factor: whether to interpolate with the factor computed from the rounded sizes instead of the given
+            `scale_factor`; None means False.
+        antialias: whether to widen the filter when images shrink, so that every pixel contributes; for "bilinear",
             "bicubic" and "lanczos".
 
     Raises:
-        ValueError: both or none of `size` and `scale_factor` are given, or options do not go with the mode.
+        ValueError: both or neither of `size` and `scale_factor` are given, or the mode does not support an option.
         NotImplementedError: the mode does not exist, or not for so many dimensions.
 
     Example:
@@ -93,7 +98,7 @@ def interpolate(
 
 
 def _target_sizes(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tuple[list[int], list[float | None]]:
-    """The output size of each spatial dimension, and its scale where one was given."""
+    """Return the output size of each spatial dimension, and its scale factor (None if not given)."""
     space = list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -140,13 +145,13 @@ def _by_axis(sizes: Sequence[int]) -> str:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """The deprecated name of `interpolate`, which gives a warning.
+    """Call `interpolate`; deprecated, with a warning.
 
     Args:
         input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
-        size, scale_factor: the size of the result, or the factor; either is given.
+        size, scale_factor: the size of the result, or the factor; exactly one of them must be given.
         mode: how to interpolate, as for `interpolate`.
-        align_corners: whether the centres of the corner pixels stay where they are, as for `interpolate`.
+        align_corners: whether to align the centres of the corner pixels, as for `interpolate`.
 
     Example:
         >>> import warnings
@@ -160,11 +165,11 @@ def upsample(
 
 @declare(kind=Kind.RESAMPLING)
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode "nearest"; deprecated, which gives a warning.
+    """Call `interpolate` with mode "nearest"; deprecated, with a warning.
 
     Args:
         input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
-        size, scale_factor: the size of the result, or the factor; either is given.
+        size, scale_factor: the size of the result, or the factor; exactly one of them must be given.
 
     Example:
         >>> import warnings
@@ -178,11 +183,11 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 @declare(kind=Kind.RESAMPLING)
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode "bilinear" with aligned corners; deprecated, which gives a warning.
+    """Call `interpolate` with mode "bilinear" and aligned corners; deprecated, with a warning.
 
     Args:
         input: a tensor `(N, C, H, W)`.
-        size, scale_factor: the size of the result, or the factor; either is given.
+        size, scale_factor: the size of the result, or the factor; exactly one of them must be given.
 
     Example:
         >>> import warnings

@@ -1,4 +1,4 @@
-"""Warping: images sampled at the points of a grid."""
+"""Warping: affine grids, and sampling of images at the points of a grid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHANGED = (
 
 @declare(kind=Kind.RESAMPLING)
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The points that affine maps give to the pixels of images or volumes, for `grid_sample`.
+    """Return the sampling grid of affine maps for images or volumes, as input of `grid_sample`.
 
     Jaderberg et al., *Spatial transformer networks*, 2015.
 
@@ -33,8 +33,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             coordinates (x, y, 1) of a pixel of the result to the point of the input that is sampled for it.
         size: the size of the result of `grid_sample`, `(N, C, H, W)` or `(N, C, D, H, W)`. The grid has the shape
             `(N, H, W, 2)` or `(N, D, H, W, 3)`.
-        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than the outer edges of these. The
-            same is to be given to `grid_sample`. None means False, with a warning.
+        align_corners: whether -1 and 1 are the centres of the corner pixels instead of their outer edges. Pass the same
+            value to `grid_sample`. None means False, with a warning.
 
     Raises:
         ValueError: the dtype or shape of `theta` does not fit, or a size is not positive.
@@ -68,7 +68,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 @with_grad_fn("AffineGridGeneratorBackward0")
 def points_of(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """The points that affine maps give to the pixels of images of `size`."""
+    """Return the sampling grid of affine maps for images of shape `size`, without checks."""
     n, space = len(size) - 2, list(size[2:])
     axes = [_axis(length, align_corners, theta) for length in space]
     columns = [axis.reshape([-1 if i == dim else 1 for i in range(n)]).expand(space) for dim, axis in enumerate(axes)]
@@ -77,7 +77,7 @@ def points_of(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor
 
 
 def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
-    """Coordinates of pixel centres, from -1 to 1."""
+    """Return the coordinates of pixel centres along one dimension, from -1 to 1."""
     if length == 1:
         return torch.zeros(1, dtype=like.dtype, device=like.device)
     corners = torch.linspace(-1, 1, length, dtype=like.dtype, device=like.device)
@@ -91,7 +91,7 @@ def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """Samples images or volumes at the points of a grid, so that they are warped.
+    """Sample images or volumes at the points of a grid, by interpolation.
 
     Args:
         input: a floating-point tensor `(N, C, H_in, W_in)` or `(N, C, D_in, H_in, W_in)`.
@@ -99,12 +99,12 @@ def grid_sample(
             at one side of the input to 1 at the other. The result has the shape `(N, C, H, W)` or `(N, C, D, H, W)`.
         mode: how to interpolate between pixels: "bilinear" (trilinear for volumes), "nearest", or "bicubic" (images
             only).
-        padding_mode: what is beyond the sides: "zeros", "border" (the nearest pixel of the edge) or "reflection".
-        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than the outer edges of these. None
-            means False, with a warning.
+        padding_mode: the values outside the input: "zeros", "border" (the nearest pixel of the edge) or "reflection".
+        align_corners: whether -1 and 1 are the centres of the corner pixels instead of their outer edges. None means
+            False, with a warning.
 
     Raises:
-        ValueError: there is no such mode.
+        ValueError: the mode is unknown.
         RuntimeError: shapes or dtypes do not fit.
 
     Example:
@@ -130,14 +130,14 @@ def grid_sample(
 
 
 def sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
-    """`grid_sample` with modes that have been checked."""
+    """Compute `grid_sample` without checking the modes."""
     _check_grid(input, grid, mode)
     require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
     output = _sample(input, grid, mode, padding_mode, align_corners)
     return merge_nodes(output, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
 
 
-# Along one dimension, a neighbour of every point: its integral coordinates, and its weights.
+# One neighbouring pixel of every point along one dimension: (integer coordinates, weights).
 _Neighbour = tuple[Tensor, Tensor]
 
 
@@ -166,7 +166,7 @@ def _cubic(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> li
 
 
 def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tensor:
-    """The weighted sums of the pixels whose coordinates are neighbours along all dimensions; zero outside the input."""
+    """Sum the weighted neighbouring pixels of each point over all combinations of dimensions; pixels outside count as zero."""
     batch, channels, *space = input.shape
     count = prod(space)
     along = [
@@ -187,7 +187,7 @@ def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tens
 
 
 def _indexed(place: Tensor, length: int, far: int) -> Tensor:
-    """Coordinates as whole numbers; less by `far`, the number of all pixels, outside the input."""
+    """Convert coordinates to integers; `far`, the number of pixels, is subtracted from coordinates outside the input."""
     inside = (place >= 0) & (place <= length - 1)
     return place.detach().clamp(0, length - 1).long() + (inside.long() - 1) * far
 
@@ -241,7 +241,7 @@ def _reflected(x: Tensor, low: float, high: float) -> Tensor:
 
 
 def _cubic_weights(t: Tensor, a: float = -0.75) -> list[Tensor]:
-    """Keys (1981), "Cubic convolution interpolation for digital image processing"."""
+    """Return the four weights of cubic interpolation (Keys, "Cubic convolution interpolation", 1981)."""
 
     def near(x: Tensor) -> Tensor:
         return ((a + 2) * x - (a + 3)) * x * x + 1

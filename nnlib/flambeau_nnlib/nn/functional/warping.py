@@ -187,7 +187,7 @@ def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tens
 
 
 def _indexed(place: Tensor, length: int, far: int) -> Tensor:
-    """Convert coordinates to integers; `far`, the number of pixels, is subtracted from coordinates outside the input."""
+    """Clamp coordinates and convert them to integers; `far`, the number of pixels, is subtracted from those outside."""
     inside = (place >= 0) & (place <= length - 1)
     return place.detach().clamp(0, length - 1).long() + (inside.long() - 1) * far
 

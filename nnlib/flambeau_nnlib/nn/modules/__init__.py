@@ -1,4 +1,4 @@
-"""All layers, one file for each kind of them."""
+"""All layers, with one file per kind of layer."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class _Inplace(Module):
 
 
 def comma_inplace(module: Module) -> str:
-    """The suffix of a repr that shows `inplace`."""
+    """Return ", inplace=True" for the repr of an in-place module, else an empty string."""
     return ", inplace=True" if module.inplace else ""
 
 
@@ -152,7 +152,7 @@ class SELU(_Inplace):
 
 
 class Hardsigmoid(_Inplace):
-    """A sigmoid made of straight lines: `relu6(x + 3) / 6` of each element, 0 below -3 and 1 above 3.
+    """A piecewise linear sigmoid: `relu6(x + 3) / 6` of each element, 0 below -3 and 1 above 3.
 
     Args:
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
@@ -174,7 +174,7 @@ class Hardsigmoid(_Inplace):
 
 
 class Hardswish(_Inplace):
-    """`SiLU` with the sigmoid made of straight lines: `x * relu6(x + 3) / 6` of each element.
+    """`SiLU` with a piecewise linear sigmoid: `x * relu6(x + 3) / 6` of each element.
 
     Howard et al., *Searching for MobileNetV3*, 2019.
 
@@ -198,11 +198,11 @@ class Hardswish(_Inplace):
 
 
 class Threshold(Module):
-    """Keeps each element that is above `threshold`, and puts `value` in place of the others.
+    """Keeps each element above `threshold`, and replaces the others by `value`.
 
     Args:
-        threshold: the bound; an element equal to it is replaced.
-        value: what replaces elements.
+        threshold: the threshold; elements equal to it are replaced.
+        value: the replacement.
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
@@ -230,15 +230,15 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """A leaky ReLU of random slope: while training, each negative element is multiplied by a draw from U(lower, upper).
+    """A leaky ReLU of random slope: in training, each negative element is multiplied by a sample from U(lower, upper).
 
     In evaluation all negative elements are multiplied by the mean, `(lower + upper) / 2`.
 
     Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
 
     Args:
-        lower: the least slope.
-        upper: the greatest slope; the call raises RuntimeError where it is below `lower`.
+        lower: the smallest slope.
+        upper: the largest slope; the call raises RuntimeError if it is below `lower`.
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
@@ -266,11 +266,11 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """Limits each element to the range from `min_val` to `max_val`.
+    """Clamps each element to the range from `min_val` to `max_val`.
 
     Args:
-        min_val: the least value of an element of the output.
-        max_val: the greatest; AssertionError unless it is above `min_val`.
+        min_val: the lower bound of the output.
+        max_val: the upper bound of the output; AssertionError unless it is above `min_val`.
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
         min_value, max_value: deprecated names of `min_val` and `max_val`, which give a FutureWarning.
 
@@ -315,7 +315,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """A ReLU that stops at 6: `min(max(0, x), 6)` of each element, a range that numbers of low precision hold well.
+    """A ReLU limited to 6: `min(max(0, x), 6)` of each element, a range suited to low-precision arithmetic.
 
     Args:
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
@@ -351,12 +351,12 @@ class _Alpha(Module):
 
 
 class ELU(_Alpha):
-    """The exponential linear unit: `x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.
+    """The exponential linear unit: `x` for positive elements, `alpha * (exp(x) - 1)` for others.
 
     Clevert et al., *Fast and accurate deep network learning by exponential linear units*, 2015.
 
     Args:
-        alpha: the output tends to `-alpha` for large negative input.
+        alpha: the limit of the output is `-alpha` for large negative input.
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
@@ -378,7 +378,7 @@ class CELU(_Alpha):
     Barron, *Continuously differentiable exponential linear units*, 2017.
 
     Args:
-        alpha: the output tends to `-alpha` for large negative input; the call raises RuntimeError where it is 0.
+        alpha: the limit of the output is `-alpha` for large negative input; the call raises RuntimeError if it is 0.
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
@@ -395,10 +395,10 @@ class CELU(_Alpha):
 
 
 class LeakyReLU(Module):
-    """A ReLU that lets a little through below zero: `x` where it is positive, `negative_slope * x` elsewhere.
+    """A ReLU with a small slope below zero: `x` for positive elements, `negative_slope * x` for others.
 
     Args:
-        negative_slope: the factor of negative elements; 0 gives `ReLU`.
+        negative_slope: the slope for negative elements; 0 gives `ReLU`.
         inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
@@ -427,14 +427,14 @@ class LeakyReLU(Module):
 class PReLU(Module):
     """A leaky ReLU whose slope is learned: `max(0, x) + weight * min(0, x)` of each element.
 
-    The slope should not be given weight decay, which would pull it to 0.
+    Do not apply weight decay to the slope: it would shrink to 0.
 
     He et al., *Delving deep into rectifiers*, 2015.
 
     Args:
-        num_parameters: 1 for a single slope, or the number of channels for a slope for each. The call raises RuntimeError
-            where it is neither.
-        init: the value that all slopes start from.
+        num_parameters: 1 for a single slope, or the number of channels for one slope per channel. The call raises
+            RuntimeError for other numbers.
+        init: the initial value of all slopes.
         device, dtype: of the parameter `weight`, which has the shape `(num_parameters,)`.
 
     Shape:
@@ -478,7 +478,7 @@ class GLU(Module):
     Dauphin et al., *Language modeling with gated convolutional networks*, 2016.
 
     Args:
-        dim: the dimension to halve, the last by default. The call raises RuntimeError where its size is odd.
+        dim: the dimension to halve, the last by default. The call raises RuntimeError if its size is odd.
 
     Shape:
         - Input: `(*, N, *)`, where N is the size of dimension `dim`.
@@ -550,7 +550,7 @@ class Hardshrink(_Shrink):
     """Sets small elements to 0: `x` where `|x|` is above `lambd`, 0 elsewhere.
 
     Args:
-        lambd: how large an element has to be to stay.
+        lambd: the threshold for absolute values.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -566,10 +566,10 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """Moves each element towards 0 by `lambd`, but not past it.
+    """Shrinks absolute values by `lambd`, at most to 0: `sign(x) * max(|x| - lambd, 0)`.
 
     Args:
-        lambd: by how much; the call raises RuntimeError where it is negative.
+        lambd: the amount to subtract; the call raises RuntimeError if it is negative.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -588,8 +588,8 @@ class Softplus(Module):
     """A smooth ReLU, always positive: `log(1 + exp(beta * x)) / beta` of each element.
 
     Args:
-        beta: how sharply it bends at 0; the larger, the closer to ReLU.
-        threshold: where `beta * x` is above this, the result is `x` itself, which is almost equal and does not overflow.
+        beta: the sharpness of the bend at 0; the function approaches ReLU for large `beta`.
+        threshold: for `beta * x` above the threshold the result is `x`, which is almost equal and does not overflow.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -615,9 +615,9 @@ class Softplus(Module):
 
 
 class Sigmoid(Module):
-    """The logistic function `1 / (1 + exp(-x))` of each element, which lies between 0 and 1.
+    """The logistic function `1 / (1 + exp(-x))` of each element, between 0 and 1.
 
-    For probabilities that go into a loss, `BCEWithLogitsLoss` without this layer is more accurate.
+    As the last layer before a loss, it is less accurate than `BCEWithLogitsLoss`, which includes the sigmoid.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -633,7 +633,7 @@ class Sigmoid(Module):
 
 
 class LogSigmoid(Module):
-    """`log(sigmoid(x))` of each element, exact for large negative values too.
+    """`log(sigmoid(x))` of each element, computed without underflow for large negative values.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -649,7 +649,7 @@ class LogSigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent of each element, which lies between -1 and 1.
+    """The hyperbolic tangent of each element, between -1 and 1.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -681,7 +681,7 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """`x / (1 + |x|)` of each element, which lies between -1 and 1 and gets there more slowly than `Tanh`.
+    """`x / (1 + |x|)` of each element, between -1 and 1; it saturates more slowly than `Tanh`.
 
     Shape:
         - Input: `(*)`, any number of dimensions.

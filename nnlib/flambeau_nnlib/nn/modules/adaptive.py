@@ -1,4 +1,4 @@
-"""Softmax over very many classes."""
+"""Adaptive softmax, for large numbers of classes."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """A log-softmax over many classes that is cheap for the frequent ones, which have to come first, and its loss.
+    """Log-softmax over many classes and its loss; cheap for frequent classes, which must have the lowest numbers.
 
-    Classes below `cutoffs[0]` are decided by the head, together with one output for each cluster: the ranges of classes
-    between one cutoff and the next. Only for targets in a cluster its own, smaller layer is computed.
+    The classes from one cutoff to the next form a cluster. The head has one output for each class below `cutoffs[0]` and
+    one for each cluster. The smaller layer of a cluster is computed only for targets in that cluster.
 
     Grave et al., *Efficient softmax approximation for GPUs*, 2016.
 
     Args:
         in_features: the size of the last dimension of the input.
-        n_classes: the number of classes. They are to be numbered by frequency, the most frequent being 0.
-        cutoffs: the classes at which clusters begin, ascending and from 1 to `n_classes - 1`; ValueError for others.
+        n_classes: the number of classes. Number them by frequency: class 0 is the most frequent.
+        cutoffs: the first class of each cluster, ascending, from 1 to `n_classes - 1`; ValueError for others.
         div_value: the layer of cluster i (from 1) goes through a projection to `in_features // div_value ** i`
             features.
         head_bias: whether the head has a learned bias.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(N, in_features)` or `(in_features,)`.
-        - Target: `(N,)` or `()`, of classes; RuntimeError for one that is none.
+        - Target: `(N,)` or `()`, classes from 0 to `n_classes - 1`; RuntimeError for others.
         - Output: `(N,)` or `()`, the log-probability of each target. It is the first of two results; the second,
           `loss`, is minus the mean of the first. `log_prob(input)` gives the log-probabilities `(N, n_classes)` of all
           classes, `predict(input)` the most likely class of each row, `(N,)`.
@@ -104,7 +104,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         is_batched = target_.dim() == 1
         input, target = (input_, target_) if is_batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         head = F.log_softmax(self.head(input), dim=1)
-        head_target = target.clone()  # a class of the shortlist, or the output of a cluster
+        head_target = target.clone()  # index of a head output: a class below cutoffs[0], or a cluster
         cluster_log_prob = torch.zeros_like(head[:, 0])
         for number, (low, high) in enumerate(pairwise(self.cutoffs)):
             rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
@@ -135,7 +135,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities `(N, n_classes)` of all classes."""
+        """Return the log-probabilities of all classes, of shape `(N, n_classes)`."""
         return self._full_log_prob(input, self.head(input))
 
     def _full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
@@ -147,7 +147,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return torch.cat(parts, dim=1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class of each row: `log_prob(input).argmax(dim=1)`, which is faster for rows that the head decides."""
+        """Return `log_prob(input).argmax(dim=1)`; clusters are computed only for rows in which the head chooses a cluster."""
         head_output: Tensor = self.head(input)
         output = head_output.argmax(dim=1)
         undecided = output >= self.shortlist_size

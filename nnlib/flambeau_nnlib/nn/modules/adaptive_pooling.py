@@ -1,4 +1,4 @@
-"""Adaptive pooling: to a given output size, whatever the input size."""
+"""Adaptive pooling: the output size is given, and window sizes are chosen to fit."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maximum of each of a given number of windows of a sequence, whatever its size.
+    """The maximum of each of `output_size` windows of a sequence of any length.
 
     Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
-        output_size: the number of windows, which is the length of the output.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool1d`: its position among the `L`
+        output_size: the number of windows, and so the length of the output.
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool1d`: its position among the `L`
             elements of the channel.
 
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
-        - Output: `(N, C, output_size)` or `(C, output_size)`, or two of them with `return_indices`.
+        - Output: `(N, C, output_size)` or `(C, output_size)`; with `return_indices`, also the indices, of the same shape.
 
     Example:
         >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
@@ -61,19 +61,19 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maximum of each of a given number of windows of an image, whatever its size.
+    """The maximum of each of `output_size` windows of an image of any size.
 
     Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
-        output_size: height and width of the output, or one number for both; None keeps that of the input.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool2d`: its position among the `H * W`
+        output_size: height and width of the output, or one number for both; None keeps the input's size.
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool2d`: its position among the `H * W`
             elements of the channel.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
-        - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`; with `return_indices`, also the indices, of the same shape.
 
     Example:
         >>> torch.nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
@@ -84,19 +84,19 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maximum of each of a given number of windows of a volume, whatever its size.
+    """The maximum of each of `output_size` windows of a volume of any size.
 
     Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
-        output_size: depth, height and width of the output, or one number for all; None keeps that of the input.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool3d`: its position among the
+        output_size: depth, height and width of the output, or one number for all; None keeps the input's size.
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool3d`: its position among the
             `D * H * W` elements of the channel.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
-        - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`; with `return_indices`, also the indices, of the same shape.
 
     Example:
         >>> torch.nn.AdaptiveMaxPool3d((2, None, 3))(torch.randn(1, 4, 8, 9, 7)).shape
@@ -122,13 +122,13 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The mean of each of a given number of windows of a sequence, whatever its size.
+    """The mean of each of `output_size` windows of a sequence of any length.
 
     Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
-        output_size: the number of windows, which is the length of the output.
+        output_size: the number of windows, and so the length of the output.
 
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
@@ -143,13 +143,13 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The mean of each of a given number of windows of an image, whatever its size.
+    """The mean of each of `output_size` windows of an image of any size.
 
     Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
-        output_size: height and width of the output, or one number for both; None keeps that of the input.
+        output_size: height and width of the output, or one number for both; None keeps the input's size.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
@@ -166,13 +166,13 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The mean of each of a given number of windows of a volume, whatever its size.
+    """The mean of each of `output_size` windows of a volume of any size.
 
     Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
-        output_size: depth, height and width of the output, or one number for all; None keeps that of the input.
+        output_size: depth, height and width of the output, or one number for all; None keeps the input's size.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.

@@ -15,7 +15,7 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Lets each query attend to all keys, in `num_heads` subspaces, and returns a weighted mean of their values.
+    """Multi-head attention: each of `num_heads` heads returns, for each query, a mean of the values weighted by the keys.
 
     Query, key and value are each mapped linearly to `embed_dim` features, `embed_dim / num_heads` for each head. A
     head's weights are `softmax(q @ k.T / sqrt(embed_dim / num_heads))`; their outputs are concatenated and mapped
@@ -26,23 +26,23 @@ class MultiheadAttention(Module):
     Args:
         embed_dim: the number of features of query and output.
         num_heads: the number of heads; AssertionError unless it divides `embed_dim`.
-        dropout: the probability that a weight is zeroed, while training.
+        dropout: the probability that an attention weight is zeroed in training.
         bias: whether the linear maps have a learned bias.
-        add_bias_kv: whether a learned key and value are added to those given.
-        add_zero_attn: whether a key and a value of zeros are added to those given.
+        add_bias_kv: whether to append a learned key and value to keys and values.
+        add_zero_attn: whether to append a key and a value of zeros to keys and values.
         kdim: the number of features of a key; None for `embed_dim`.
         vdim: the number of features of a value; None for `embed_dim`.
-        batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
+        batch_first: whether the batch is dimension 0 of inputs and output; False for dimension 1.
         device, dtype: of the parameters.
 
     Shape:
         - Query: `(L, N, embed_dim)`, `(N, L, embed_dim)` with `batch_first`, or `(L, embed_dim)`.
         - Key and value: `(S, N, kdim)` and `(S, N, vdim)`, or as for the query.
         - `key_padding_mask`: `(N, S)` or `(S,)`, True for a key that no query attends to.
-        - `attn_mask`: `(L, S)` or `(N * num_heads, L, S)`, True where a query must not attend to a key. Masks of
-          floating point are added to what the softmax is taken of.
-        - `is_causal`: a hint that `attn_mask` is the causal mask, which has to be given as well.
-        - Output: the shape of the query. It is the first of two results.
+        - `attn_mask`: `(L, S)` or `(N * num_heads, L, S)`, True where a query must not attend to a key. A
+          floating-point mask is added to the scores.
+        - `is_causal`: a hint that `attn_mask` is the causal mask; it requires `attn_mask`.
+        - Output: the shape of the query. The call returns `(output, weights)`.
         - Weights: `(N, L, S)` or `(L, S)`, the mean over the heads; `(N, num_heads, L, S)` or `(num_heads, L, S)` with
           `average_attn_weights=False`; None with `need_weights=False`, which is faster.
 
@@ -126,7 +126,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        # in PyTorch the output then lies in memory as `(L, N, E)`, the order in which a dropout layer after it draws
+        # in PyTorch the output then has memory order `(L, N, E)`, in which a following dropout layer draws random numbers
         swap = self.training and self.batch_first and query.dim() == 3
         if swap:
             is_self_attention = query is key is value

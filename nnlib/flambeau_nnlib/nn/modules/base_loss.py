@@ -1,4 +1,4 @@
-"""The base classes of all loss layers: the reduction, and class weights."""
+"""The base classes of all loss layers, with `reduction` and class weights."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ __all__ = [
 class _NormBase(Module):
     """Weight, bias and running statistics of batch and instance normalization.
 
-    `_input_dims` are the numbers of dimensions that the input may have.
+    `_input_dims` lists the allowed numbers of input dimensions.
     """
 
     _version = 2  # 2 added num_batches_tracked
@@ -122,20 +122,20 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Normalizes each feature to mean 0 and variance 1 over the batch, then scales and shifts it.
 
-    `y = (x - mean) / sqrt(var + eps) * weight + bias`. While training, mean and (biased) variance are those of the
-    batch, and the buffers `running_mean` and `running_var` move towards them:
-    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation normalizes by these.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. In training, mean and (biased) variance are those of the
+    batch, and the buffers `running_mean` and `running_var` are updated:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation uses these buffers.
 
     Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
 
     Args:
         num_features: the number of features, the second dimension of the input.
-        eps: added to the variance before the root is taken; in training ValueError unless it is positive.
-        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each feature.
-        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
-        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        eps: added to the variance before taking the square root; in training ValueError unless it is positive.
+        momentum: the weight of the new batch in the running statistics; None for the mean of all batches.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per feature.
+        track_running_stats: whether to keep running statistics. Without them, evaluation also normalizes by the batch.
+        device, dtype: device and dtype of parameters and statistics, all of shape `(num_features,)`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_features)` or `(N, num_features, L)`; ValueError for other numbers of dimensions, or, in
@@ -154,20 +154,20 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Normalizes each channel of images to mean 0 and variance 1 over the batch and all pixels, then scales and shifts it.
 
-    `y = (x - mean) / sqrt(var + eps) * weight + bias`. While training, mean and (biased) variance are those of the
-    batch, and the buffers `running_mean` and `running_var` move towards them:
-    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation normalizes by these.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. In training, mean and (biased) variance are those of the
+    batch, and the buffers `running_mean` and `running_var` are updated:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation uses these buffers.
 
     Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
 
     Args:
         num_features: the number of channels, the second dimension of the input.
-        eps: added to the variance before the root is taken; in training ValueError unless it is positive.
-        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
-        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
-        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        eps: added to the variance before taking the square root; in training ValueError unless it is positive.
+        momentum: the weight of the new batch in the running statistics; None for the mean of all batches.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
+        track_running_stats: whether to keep running statistics. Without them, evaluation also normalizes by the batch.
+        device, dtype: device and dtype of parameters and statistics, all of shape `(num_features,)`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_features, H, W)`; ValueError for other numbers of dimensions, or, in training, where a channel
@@ -186,20 +186,20 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Normalizes each channel of volumes to mean 0 and variance 1 over the batch and all voxels, then scales and shifts it.
 
-    `y = (x - mean) / sqrt(var + eps) * weight + bias`. While training, mean and (biased) variance are those of the
-    batch, and the buffers `running_mean` and `running_var` move towards them:
-    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation normalizes by these.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. In training, mean and (biased) variance are those of the
+    batch, and the buffers `running_mean` and `running_var` are updated:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation uses these buffers.
 
     Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
 
     Args:
         num_features: the number of channels, the second dimension of the input.
-        eps: added to the variance before the root is taken; in training ValueError unless it is positive.
-        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
-        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
-        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        eps: added to the variance before taking the square root; in training ValueError unless it is positive.
+        momentum: the weight of the new batch in the running statistics; None for the mean of all batches.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
+        track_running_stats: whether to keep running statistics. Without them, evaluation also normalizes by the batch.
+        device, dtype: device and dtype of parameters and statistics, all of shape `(num_features,)`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_features, D, H, W)`; ValueError for other numbers of dimensions, or, in training, where a
@@ -215,7 +215,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
-    """Takes `num_features` from the first input."""
+    """The base of lazy normalization layers, which take `num_features` from the first input."""
 
     def __init__(
         self,
@@ -241,14 +241,14 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.num_batches_tracked = torch.tensor(0, dtype=torch.int64, device=device)
 
     def reset_parameters(self) -> None:
-        """Set initial values, once the shapes are known."""
+        """Set initial values if the shapes are known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Give parameters and statistics their shapes and values."""
+        """Materialize parameters and statistics for the channels of `input`, and initialize them."""
         self.num_features = input.shape[1]
-        if not self.has_uninitialized_params():  # they were loaded from a checkpoint
+        if not self.has_uninitialized_params():  # already materialized by `load_state_dict`
             return
         for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
             if tensor is not None:
@@ -257,13 +257,13 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """A `BatchNorm1d` that takes `num_features` from its first input, and is an ordinary `BatchNorm1d` from then on.
+    """A `BatchNorm1d` that takes `num_features` from its first input, and then becomes a `BatchNorm1d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`.
-        device, dtype: of parameters and statistics.
+        device, dtype: device and dtype of parameters and statistics.
 
     Shape:
         - Input: `(N, num_features)` or `(N, num_features, L)`.
@@ -279,13 +279,13 @@ class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
 
 
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """A `BatchNorm2d` that takes `num_features` from its first input, and is an ordinary `BatchNorm2d` from then on.
+    """A `BatchNorm2d` that takes `num_features` from its first input, and then becomes a `BatchNorm2d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
-        device, dtype: of parameters and statistics.
+        device, dtype: device and dtype of parameters and statistics.
 
     Shape:
         - Input: `(N, num_features, H, W)`.
@@ -301,13 +301,13 @@ class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
 
 
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """A `BatchNorm3d` that takes `num_features` from its first input, and is an ordinary `BatchNorm3d` from then on.
+    """A `BatchNorm3d` that takes `num_features` from its first input, and then becomes a `BatchNorm3d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`.
-        device, dtype: of parameters and statistics.
+        device, dtype: device and dtype of parameters and statistics.
 
     Shape:
         - Input: `(N, num_features, D, H, W)`.
@@ -323,20 +323,20 @@ class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the batches of all processes, for training with few samples in each.
+    """Batch normalization over the batches of all processes, for training with few samples per process.
 
     It works like `BatchNorm1d`, `BatchNorm2d` and `BatchNorm3d`, with mean and variance over the samples of all processes.
-    In evaluation, and with a single process, it is the same as those.
+    In evaluation, and with a single process, the results are the same as theirs.
 
     Args:
         num_features: the number of channels, the second dimension of the input.
-        eps: added to the variance before the root is taken.
-        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
-        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
-        process_group: the processes of `torch.distributed` that normalize together; None for all.
-        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        eps: added to the variance before taking the square root.
+        momentum: the weight of the new batch in the running statistics; None for the mean of all batches.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
+        track_running_stats: whether to keep running statistics. Without them, evaluation also normalizes by the batch.
+        process_group: the process group of `torch.distributed` whose samples are normalized together; None for all processes.
+        device, dtype: device and dtype of parameters and statistics, all of shape `(num_features,)`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_features, *)`; ValueError for fewer than 2 dimensions.
@@ -407,7 +407,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """`module` with every batch normalization in it replaced by a `SyncBatchNorm` of the same state."""
+        """Replace every batch normalization in `module` by a `SyncBatchNorm` with the same parameters and statistics."""
         result = module
         if isinstance(module, _BatchNorm):
             result = SyncBatchNorm(
@@ -428,7 +428,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class AllReduceSum(torch.autograd.Function):
-    """A differentiable all-reduce: the sum over all processes. Its gradient is summed over all processes as well."""
+    """A differentiable all-reduce: forward sums the input over all processes, backward sums the gradient over them."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, group: Any) -> Tensor:

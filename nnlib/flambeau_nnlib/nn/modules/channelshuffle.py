@@ -13,7 +13,7 @@ __all__ = ["ChannelShuffle"]
 class ChannelShuffle(Module):
     """Interleaves the channels of `groups` groups: the first channel of each group, then the second of each, and so on.
 
-    After a grouped convolution this lets the next one mix what the groups have computed.
+    After a grouped convolution, the next grouped convolution then combines channels of different groups.
 
     Zhang et al., *ShuffleNet: an extremely efficient convolutional neural network for mobile devices*, 2017.
 

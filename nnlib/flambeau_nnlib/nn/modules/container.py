@@ -46,9 +46,9 @@ class Container(Module):
 
 
 class _ModuleSequence(Module):
-    """The base of `Sequential` and `ModuleList`: modules in order, named "0", "1", ... unless they are given names."""
+    """The base of `Sequential` and `ModuleList`: modules in order, named "0", "1", ... by default."""
 
-    _modules: dict[str, Module]  # there is no None in a container
+    _modules: dict[str, Module]  # unlike in `Module`, never None
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -63,7 +63,7 @@ class _ModuleSequence(Module):
         raise NotImplementedError
 
     def _get_abs_string_index(self, index: int) -> str:
-        """The name of the module at `index`."""
+        """Return the name of the module at `index`."""
         return list(self._modules)[position(index, len(self))]
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -108,11 +108,11 @@ class Sequential(_ModuleSequence):
 
     Args:
         *args: the modules in order, then named "0", "1" and so on; or an `OrderedDict` of modules by name. TypeError
-            for anything that is no module.
+            for objects that are not modules.
 
     Shape:
-        - Input: what the first module takes; it takes one argument.
-        - Output: what the last module returns; the input, where there is none.
+        - Input: the single argument of the first module.
+        - Output: the result of the last module; the input for an empty `Sequential`.
 
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU())
@@ -188,7 +188,7 @@ class ModuleList(_ModuleSequence):
     """A list of modules that are registered as submodules, unlike those in a plain list.
 
     Args:
-        modules: the modules to start with; None for none. TypeError for anything that is no module.
+        modules: the initial modules; None for an empty list. TypeError for objects that are not modules.
 
     Example:
         >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
@@ -222,7 +222,7 @@ class ModuleList(_ModuleSequence):
         self._insert(index, module)
 
     def __repr__(self) -> str:
-        """Consecutive modules with the same repr are shown once, with their number."""
+        """Return the printed form, in which consecutive modules with the same repr are shown once, with a count."""
         runs: list[list[Any]] = []
         for number, module in enumerate(self):
             text = repr(module)
@@ -243,7 +243,7 @@ class ModuleDict(Module):
     """A dictionary of modules that are registered as submodules, by name.
 
     Args:
-        modules: a mapping of names to modules, or (name, module) pairs, in the order that is kept; None for none.
+        modules: a mapping of names to modules, or (name, module) pairs; the order is kept. None for an empty dictionary.
             KeyError for a name that is empty, has a dot or is an attribute of dictionaries.
 
     Example:
@@ -252,7 +252,7 @@ class ModuleDict(Module):
         (ReLU(), ['mean', 'act'])
     """
 
-    _modules: dict[str, Module]  # there is no None in a container
+    _modules: dict[str, Module]  # unlike in `Module`, never None
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
@@ -286,15 +286,15 @@ class ModuleDict(Module):
         return self._modules.pop(key)
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names of the modules."""
         return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Module]]:
-        """The names and modules."""
+        """Return (name, module) pairs."""
         return self._modules.items()
 
     def values(self) -> ValuesView[Module]:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
@@ -307,8 +307,8 @@ class ParameterList(Module):
     """A list of parameters that are registered in the module that has the list, unlike those in a plain list.
 
     Args:
-        values: the parameters to start with; None for none. Tensors become parameters; other objects stay what they
-            are.
+        values: the initial parameters; None for an empty list. Tensors become parameters; other objects are stored
+            unchanged.
 
     Example:
         >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 2)])
@@ -367,9 +367,9 @@ class ParameterDict(Module):
     """A dictionary of parameters that are registered in the module that has the dictionary, by name.
 
     Args:
-        parameters: a mapping of names to parameters, or (name, parameter) pairs; None for none. Pairs and an
+        parameters: a mapping of names to parameters, or (name, parameter) pairs; None for an empty one. Pairs and an
             `OrderedDict` keep their order, other mappings are sorted by name. Tensors become parameters; other objects
-            stay what they are. TypeError for a key that is no string.
+            are stored unchanged. TypeError for a key that is not a string.
 
     Example:
         >>> torch.nn.ParameterDict({"scale": torch.ones(3)})
@@ -426,21 +426,21 @@ class ParameterDict(Module):
         return self
 
     def copy(self) -> ParameterDict:
-        """Another dictionary of the same parameters."""
+        """Return a new `ParameterDict` with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dictionary with the given keys, all of value `default`."""
+        """Return a new `ParameterDict` with the given keys, each with value `default`."""
         return ParameterDict((key, default) for key in keys)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, set to `default` first if there is none."""
+        """Return the value of `key`; a missing key is first set to `default`."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, or `default`."""
+        """Return the value of `key`, or `default` if it is missing."""
         if key in self:
             return self[key]
         return default
@@ -457,24 +457,24 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all items."""
         for key in list(self._keys):
             del self[key]
 
     def keys(self) -> KeysView[str]:
-        """The keys."""
+        """Return the keys."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The (key, value) pairs."""
+        """Return the (key, value) pairs."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:
-        """Add the items of a mapping (an unordered one in order of its keys), or (key, value) pairs."""
+        """Add the items of a mapping, or (key, value) pairs; items of an unordered mapping are sorted by key."""
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             parameters = OrderedDict(sorted(parameters.items()))
         for key, value in pairs(parameters, "ParametersDict", "ParameterDict"):
@@ -488,7 +488,7 @@ class ParameterDict(Module):
 
 
 def position(index: int, length: int) -> int:
-    """A possibly negative index, counted from the start; IndexError if it is out of range."""
+    """Convert a possibly negative index to a non-negative one; IndexError if it is out of range."""
     index = operator.index(index)
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of range")
@@ -500,7 +500,7 @@ def as_parameter(value: Any) -> Any:
 
 
 def describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
-    """One line for each parameter or other object of a `ParameterList` or `ParameterDict`."""
+    """Return the lines of a `ParameterList` or `ParameterDict`'s repr, one per item."""
     lines = []
     for key, value in items:
         if isinstance(value, torch.Tensor):
@@ -514,7 +514,7 @@ def describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
 
 
 def pairs(source: Any, caller: str, name: str) -> Iterator[tuple[str, Any]]:
-    """The (key, value) pairs of a mapping or of an iterable of pairs, with an error for anything else."""
+    """Iterate over the (key, value) pairs of a mapping or an iterable of pairs; raise TypeError or ValueError for others."""
     if not isinstance(source, Iterable):
         raise TypeError(f"{caller}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}")
     if hasattr(source, "items"):

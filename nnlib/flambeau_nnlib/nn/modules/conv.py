@@ -142,11 +142,11 @@ class _ConvNd(_Convolution):
         self._reversed_padding_repeated_twice = self._padding_per_side()
 
     def _padding_per_side(self) -> tuple[int, ...]:
-        """The padding as `F.pad` takes it: both sides of the last dimension, of the one before, ..."""
+        """Return the padding in the order of `F.pad`: both sides of the last dimension, of the second-to-last, ..."""
         if self.padding == "same":
             totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size, strict=True)]
             return tuple(side for total in reversed(totals) for side in (total // 2, total - total // 2))
-        if isinstance(self.padding, str):  # "valid"
+        if isinstance(self.padding, str):  # "valid"; "same" is handled above
             return (0, 0) * self._dims
         return _reverse_repeat_tuple(self.padding, 2)
 
@@ -172,16 +172,16 @@ class Conv1d(_ConvNd):
         out_channels: the number of channels of the output.
         kernel_size: the length of a kernel.
         stride: the step of the kernel from one output element to the next.
-        padding: how many elements are added on each side. Or "valid" for none, or "same" for as much as keeps the
-            size, which takes a stride of 1.
+        padding: the number of elements added on each side; "valid" for none, "same" to keep the size (requires
+            stride 1).
         dilation: the step between the input elements that one kernel covers; 1 for adjacent ones.
-        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
+        groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
-        padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
+        padding_mode: the padding values: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
             edge) or "circular" (the other end).
-        device, dtype: of the parameters `weight`, `(out_channels, in_channels / groups, kernel_size)`, and `bias`,
-            `(out_channels,)`.
+        device, dtype: device and dtype of the parameters `weight`, `(out_channels, in_channels / groups, kernel_size)`, and
+            `bias`, `(out_channels,)`.
 
     Shape:
         - Input: `(N, in_channels, L)` or `(in_channels, L)`.
@@ -189,7 +189,7 @@ class Conv1d(_ConvNd):
           `L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
 
     Raises:
-        ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
+        ValueError: `padding` or `padding_mode` is unknown, or `groups` does not divide the channels.
 
     Example:
         >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
@@ -212,17 +212,17 @@ class Conv2d(_ConvNd):
         kernel_size: height and width of a kernel, or one number for both.
         stride: the step of the kernel from one output element to the next. A pair for height and width, or one number
             for both.
-        padding: how many elements are added on each side; one number, or one each for height and width. Or "valid"
-            for none, or "same" for as much as keeps the size, which takes a stride of 1.
+        padding: the number of elements added on each side, one number or a pair for height and width; "valid" for
+            none, "same" to keep the size (requires stride 1).
         dilation: the step between the input elements that one kernel covers; 1 for adjacent ones. A pair for
             height and width, or one number for both.
-        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
+        groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
-        padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
+        padding_mode: the padding values: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
             edge) or "circular" (the other end).
-        device, dtype: of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and `bias`,
-            `(out_channels,)`.
+        device, dtype: device and dtype of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and
+            `bias`, `(out_channels,)`.
 
     Shape:
         - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`.
@@ -231,7 +231,7 @@ class Conv2d(_ConvNd):
           with index 1.
 
     Raises:
-        ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
+        ValueError: `padding` or `padding_mode` is unknown, or `groups` does not divide the channels.
 
     Example:
         >>> layer = torch.nn.Conv2d(16, 33, (3, 5), stride=(2, 1), padding=(4, 2))
@@ -256,17 +256,17 @@ class Conv3d(_ConvNd):
         out_channels: the number of channels of the output.
         kernel_size: depth, height and width of a kernel, or one number for all.
         stride: the step of the kernel from one output element to the next. Three numbers, or one for all.
-        padding: how many elements are added on each side; one number, or one each for depth, height and width. Or
-            "valid" for none, or "same" for as much as keeps the size, which takes a stride of 1.
+        padding: the number of elements added on each side, one number or three for depth, height and width; "valid"
+            for none, "same" to keep the size (requires stride 1).
         dilation: the step between the input elements that one kernel covers; 1 for adjacent ones. Three numbers,
             or one for all.
-        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
+        groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
-        padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
+        padding_mode: the padding values: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
             edge) or "circular" (the other end).
-        device, dtype: of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and `bias`,
-            `(out_channels,)`.
+        device, dtype: device and dtype of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and
+            `bias`, `(out_channels,)`.
 
     Shape:
         - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`.
@@ -275,7 +275,7 @@ class Conv3d(_ConvNd):
           the same with the other indices.
 
     Raises:
-        ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
+        ValueError: `padding` or `padding_mode` is unknown, or `groups` does not divide the channels.
 
     Example:
         >>> torch.nn.Conv3d(3, 8, 3, stride=2)(torch.randn(2, 3, 7, 9, 11)).shape
@@ -329,7 +329,7 @@ class _ConvTransposeNd(_Convolution):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
-        """The output padding that gives the output the size `output_size`."""
+        """Compute the output padding for which the output has size `output_size`."""
         dims, leading = self._dims, input.dim() - self._dims
         if len(output_size) == leading + dims:
             output_size = output_size[leading:]
@@ -355,9 +355,9 @@ class _ConvTransposeNd(_Convolution):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution of sequences, which enlarges by the stride: what the backward of `Conv1d` does to gradients.
+    """Transposed convolution of sequences, the gradient of `Conv1d` with respect to its input.
 
-    Every input element puts the kernel, times its value, into the output; where copies overlap they add up. It is also
+    Every input element adds the kernel, times its value, to the output at steps of `stride`. It is also
     called deconvolution, though it inverts only the shapes. Weight and bias are initialized from U(-k, k) with
     `k = 1 / sqrt(out_channels / groups * kernel_size)`.
 
@@ -368,26 +368,26 @@ class ConvTranspose1d(_ConvTransposeNd):
         out_channels: the number of channels of the output.
         kernel_size: the length of a kernel.
         stride: the step between the kernel's copies in the output.
-        padding: how much is cut off the output on each side: the padding of the convolution it transposes.
-        output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
-            to one, and this chooses among them. Has to be below the stride or the dilation.
-        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
+        padding: the number of elements cropped from each side of the output: the padding of the transposed convolution.
+        output_padding: the number of elements added at the end of the output, to choose among the sizes that a
+            convolution of this stride maps to the input size. Must be below the stride or the dilation.
+        groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
         dilation: the step between the elements of a kernel in the output.
         padding_mode: "zeros", the only mode supported.
-        device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, kernel_size)`, and `bias`,
-            `(out_channels,)`.
+        device, dtype: device and dtype of the parameters `weight`, `(in_channels, out_channels / groups, kernel_size)`, and
+            `bias`, `(out_channels,)`.
 
     Shape:
         - Input: `(N, in_channels, L)` or `(in_channels, L)`.
         - Output: `(N, out_channels, L_out)` or without N, with
           `L_out = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1`. `forward` takes
-          `output_size`, with or without batch and channels, in place of `output_padding`.
+          `output_size`, with or without batch and channels, instead of `output_padding`.
 
     Raises:
-        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not one of
-            those that the stride allows.
+        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not
+            possible with the stride.
 
     Example:
         >>> layer = torch.nn.ConvTranspose1d(16, 33, 3, stride=2)
@@ -400,9 +400,9 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed convolution of images, which enlarges by the stride: what the backward of `Conv2d` does to gradients.
+    """Transposed convolution of images, the gradient of `Conv2d` with respect to its input.
 
-    Every input element puts the kernel, times its value, into the output; where copies overlap they add up. It is also
+    Every input element adds the kernel, times its value, to the output at steps of `stride`. It is also
     called deconvolution, though it inverts only the shapes. Weight and bias are initialized from U(-k, k) with
     `k = 1 / sqrt(out_channels / groups * prod(kernel_size))`.
 
@@ -414,19 +414,19 @@ class ConvTranspose2d(_ConvTransposeNd):
         kernel_size: height and width of a kernel, or one number for both.
         stride: the step between the kernel's copies in the output. A pair for height and width, or one number for
             both.
-        padding: how much is cut off the output on each side: the padding of the convolution it transposes. A pair for
-            height and width, or one number for both.
-        output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
-            to one, and this chooses among them. Has to be below the stride or the dilation. A pair for height and
+        padding: the number of elements cropped from each side of the output: the padding of the transposed convolution. A pair
+            for height and width, or one number for both.
+        output_padding: the number of elements added at the end of the output, to choose among the sizes that a
+            convolution of this stride maps to the input size. Must be below the stride or the dilation. A pair for height and
             width, or one number for both.
-        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
+        groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
         dilation: the step between the elements of a kernel in the output. A pair for height and width, or one
             number for both.
         padding_mode: "zeros", the only mode supported.
-        device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and `bias`,
-            `(out_channels,)`.
+        device, dtype: device and dtype of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and
+            `bias`, `(out_channels,)`.
 
     Shape:
         - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`.
@@ -436,8 +436,8 @@ class ConvTranspose2d(_ConvTransposeNd):
           of `output_padding`.
 
     Raises:
-        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not one of
-            those that the stride allows.
+        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not
+            possible with the stride.
 
     Example:
         >>> down, up = torch.nn.Conv2d(4, 4, 3, stride=2, padding=1), torch.nn.ConvTranspose2d(4, 4, 3, stride=2, padding=1)
@@ -451,9 +451,9 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution of volumes, which enlarges by the stride: what the backward of `Conv3d` does to gradients.
+    """Transposed convolution of volumes, the gradient of `Conv3d` with respect to its input.
 
-    Every input element puts the kernel, times its value, into the output; where copies overlap they add up. It is also
+    Every input element adds the kernel, times its value, to the output at steps of `stride`. It is also
     called deconvolution, though it inverts only the shapes. Weight and bias are initialized from U(-k, k) with
     `k = 1 / sqrt(out_channels / groups * prod(kernel_size))`.
 
@@ -464,29 +464,29 @@ class ConvTranspose3d(_ConvTransposeNd):
         out_channels: the number of channels of the output.
         kernel_size: depth, height and width of a kernel, or one number for all.
         stride: the step between the kernel's copies in the output. Three numbers, or one for all.
-        padding: how much is cut off the output on each side: the padding of the convolution it transposes. Three
+        padding: the number of elements cropped from each side of the output: the padding of the transposed convolution. Three
             numbers, or one for all.
-        output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
-            to one, and this chooses among them. Has to be below the stride or the dilation. Three numbers, or one for
+        output_padding: the number of elements added at the end of the output, to choose among the sizes that a
+            convolution of this stride maps to the input size. Must be below the stride or the dilation. Three numbers, or one for
             all.
-        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
+        groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
         dilation: the step between the elements of a kernel in the output. Three numbers, or one for all.
         padding_mode: "zeros", the only mode supported.
-        device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and `bias`,
-            `(out_channels,)`.
+        device, dtype: device and dtype of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and
+            `bias`, `(out_channels,)`.
 
     Shape:
         - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`.
         - Output: `(N, out_channels, D_out, H_out, W_out)` or without N, with
           `D_out = (D - 1) * stride[0] - 2 * padding[0] + dilation[0] * (kernel_size[0] - 1) + output_padding[0] + 1`,
           and H_out and W_out the same with the other indices. `forward` takes `output_size`, with or without batch and
-          channels, in place of `output_padding`.
+          channels, instead of `output_padding`.
 
     Raises:
-        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not one of
-            those that the stride allows.
+        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not
+            possible with the stride.
 
     Example:
         >>> torch.nn.ConvTranspose3d(3, 8, 3, stride=2)(torch.randn(2, 3, 3, 4, 5)).shape
@@ -498,7 +498,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 
 class _LazyConvolution(LazyModuleMixin, _Convolution):
-    """Takes `in_channels` from the first input."""
+    """The base of lazy convolutions, which take `in_channels` from the first input."""
 
     def _make_lazy(self, out_channels: int, bias: bool, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
         self.out_channels = out_channels
@@ -507,12 +507,12 @@ class _LazyConvolution(LazyModuleMixin, _Convolution):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, once the shapes are known."""
+        """Draw new initial values if the shapes are known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
-        """Give the parameters their shapes and values."""
+        """Materialize the parameters for the channels of `input`, and initialize them."""
         self.in_channels = self._get_in_channels(input)
         if not self.has_uninitialized_params():  # they were loaded from a checkpoint
             return
@@ -572,15 +572,15 @@ class _LazyConvTransposeNd(_LazyConvolution):
 
 
 class LazyConv1d(_LazyConvNd, Conv1d):
-    """A `Conv1d` that takes `in_channels` from its first input, and is an ordinary `Conv1d` from then on.
+    """A `Conv1d` that takes `in_channels` from its first input, and then becomes a `Conv1d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         out_channels: the number of channels of the output.
         kernel_size: the length of a kernel.
         stride, padding, dilation, groups, bias, padding_mode: as in `Conv1d`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(N, in_channels, L)` or `(in_channels, L)`; RuntimeError for other numbers of dimensions.
@@ -596,15 +596,15 @@ class LazyConv1d(_LazyConvNd, Conv1d):
 
 
 class LazyConv2d(_LazyConvNd, Conv2d):
-    """A `Conv2d` that takes `in_channels` from its first input, and is an ordinary `Conv2d` from then on.
+    """A `Conv2d` that takes `in_channels` from its first input, and then becomes a `Conv2d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         out_channels: the number of channels of the output.
         kernel_size: height and width of a kernel, or one number for both.
         stride, padding, dilation, groups, bias, padding_mode: as in `Conv2d`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`; RuntimeError for other numbers of dimensions.
@@ -620,15 +620,15 @@ class LazyConv2d(_LazyConvNd, Conv2d):
 
 
 class LazyConv3d(_LazyConvNd, Conv3d):
-    """A `Conv3d` that takes `in_channels` from its first input, and is an ordinary `Conv3d` from then on.
+    """A `Conv3d` that takes `in_channels` from its first input, and then becomes a `Conv3d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         out_channels: the number of channels of the output.
         kernel_size: depth, height and width of a kernel, or one number for all.
         stride, padding, dilation, groups, bias, padding_mode: as in `Conv3d`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`; RuntimeError for other numbers of dimensions.
@@ -644,15 +644,15 @@ class LazyConv3d(_LazyConvNd, Conv3d):
 
 
 class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
-    """A `ConvTranspose1d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose1d` from then on.
+    """A `ConvTranspose1d` that takes `in_channels` from its first input, and then becomes a `ConvTranspose1d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         out_channels: the number of channels of the output.
         kernel_size: the length of a kernel.
         stride, padding, output_padding, groups, bias, dilation, padding_mode: as in `ConvTranspose1d`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(N, in_channels, L)` or `(in_channels, L)`; RuntimeError for other numbers of dimensions.
@@ -668,15 +668,15 @@ class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyConvTransposeNd, ConvTranspose2d):
-    """A `ConvTranspose2d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose2d` from then on.
+    """A `ConvTranspose2d` that takes `in_channels` from its first input, and then becomes a `ConvTranspose2d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         out_channels: the number of channels of the output.
         kernel_size: height and width of a kernel, or one number for both.
         stride, padding, output_padding, groups, bias, dilation, padding_mode: as in `ConvTranspose2d`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`; RuntimeError for other numbers of dimensions.
@@ -692,15 +692,15 @@ class LazyConvTranspose2d(_LazyConvTransposeNd, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyConvTransposeNd, ConvTranspose3d):
-    """A `ConvTranspose3d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose3d` from then on.
+    """A `ConvTranspose3d` that takes `in_channels` from its first input, and then becomes a `ConvTranspose3d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         out_channels: the number of channels of the output.
         kernel_size: depth, height and width of a kernel, or one number for all.
         stride, padding, output_padding, groups, bias, dilation, padding_mode: as in `ConvTranspose3d`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`; RuntimeError for other numbers of dimensions.

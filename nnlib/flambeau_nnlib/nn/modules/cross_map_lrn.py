@@ -12,15 +12,15 @@ __all__ = ["CrossMapLRN2d"]
 
 
 def _sum_over_window(values: Tensor, window: Tensor) -> Tensor:
-    """For each channel, the sum over the channels that are True in its row of `window`."""
+    """Sum, for each channel, over the channels that are True in its row of `window`."""
     return torch.einsum("cj,njhw->nchw", window.to(values.dtype), values)
 
 
 class CrossMapLRN2d(torch.autograd.Function):
     """The function of the layer `nn.CrossMapLRN2d`.
 
-    Its gradient is PyTorch's, so that training gives the same numbers. It is not exactly the derivative of the forward: the
-    window of channels that it sums over begins and ends one channel too early.
+    Its gradient reproduces PyTorch's, which is not exactly the derivative of the forward: the window of channels that it
+    sums over is shifted down by one channel.
     """
 
     @staticmethod

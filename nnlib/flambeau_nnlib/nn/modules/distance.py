@@ -1,4 +1,4 @@
-"""Distances and similarities between rows."""
+"""Distances and similarities between vectors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class PairwiseDistance(Module):
     """The distance between vectors: the p-norm of `x1 - x2 + eps` over the last dimension.
 
     Args:
-        p: the exponent of the norm, 2 for Euclidean distance; may be negative or infinite.
+        p: the order of the norm, 2 for Euclidean distance; may be negative or infinite.
         eps: added to each difference, so that the norm of equal vectors has a gradient.
-        keepdim: whether the last dimension stays, with size 1.
+        keepdim: whether to keep the last dimension with size 1.
 
     Shape:
         - Inputs: `(N, D)` or `(D,)`, or others that broadcast together.
@@ -43,8 +43,8 @@ class CosineSimilarity(Module):
     """The cosine of the angle between vectors: `sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`, between -1 and 1.
 
     Args:
-        dim: the dimension that the vectors lie along.
-        eps: the least length that is divided by, so that a vector of zeros gives 0.
+        dim: the dimension of the vectors.
+        eps: the lower bound of lengths in the divisor, so that a vector of zeros gives 0.
 
     Shape:
         - Inputs: `(*, D, *)`, where D is at position `dim`; they broadcast together.

@@ -1,4 +1,4 @@
-"""Layers that zero a random part of their input while training."""
+"""Dropout layers, which zero random elements or channels in training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """While training, zeros each element with probability `p`, independently, and scales the others by `1 / (1 - p)`.
+    """In training, zeros each element with probability `p`, independently, and scales the others by `1 / (1 - p)`.
 
     The scaling keeps the mean, so that in evaluation (`eval()`) the layer returns its input.
 
@@ -52,9 +52,9 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """While training, zeros whole channels of sequences with probability `p`, and scales the others by `1 / (1 - p)`.
+    """In training, zeros whole channels of sequences with probability `p`, and scales the others by `1 / (1 - p)`.
 
-    Neighbouring elements of a channel tend to be alike, so that zeroing single ones, as `Dropout` does, hides little.
+    Neighbouring elements of a channel are correlated, so that zeroing single elements, as in `Dropout`, has little effect.
 
     Args:
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
@@ -75,9 +75,9 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """While training, zeros whole channels of images with probability `p`, and scales the others by `1 / (1 - p)`.
+    """In training, zeros whole channels of images with probability `p`, and scales the others by `1 / (1 - p)`.
 
-    Neighbouring pixels tend to be alike, so that zeroing single ones, as `Dropout` does, hides little.
+    Neighbouring pixels are correlated, so that zeroing single pixels, as in `Dropout`, has little effect.
 
     Tompson et al., *Efficient object localization using convolutional networks*, 2015.
 
@@ -100,9 +100,9 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """While training, zeros whole channels of volumes with probability `p`, and scales the others by `1 / (1 - p)`.
+    """In training, zeros whole channels of volumes with probability `p`, and scales the others by `1 / (1 - p)`.
 
-    Neighbouring voxels tend to be alike, so that zeroing single ones, as `Dropout` does, hides little.
+    Neighbouring voxels are correlated, so that zeroing single voxels, as in `Dropout`, has little effect.
 
     Args:
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
@@ -122,16 +122,16 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for networks of `SELU`: elements are set to SELU's least value, not to 0, so that mean and variance stay.
+    """Dropout for networks with `SELU`: elements are set to the minimum of SELU, not to 0, which keeps mean and variance.
 
-    While training, each element is set to that value with probability `p`; then all are scaled and shifted, so that input
-    of mean 0 and standard deviation 1 gives output of the same. In evaluation the layer returns its input.
+    In training, each element is set to that value with probability `p`; then all are scaled and shifted so that input
+    of mean 0 and standard deviation 1 keeps both. In evaluation the layer returns its input.
 
     Klambauer et al., *Self-normalizing neural networks*, 2017.
 
     Args:
         p: the probability that an element is dropped; ValueError unless it is from 0 to 1.
-        inplace: accepted and shown; the layer always returns a new tensor.
+        inplace: no effect except in the repr; the layer always returns a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -147,11 +147,11 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels: while training, each is set to the least value of `SELU` with probability `p`.
+    """`AlphaDropout` of whole channels: in training, each is set to the minimum of `SELU` with probability `p`.
 
     Args:
         p: the probability that a channel is dropped; ValueError unless it is from 0 to 1.
-        inplace: accepted and shown; the layer always returns a new tensor.
+        inplace: no effect except in the repr; the layer always returns a new tensor.
 
     Shape:
         - Input: `(N, C, *)`, such as `(N, C, D, H, W)`.

@@ -17,7 +17,7 @@ class Flatten(Module):
 
     Args:
         start_dim: the first dimension to merge.
-        end_dim: the last dimension to merge, itself included.
+        end_dim: the last dimension to merge (inclusive).
 
     Shape:
         - Input: `(*, S_start, ..., S_end, *)`, where the sizes between are those of the dimensions to merge.
@@ -49,8 +49,8 @@ class Unflatten(Module):
 
     Args:
         dim: the dimension to split.
-        unflattened_size: a tuple or list of the sizes it is split into, of which one may be -1 for what is left; TypeError
-            for anything else. The call raises RuntimeError where their product is not the size of `dim`.
+        unflattened_size: a tuple or list of the new sizes; one of them may be -1, to be computed from the others.
+            TypeError for other types. The call raises RuntimeError if their product is not the size of `dim`.
 
     Shape:
         - Input: `(*, S, *)`, where S is the size of dimension `dim`.

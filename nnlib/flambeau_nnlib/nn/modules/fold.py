@@ -1,4 +1,4 @@
-"""Layers that cut images into blocks, and put blocks together."""
+"""Layers that extract blocks from images, and sum blocks to images."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Size = int | Sequence[int]
 
 
 class Unfold(Module):
-    """Cuts images into the blocks that a convolution of this kernel would look at, each flattened to a column.
+    """Extracts the blocks of images that a convolution kernel of this size covers (im2col), each flattened to a column.
 
-    A convolution is a product of its flattened weight with these columns.
+    A convolution is the product of its flattened weight with these columns.
 
     Args:
         kernel_size: height and width of a block, or one number for both.
         dilation: the step from one pixel of a block to the next.
-        padding: how many zeros are added around the image on each side first.
+        padding: the number of zeros that are first added on each side of the image.
         stride: the step from one block to the next.
 
     All four are one number, or a pair for height and width. The call raises RuntimeError where no block fits.
@@ -54,15 +54,15 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Puts columns such as those of `Unfold` back into images, adding up where blocks overlap.
+    """Sums blocks, given as columns, into images (col2im): overlapping blocks are added.
 
-    It reverses `Unfold` where blocks do not overlap and cover everything; elsewhere, divide by the fold of an unfold of ones.
+    It inverts `Unfold` if blocks do not overlap and cover the image; otherwise, divide by `fold(unfold(ones))`.
 
     Args:
         output_size: height and width of the images, without padding.
         kernel_size: height and width of a block.
         dilation: the step from one pixel of a block to the next.
-        padding: how many pixels around the image the blocks reach into, on each side.
+        padding: the padding of the blocks' positions on each side of the image; elements in it are dropped.
         stride: the step from one block to the next.
 
     All five are one number, or a pair for height and width.

@@ -1,6 +1,6 @@
 """Hooks: functions that a module calls around its forward and its backward.
 
-`Module.__call__` looks at a single flag, `_has_hooks`; everything in this file happens only once a hook was registered.
+`Module.__call__` only checks the flag `_has_hooks`; the code in this file runs only if a hook is registered.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def has_call_hooks(owner: Any) -> bool:
 def add_hook(
     hooks: OrderedDict[int, T], hook: T, prepend: bool = False, flags: Sequence[OrderedDict[int, bool]] = ()
 ) -> RemovableHandle:
-    """Put `hook` into `hooks`, and its id into each of the `flags`; the handle removes it from all of them."""
+    """Add `hook` to `hooks` and its id to each dict in `flags`; return a handle that removes it from all of them."""
     handle = RemovableHandle(hooks, extra_dict=list(flags))
     hooks[handle.id] = hook
     for flag in flags:
@@ -75,7 +75,7 @@ def add_hook(
 
 
 def call_registration_hooks(kind: str, module: Module, name: str, value: Any) -> Any:
-    """Pass what is being registered through the global registration hooks, each of which may replace it."""
+    """Call the global registration hooks with a new member; return the member, or the last replacement a hook returned."""
     for hook in GLOBAL.registration[kind].values():
         replacement = hook(module, name, value)
         if replacement is not None:
@@ -112,7 +112,7 @@ class Hookable:
     )
 
     def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """Call `hook(module, args)` before every forward; what it returns, if anything, replaces the arguments.
+        """Call `hook(module, args)` before every forward; a return value other than None replaces the arguments.
 
         With `with_kwargs`, the hook is called as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
 
@@ -128,7 +128,7 @@ class Hookable:
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after every forward; what it returns, if anything, replaces the output.
+        """Call `hook(module, args, output)` after every forward; a return value other than None replaces the output.
 
         With `with_kwargs`, the hook is called as `hook(module, args, kwargs, output)`; with `always_call`, it is
         called even if forward raised.
@@ -155,14 +155,14 @@ class Hookable:
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """The deprecated form of `register_full_backward_hook`, which sees the gradients of the module's last operation only."""
+        """Deprecated: use `register_full_backward_hook`. The hook only gets the gradients of the module's last operation."""
         claim_backward_hooks(self, full=False, where="on a single Module")
         self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_hooks, hook)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
-            self.__dict__["_has_hooks"] = False  # all were removed: the next call skips this function
+            self.__dict__["_has_hooks"] = False  # all hooks were removed: the next call skips this method
             Hookable._has_hooks = True
             return self.forward(*args, **kwargs)
         result = None
@@ -249,7 +249,7 @@ def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
 
 
 class BackwardHookFunction(torch.autograd.Function):
-    """The identity of several tensors, as one node in the graph, whose hooks see the gradients of all of them."""
+    """Returns its input tensors, as one node of the autograd graph, so that a hook gets the gradients of all of them."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -262,7 +262,7 @@ class BackwardHookFunction(torch.autograd.Function):
 
 
 class BackwardHookCaller:
-    """Calls a module's full backward hooks, from one identity node at its inputs and one at its outputs."""
+    """Calls a module's full backward hooks, by one identity node for its inputs and one for its outputs."""
 
     def __init__(self, module: Hookable, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -289,7 +289,7 @@ class BackwardHookCaller:
         return outputs if isinstance(result, tuple) else outputs[0]
 
     def _mark(self, values: tuple[Any, ...], on_grad: Hook) -> tuple[tuple[Any, ...], list[int] | None]:
-        """Pass the tensors in `values` through a `BackwardHookFunction` whose node calls `on_grad`; return their indices too."""
+        """Pass the tensors in `values` through a `BackwardHookFunction` that calls `on_grad`; return `(values, indices)`."""
         slots = [index for index, value in enumerate(values) if isinstance(value, torch.Tensor)]
         if not (torch.is_grad_enabled() and any(values[index].requires_grad for index in slots)):
             return values, None
@@ -316,7 +316,7 @@ class BackwardHookCaller:
         return tuple(grad_outputs[index] for index in self.output_slots)
 
     def _on_grad_inputs(self, grads: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        if self.grad_outputs is None:  # the gradient reached the inputs without passing the outputs' node
+        if self.grad_outputs is None:  # the gradient reached the inputs without passing the node of the outputs
             return None
         assert self.input_slots is not None
         grad_inputs = scatter_to_slots(grads, self.input_slots, self.input_count)
@@ -329,7 +329,7 @@ class BackwardHookCaller:
         return tuple(grad_inputs[index] for index in self.input_slots)
 
     def _run_hooks_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
-        """No input requires a gradient, so the hooks run as soon as the gradients of the outputs are computed."""
+        """Call the hooks when the output gradients are known, because no input requires a gradient."""
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs "
             "since no inputs require gradients.",
@@ -345,7 +345,7 @@ class BackwardHookCaller:
 
 
 def scatter_to_slots(values: tuple[Any, ...], slots: list[int], count: int) -> tuple[Any, ...]:
-    """A tuple of `count` entries: `values` at `slots`, None elsewhere."""
+    """Return a tuple of `count` items: `values` at the indices `slots`, None elsewhere."""
     result: list[Any] = [None] * count
     for index, value in zip(slots, values, strict=True):
         result[index] = value
@@ -376,7 +376,7 @@ def hook_last_op(module: Hookable, hooks: list[Hook], args: tuple[Any, ...], res
 
 
 def last_op_problem(args: tuple[Any, ...], result: Any, node: Any) -> str | None:
-    """Why a legacy hook on `node` will not see all gradients of the module; None if it will."""
+    """Return why a legacy hook on `node` will miss some gradients of the module, or None if it gets all of them."""
     advice = "Please use register_full_backward_hook to get the documented behavior."
 
     def are_tensors(values: Any) -> bool:
@@ -409,7 +409,7 @@ def last_op_problem(args: tuple[Any, ...], result: Any, node: Any) -> str | None
 
 
 def enable_hooks_everywhere() -> None:
-    """Make `_has_hooks` true for all modules: a property of the class takes precedence over the instances' `__dict__`."""
+    """Make `_has_hooks` True for all modules, by a class property, which takes precedence over the instances' `__dict__`."""
     Hookable._has_hooks = property(lambda module: True)
 
 
@@ -429,20 +429,20 @@ def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, alway
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
-    """`Module.register_backward_hook` for every module."""
+    """Register a legacy backward hook for all modules; see `Module.register_backward_hook`."""
     claim_backward_hooks(GLOBAL, full=False, where="as a global Module hook")
     enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
-    """`Module.register_full_backward_pre_hook` for every module."""
+    """Register a backward pre-hook for all modules; see `Module.register_full_backward_pre_hook`."""
     enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
-    """`Module.register_full_backward_hook` for every module."""
+    """Register a backward hook for all modules; see `Module.register_full_backward_hook`."""
     claim_backward_hooks(GLOBAL, full=True, where="as a global Module hook")
     enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_hooks, hook)

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _InstanceNorm(_NormBase):
-    """`_input_dims` are the numbers of dimensions of unbatched and of batched input."""
+    """The base of instance normalization; `_input_dims` are the numbers of dimensions of unbatched and batched input."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each channel of each sequence by itself to mean 0 and variance 1, in training and in evaluation.
+    """Normalizes each channel of each sequence separately to mean 0 and variance 1, in training and in evaluation.
 
     `y = (x - mean) / sqrt(var + eps) * weight + bias`. Unlike `BatchNorm1d`, by default it has neither weight and bias
     nor running statistics.
@@ -107,11 +107,11 @@ class InstanceNorm1d(_InstanceNorm):
     Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
 
     Args:
-        num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
-        eps: added to the variance before the root is taken.
-        momentum: the share of the new batch in the running statistics, where these are kept.
+        num_features: the number of channels. For another number, the call raises ValueError if `affine`, else it warns.
+        eps: added to the variance before taking the square root.
+        momentum: the weight of the new batch in the running statistics, if they are kept.
         affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
-        track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
+        track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
 
@@ -130,7 +130,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each image by itself to mean 0 and variance 1, in training and in evaluation.
+    """Normalizes each channel of each image separately to mean 0 and variance 1, in training and in evaluation.
 
     `y = (x - mean) / sqrt(var + eps) * weight + bias`. Unlike `BatchNorm2d`, by default it has neither weight and bias
     nor running statistics.
@@ -138,11 +138,11 @@ class InstanceNorm2d(_InstanceNorm):
     Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
 
     Args:
-        num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
-        eps: added to the variance before the root is taken.
-        momentum: the share of the new batch in the running statistics, where these are kept.
+        num_features: the number of channels. For another number, the call raises ValueError if `affine`, else it warns.
+        eps: added to the variance before taking the square root.
+        momentum: the weight of the new batch in the running statistics, if they are kept.
         affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
-        track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
+        track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
 
@@ -160,7 +160,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each volume by itself to mean 0 and variance 1, in training and in evaluation.
+    """Normalizes each channel of each volume separately to mean 0 and variance 1, in training and in evaluation.
 
     `y = (x - mean) / sqrt(var + eps) * weight + bias`. Unlike `BatchNorm3d`, by default it has neither weight and bias
     nor running statistics.
@@ -168,11 +168,11 @@ class InstanceNorm3d(_InstanceNorm):
     Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
 
     Args:
-        num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
-        eps: added to the variance before the root is taken.
-        momentum: the share of the new batch in the running statistics, where these are kept.
+        num_features: the number of channels. For another number, the call raises ValueError if `affine`, else it warns.
+        eps: added to the variance before taking the square root.
+        momentum: the weight of the new batch in the running statistics, if they are kept.
         affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
-        track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
+        track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
 
@@ -190,13 +190,13 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    """An `InstanceNorm1d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm1d` from then on.
+    """An `InstanceNorm1d` that takes `num_features` from its first input, and then becomes an `InstanceNorm1d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
-        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`, whose defaults these are.
-        device, dtype: of parameters and statistics.
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`, with the same defaults.
+        device, dtype: device and dtype of parameters and statistics.
 
     Shape:
         - Input: `(N, num_features, L)` or `(num_features, L)`.
@@ -212,13 +212,13 @@ class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
 
 
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    """An `InstanceNorm2d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm2d` from then on.
+    """An `InstanceNorm2d` that takes `num_features` from its first input, and then becomes an `InstanceNorm2d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
-        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`, whose defaults these are.
-        device, dtype: of parameters and statistics.
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`, with the same defaults.
+        device, dtype: device and dtype of parameters and statistics.
 
     Shape:
         - Input: `(N, num_features, H, W)` or `(num_features, H, W)`.
@@ -234,13 +234,13 @@ class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
 
 
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    """An `InstanceNorm3d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm3d` from then on.
+    """An `InstanceNorm3d` that takes `num_features` from its first input, and then becomes an `InstanceNorm3d`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
-        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`, whose defaults these are.
-        device, dtype: of parameters and statistics.
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`, with the same defaults.
+        device, dtype: device and dtype of parameters and statistics.
 
     Shape:
         - Input: `(N, num_features, D, H, W)` or `(num_features, D, H, W)`.

@@ -19,7 +19,7 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin(Base):
-    """Makes a module lazy: it becomes a `cls_to_become` once `initialize_parameters` has seen the first input.
+    """Makes a module lazy: the first call runs `initialize_parameters` and changes the class to `cls_to_become`.
 
     >>> layer = torch.nn.LazyLinear(3)
     >>> layer(torch.ones(5, 2)).shape
@@ -36,11 +36,11 @@ class LazyModuleMixin(Base):
         self._initialize_hook = self.register_forward_pre_hook(infer_parameters, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Materialize the parameters for these arguments of forward."""
+        """Materialize the parameters from the arguments of the first forward; subclasses override it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer has no shape yet."""
+        """Whether any parameter or buffer has no shape yet."""
         return any(is_lazy(tensor) for _, tensor in self._own_tensors())
 
     def _own_tensors(self) -> Iterator[tuple[str, Any]]:
@@ -58,7 +58,7 @@ class LazyModuleMixin(Base):
 
 
 def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Pre-hook of loading: give uninitialized tensors the shapes of those in the checkpoint."""
+    """Load pre-hook: materialize uninitialized tensors with the shapes in the checkpoint."""
     for name, tensor in module._own_tensors():
         source = state_dict.get(prefix + name)
         if is_lazy(tensor) and source is not None and not is_lazy(source):
@@ -67,7 +67,7 @@ def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, 
 
 
 def infer_parameters(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Pre-hook of the first forward: initialize the parameters, and make the module an ordinary one."""
+    """Forward pre-hook of the first call: initialize the parameters, and change the module to its non-lazy class."""
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise RuntimeError(f"module {module._get_name()} has not been fully initialized")

@@ -18,7 +18,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input: a placeholder for a layer that a network leaves out. It takes, and ignores, any arguments.
+    """Returns its input: a placeholder for an omitted layer. The constructor ignores all its arguments.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -45,10 +45,10 @@ class Linear(Module):
         in_features: the size of the last dimension of the input; the call raises RuntimeError for another size.
         out_features: the size of the last dimension of the output.
         bias: whether a learned bias is added; without it, `bias` is None.
-        device, dtype: of the parameters `weight`, `(out_features, in_features)`, and `bias`, `(out_features,)`.
+        device, dtype: device and dtype of the parameters `weight`, `(out_features, in_features)`, and `bias`, `(out_features,)`.
 
     Shape:
-        - Input: `(*, in_features)`, where `*` is any number of dimensions, also none.
+        - Input: `(*, in_features)`, where `*` is any number of dimensions, including zero.
         - Output: `(*, out_features)`.
 
     Example:
@@ -87,21 +87,21 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The output layer of attention; a `Linear` under the name that PyTorch shows."""
+    """The output layer of `MultiheadAttention`: a `Linear` with PyTorch's class name for it."""
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A `Linear` that takes `in_features` from the last dimension of its first input, and is an ordinary `Linear` from then on.
+    """A `Linear` that takes `in_features` from its first input, and then becomes a `Linear`.
 
-    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
+    Its parameters have no shape before the first call: run a batch through the network before creating an optimizer.
 
     Args:
         out_features: the size of the last dimension of the output.
         bias: whether a learned bias is added.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
-        - Input: `(*, in_features)`, where `*` is any number of dimensions, also none.
+        - Input: `(*, in_features)`, where `*` is any number of dimensions, including zero.
         - Output: `(*, out_features)`.
 
     Example:
@@ -133,7 +133,7 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Take `in_features` from the input."""
+        """Materialize the parameters for the last dimension of `input`, and initialize them."""
         self.in_features = input.shape[-1]
         if not self.has_uninitialized_params():  # they were loaded from a checkpoint
             if self.weight.shape[-1] != self.in_features:
@@ -158,11 +158,11 @@ class Bilinear(Module):
         in2_features: the size of the last dimension of the second input.
         out_features: the size of the last dimension of the output.
         bias: whether a learned bias is added; without it, `bias` is None.
-        device, dtype: of the parameters `weight`, `(out_features, in1_features, in2_features)`, and `bias`,
+        device, dtype: device and dtype of the parameters `weight`, `(out_features, in1_features, in2_features)`, and `bias`,
             `(out_features,)`.
 
     Shape:
-        - Inputs: `(*, in1_features)` and `(*, in2_features)`, with the same dimensions `*`, also none.
+        - Inputs: `(*, in1_features)` and `(*, in2_features)`, with the same dimensions `*` (or none).
         - Output: `(*, out_features)`.
 
     Example:

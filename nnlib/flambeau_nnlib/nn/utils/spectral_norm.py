@@ -85,7 +85,7 @@ class SpectralNorm:
         return hook
 
     def note_version(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
-        """State dict hook: store version 1 of the format, in which checkpoints contain `name_v`."""
+        """State dict hook: store the format's version, which marks checkpoints that contain `name_v`."""
         local_metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
 
     def remove(self, module: Module) -> None:

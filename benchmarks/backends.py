@@ -49,8 +49,8 @@ def main() -> None:
         rows.append(row(name, python or sys.executable, given.epochs, given.turns))
         print(rows[-1], file=sys.stderr, flush=True)
     table = "\n".join([
-        f"On {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; the digits are "
-        f"{given.epochs} epochs of the digits example, from the first batch to the last, compilation included.\n",
+        f"On {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}. "
+        f"\"Digits\" is the time of {given.epochs} epochs of the digits example, including compilation.\n",
         "| backend | package | library | devices | lacks | computed on the CPU | conformance | digits | NumPy's |",
         "|---|---|---|---|---|---|---|---:|---:|",
         *rows,

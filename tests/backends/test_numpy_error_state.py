@@ -13,7 +13,7 @@ import flambeau as torch
 from flambeau import nn
 from flambeau.conformance.samples import families
 from flambeau.conformance.samples.sample import find
-from flambeau_backends.numpy.quiet import quiet
+from flambeau_backends.numpy.error_state import without_warnings
 
 INF, NAN = float("inf"), float("nan")
 
@@ -296,8 +296,8 @@ def test_the_users_state_stays_as_it_is():
 
 
 def test_calls_inside_calls_and_in_threads():
-    state = quiet(lambda: np.geterr()["over"])
-    nested = quiet(lambda: (state(), np.geterr()["over"]))
+    state = without_warnings(lambda: np.geterr()["over"])
+    nested = without_warnings(lambda: (state(), np.geterr()["over"]))
     found = []
     with np.errstate(over="raise"):
         assert nested() == ("ignore", "ignore")
@@ -324,9 +324,9 @@ def test_the_state_is_left_when_a_kernel_raises():
         raise ValueError("in a kernel")
 
     with pytest.raises(ValueError, match="in a kernel"):
-        quiet(fails)()
+        without_warnings(fails)()
     assert np.geterr()["over"] == "warn"
-    assert quiet(lambda: np.geterr()["over"])() == "ignore"
+    assert without_warnings(lambda: np.geterr()["over"])() == "ignore"
 
 
 def test_the_samples_are_found():

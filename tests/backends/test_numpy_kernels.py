@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau.engine.calls.op import OPS
 from flambeau.operations.recurrent import elman_layer, gru_layer, lstm_layer
-from flambeau_backends.numpy import kernels, kernels_pool, pool_places, winograd
+from flambeau_backends.numpy import kernels, kernels_pool, pool_indices, winograd
 from flambeau_backends.numpy.layout import channels_last, channels_second, has_channels_last
 
 few = settings(max_examples=30, deadline=None, derandomize=True)
@@ -170,7 +170,7 @@ def test_places_of_maxima_of_uneven_windows(dims, with_nan, large):
     if with_nan:
         x.flat[:: max(x.size // 3, 1)] = np.nan
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool_places, "MANY", 1 if large else 1000)
+        patch.setattr(pool_indices, "MANY", 1 if large else 1000)
         assert_kernel_agrees("adaptive_max_indices", [x], sizes)
         assert_kernel_agrees("adaptive_max_indices", [x.astype(np.float16)], (1,) * len(sizes))
 

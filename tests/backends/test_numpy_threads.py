@@ -15,7 +15,7 @@ import pytest
 import flambeau as torch
 from flambeau.engine.calls.op import OPS
 from flambeau_backends.numpy import kernels, threads
-from flambeau_backends.numpy.pieces import over_pieces
+from flambeau_backends.numpy.chunks import map_chunks
 
 pytestmark = pytest.mark.skipif(threads._switch() is None, reason="NumPy's matrix products have no switch for their threads")
 
@@ -250,5 +250,5 @@ def test_moments_of_samples_that_differ_by_far(count):
 
 
 def test_pieces_come_in_order(count):
-    found = over_pieces(lambda piece: piece.start, 1 << 22)
+    found = map_chunks(lambda piece: piece.start, 1 << 22)
     assert found == sorted(found) and len(found) > count

@@ -46,6 +46,8 @@ from . import (  # noqa: F401
     sums,
     threads,
 )
+from .chunks import CHUNK, map_chunks
+from .error_state import without_warnings, without_warnings_in_place
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
 from .halves import cast, half_kernels
 from .memory import (
@@ -60,14 +62,12 @@ from .memory import (
     window,
 )
 from .namespace import namespace
-from .pieces import PIECE, over_pieces
-from .quiet import quiet, quiet_in_place
 from .specialization import specialize
 
 __all__ = ["NumpyBackend", "without_new_axes"]
 
 _HALF, _DOUBLE = np.dtype(np.float16), np.dtype(np.float64)
-_add_to = quiet_in_place(np.add)
+_add_to = without_warnings_in_place(np.add)
 _FEW = 1 << 10  # elements up to which call overhead outweighs computation
 
 
@@ -92,7 +92,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
     inplace_kernels = kernels.INPLACE
     checks_indices = frozenset({"gather_along"})
     specialize_kernel = staticmethod(specialize)
-    wrap_program = staticmethod(quiet)
+    wrap_program = staticmethod(without_warnings)
 
     arithmetic_errors = (FloatingPointError, RuntimeWarning)
 
@@ -148,9 +148,9 @@ class NumpyBackend(RecordableBackend, MutableBackend):
         return self.tolist(array.reshape(()))
 
     def extremes(self, array: Any) -> tuple[Any, Any]:
-        if array.size > PIECE and array.dtype.kind in "iu" and array.flags.c_contiguous:
+        if array.size > CHUNK and array.dtype.kind in "iu" and array.flags.c_contiguous:
             flat = array.reshape(-1)
-            found = over_pieces(lambda piece: (flat[piece].min().item(), flat[piece].max().item()), len(flat))
+            found = map_chunks(lambda chunk: (flat[chunk].min().item(), flat[chunk].max().item()), len(flat))
             return min(low for low, _ in found), max(high for _, high in found)
         if array.size > _FEW or array.dtype.kind == "V":
             return array.min().item(), array.max().item()
@@ -273,7 +273,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
         return f"numpy {np.__version__}"
 
 
-@quiet
+@without_warnings
 def _cast(array: Any, raw_dtype: Any) -> Any:
     return array.astype(raw_dtype)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .chunks import contiguous
 from .layout import channels_last, channels_second
-from .pieces import contiguous
 from .windows import Geometry, inside, padded_size, spots, strided
 
 __all__ = ["matrix", "multiply", "spread", "suits", "to_weight", "unfold", "weight_gradient"]

@@ -1,7 +1,7 @@
 """Half precision: bitwise conversions of float16, and float16 / bfloat16 operations computed in float32.
 
 NumPy converts element by element, and takes some 140 ns for a subnormal result, because the processor then raises a flag. Its
-float16 operations convert each operand in that way. Here a conversion is a few branch-free passes over pieces of the array. An
+float16 operations convert each operand in that way. Here a conversion is a few branch-free passes over chunks of the array. An
 operation converts its operands, computes in float32, and rounds its result once, as PyTorch does.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from flambeau.extension import Kind, facts_of, names
 
-from .pieces import by_pairs_of_pieces, by_pieces, over_pieces
-from .quiet import quiet
+from .chunks import in_chunk_pairs, in_chunks, map_chunks
+from .error_state import without_warnings
 
 __all__ = ["CONVERSIONS", "LOOPS", "cast", "half_kernels"]
 
@@ -65,14 +65,14 @@ def _round(out: Any, singles: Any) -> None:
 # Conversions by (source, target) dtype: the number of elements above which they are faster than NumPy's, and a function `(out,
 # vector)`. A kernel pack may replace them.
 CONVERSIONS: dict[tuple[Any, Any], tuple[int, Callable[[Any, Any], None]]] = {
-    (_HALF, _SINGLE): (1 << 13, lambda out, halves: _by_pieces(_widen, out, halves)),
-    (_SINGLE, _HALF): (1 << 14, lambda out, singles: _by_pieces(_round, out, singles)),
+    (_HALF, _SINGLE): (1 << 13, lambda out, halves: _in_chunks(_widen, out, halves)),
+    (_SINGLE, _HALF): (1 << 14, lambda out, singles: _in_chunks(_round, out, singles)),
 }
 _LEAST = 1 << 8  # arrays smaller than this are never looked up in CONVERSIONS
 
 
-def _by_pieces(convert: Callable[[Any, Any], None], out: Any, vector: Any) -> None:
-    over_pieces(lambda piece: convert(out[piece], vector[piece]), len(vector))
+def _in_chunks(convert: Callable[[Any, Any], None], out: Any, vector: Any) -> None:
+    map_chunks(lambda chunk: convert(out[chunk], vector[chunk]), len(vector))
 
 
 def cast(array: Any, dtype: Any) -> Any:
@@ -109,8 +109,8 @@ def _of_halves(name: str, kernel: Kernel) -> Kernel:
     if facts_of(name).kind is not Kind.POINTWISE:
         return _in_single(kernel)
     is_comparison = isinstance(kernel, np.ufunc) and "ff->?" in kernel.types
-    of_pieces = _by_pieces_in_single(kernel, _BOOL if is_comparison else None)
-    return _for_many(of_pieces, kernel) if isinstance(kernel, np.ufunc) or name in _EXACT else of_pieces
+    in_chunks_of = _in_chunks_of_float32(kernel, _BOOL if is_comparison else None)
+    return _for_many(in_chunks_of, kernel) if isinstance(kernel, np.ufunc) or name in _EXACT else in_chunks_of
 
 
 def _either(kernel: Kernel, other: Kernel) -> Kernel:
@@ -146,12 +146,12 @@ def _of_other_dtype(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
     return [cast(np.asarray(value), new) if getattr(value, "dtype", None) == old else value for value in values]
 
 
-def _by_pieces_in_single(kernel: Kernel, result_dtype: Any = None) -> Kernel:
-    """Wrap an element-wise float32 kernel: cast and compute halves piece by piece."""
+def _in_chunks_of_float32(kernel: Kernel, result_dtype: Any = None) -> Kernel:
+    """Wrap an element-wise float32 kernel: cast and compute halves chunk by chunk."""
 
     of_others = _in_single(kernel) if result_dtype is None else kernel
 
-    @quiet
+    @without_warnings
     def computed(*args: Any) -> Any:
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
         params = args[len(arrays) :]
@@ -161,7 +161,7 @@ def _by_pieces_in_single(kernel: Kernel, result_dtype: Any = None) -> Kernel:
         def compute(out: Any, *halves: Any) -> None:
             _write(out, kernel(*[cast(half, _SINGLE) for half in halves], *params))
 
-        run = by_pieces if len(arrays) == 1 else by_pairs_of_pieces
+        run = in_chunks if len(arrays) == 1 else in_chunk_pairs
         return run(compute, *arrays, dtype=result_dtype)
 
     return computed

@@ -17,9 +17,9 @@ from flambeau.engine.values.constants import preserve_format
 from flambeau.operations.arithmetic import integer_pow, pow_scalar_forward
 from flambeau.operations.sorting import search_forward, search_rows
 
+from .chunks import in_chunks, map_chunks, select
+from .error_state import without_warnings, without_warnings_in_place
 from .namespace import namespace
-from .pieces import by_pieces, over_pieces, select
-from .quiet import quiet, quiet_in_place
 from .row_sums import add_rows
 from .threads import LARGE, product
 
@@ -50,7 +50,7 @@ _LARGE = 1 << 18  # elements above which a temporary array of the same size does
 # In-place kernels are called as `kernel(target, *others, **scalars)`. A kernel that raises must not have written to `target`,
 # because the general path then computes the operation again. Therefore intermediate results go to a temporary array, and
 # infinities do not raise.
-INPLACE.update({name: quiet_in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
+INPLACE.update({name: without_warnings_in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
 
 
 def in_place(function: Kernel) -> Kernel:
@@ -59,7 +59,7 @@ def in_place(function: Kernel) -> Kernel:
     return function
 
 
-_add, _subtract = quiet_in_place(np.add), quiet_in_place(np.subtract)
+_add, _subtract = without_warnings_in_place(np.add), without_warnings_in_place(np.subtract)
 
 
 @in_place
@@ -78,24 +78,24 @@ def sub_(target: Any, other: Any, alpha: Any = None) -> None:
         _combine(np.subtract, target, other, alpha)
 
 
-@quiet
+@without_warnings
 def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
-    """Write `ufunc(target, alpha * other)` into `target`; large arrays are processed piece by piece to save memory."""
+    """Write `ufunc(target, alpha * other)` into `target`; large arrays are processed chunk by chunk to save memory."""
     dense = other.size == target.size > _LARGE and target.flags.c_contiguous and other.flags.c_contiguous
     if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
         ufunc(target, np.multiply(other, alpha), target)
         return
     target, other = target.reshape(-1), other.reshape(-1)
 
-    def update(piece: slice) -> None:
-        part = target[piece]
-        ufunc(part, np.multiply(other[piece], alpha), part)
+    def update(chunk: slice) -> None:
+        part = target[chunk]
+        ufunc(part, np.multiply(other[chunk], alpha), part)
 
-    over_pieces(update, len(target), shared_from=LARGE)
+    map_chunks(update, len(target), shared_from=LARGE)
 
 
 @in_place
-@quiet
+@without_warnings
 def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if value is None:
         update = np.multiply(first, second)
@@ -106,7 +106,7 @@ def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 
 
 @in_place
-@quiet
+@without_warnings
 def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if target.dtype.kind not in "fc":
         raise TypeError("not for integers")
@@ -119,7 +119,7 @@ def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 
 
 @in_place
-@quiet
+@without_warnings
 def lerp_(target: Any, end: Any, weight: Any) -> None:
     if weight.ndim:
         raise TypeError("one weight only")
@@ -179,20 +179,20 @@ def _whole_power(input: Any, exponent: float) -> Any:
     return _power_of_magnitudes(input, exponent)
 
 
-@quiet
+@without_warnings
 def _cubed(input: Any) -> Any:
     """`x * x * x`, rounded after each product, as in PyTorch."""
-    return by_pieces(lambda out, x: np.multiply(np.multiply(x, x, out), x, out), input)
+    return in_chunks(lambda out, x: np.multiply(np.multiply(x, x, out), x, out), input)
 
 
-@quiet
+@without_warnings
 def _power_of_magnitudes(input: Any, exponent: float) -> Any:
     def compute(out: Any, x: Any) -> None:
         np.power(np.abs(x, out), exponent, out)
         if exponent % 2:
             np.copysign(out, x, out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
@@ -243,7 +243,7 @@ def _sign(out: Any, x: Any) -> None:
 def sign(input: Any) -> Any:
     kind = input.dtype.kind
     if kind == "f" and input.size > _FEW:
-        return by_pieces(_sign, input)
+        return in_chunks(_sign, input)
     if kind == "b":
         return input.copy()
     result = np.asarray(np.sign(input))
@@ -304,10 +304,10 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     result = np.empty(input.shape, input.dtype)
     out, rows, mask_rows = result.reshape(-1), input.reshape(-1), mask.reshape(-1)
 
-    def compute(piece: slice) -> None:
-        select(mask_rows[piece], rows[piece], out=out[piece])
+    def compute(chunk: slice) -> None:
+        select(mask_rows[chunk], rows[chunk], out=out[chunk])
 
-    over_pieces(compute, input.size)
+    map_chunks(compute, input.size)
     return result
 
 
@@ -337,7 +337,7 @@ def relu(input: Any) -> Any:
     if input.size < _SHORT:
         return np.maximum(_zero(input.dtype), input)
     if input.size >= LARGE:
-        return by_pieces(_rectify, input)
+        return in_chunks(_rectify, input)
     result = np.empty_like(input)
     _rectify(result, input)
     return result
@@ -359,7 +359,7 @@ def relu_backward(g: Any, out: Any) -> Any:
     if g.size <= _FEW and g.flags.c_contiguous and g.shape == out.shape:
         zero = _zero(g.dtype)
         return np.where(np.less_equal(out, zero), zero, g)
-    return by_pieces(_pass_rectified, g, out)
+    return in_chunks(_pass_rectified, g, out)
 
 
 @kernel

@@ -9,11 +9,11 @@ import numpy as np
 
 from flambeau.operations.special import error_function
 
+from .chunks import in_chunks
 from .constants import number
+from .error_state import without_warnings
 from .kernels import clip, kernel
-from .pieces import by_pieces
 from .polynomials import polynomial
-from .quiet import quiet
 
 # --- sigmoid and SiLU ---------------------------------------------------------------------------------------------
 
@@ -30,23 +30,23 @@ def _sigmoid(out: Any, x: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def sigmoid(input: Any) -> Any:
-    return by_pieces(_sigmoid, input)
+    return in_chunks(_sigmoid, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def silu(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         _inverse_of_sigmoid(out, x)
         np.divide(x, out, out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def silu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         _sigmoid(out, x)
@@ -56,7 +56,7 @@ def silu_backward(g: Any, input: Any) -> Any:
         out *= factor
         out *= grad
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 # --- Mish ---------------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def _bent_exponential(e: Any) -> Any:
 
 
 @kernel
-@quiet
+@without_warnings
 def mish(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         clip(out, x, None, number(_FLAT, x.dtype))
@@ -82,11 +82,11 @@ def mish(input: Any) -> Any:
         np.divide(bent, out, out)
         np.multiply(out, x, out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def mish_backward(g: Any, input: Any) -> Any:
     """Return `g (n + 4 x (n - e) / (n + 2)) / (n + 2)`."""
 
@@ -105,7 +105,7 @@ def mish_backward(g: Any, input: Any) -> Any:
         if not x.max(initial=0) < np.inf:  # the formula computes inf * 0
             np.copyto(out, np.nan, where=x == np.inf)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 # --- the error function and GELU ----------------------------------------------------------------------------------
@@ -147,9 +147,9 @@ def _erf(out: Any, x: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def erf(input: Any) -> Any:
-    return by_pieces(_erf, input)
+    return in_chunks(_erf, input)
 
 
 def _inverse_of_share(out: Any, x: Any, square: Any) -> None:
@@ -178,13 +178,13 @@ def _gelu(out: Any, x: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def gelu(input: Any) -> Any:
-    return by_pieces(_gelu, input)
+    return in_chunks(_gelu, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def gelu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         density = np.square(x)
@@ -200,7 +200,7 @@ def gelu_backward(g: Any, input: Any) -> Any:
         out += density
         out *= grad
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 _SCALE, _CUBE = math.sqrt(2 / math.pi), 0.044715
@@ -217,17 +217,17 @@ def _inverse_of_bent(out: Any, x: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def gelu_tanh(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         _inverse_of_bent(out, x)
         np.divide(x, out, out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
     """Return `g s (1 + (1 - s) 2 x du / dx)` with `s = (1 + tanh(u)) / 2`."""
 
@@ -244,4 +244,4 @@ def gelu_tanh_backward(g: Any, input: Any) -> Any:
         out *= slope
         out *= grad
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)

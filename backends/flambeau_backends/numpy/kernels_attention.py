@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.introspect import opt_func_info
 
+from .chunks import cache_size
 from .constants import number, ones
+from .error_state import without_warnings
 from .kernels import kernel
-from .pieces import cache_size
-from .quiet import quiet
 from .threads import LARGE, get_num_threads, share
 
 _AT_ONCE = 1 << 15  # up to this many scores, attention is not split into blocks, and the weights are saved for the backward
@@ -32,7 +32,7 @@ _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflo
 
 
 @kernel
-@quiet
+@without_warnings
 def attention(
     query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0, workspace: Any = None
 ) -> Any:
@@ -80,7 +80,7 @@ def attention(
 
 
 @kernel
-@quiet
+@without_warnings
 def attention_gradients(
     g: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> tuple[Any, Any, Any]:
@@ -181,7 +181,7 @@ def _block() -> int:
 class _Blocks:
     """Divides the scores of all heads, `length` rows of `columns` each, between threads and calls.
 
-    A block consists of some rows of one head, or of all rows of several heads. It is split into pieces that are small enough
+    A block consists of some rows of one head, or of all rows of several heads. It is split into chunks that are small enough
     for OpenBLAS's fast path with `features` features.
     """
 
@@ -190,11 +190,11 @@ class _Blocks:
         block = _block()
         small = _SMALL // (self.columns * max(features, 1))  # rows of a small product
         if small < min(_LEAST_ROWS, length):
-            self.piece = min(length, max(_MOST_ROWS, block // self.columns))
+            self.chunk = min(length, max(_MOST_ROWS, block // self.columns))
         else:
-            self.piece = length if small >= length else min(small, _MOST_ROWS) // _LEAST_ROWS * _LEAST_ROWS
-        self.pieces = max(1, block // max(self.piece * self.columns, 1)) if self.piece < length else 1
-        self.rows = min(self.piece * self.pieces, length)
+            self.chunk = length if small >= length else min(small, _MOST_ROWS) // _LEAST_ROWS * _LEAST_ROWS
+        self.chunks = max(1, block // max(self.chunk * self.columns, 1)) if self.chunk < length else 1
+        self.rows = min(self.chunk * self.chunks, length)
         of_head = max(length * self.columns, 1)
         self.together = 1 if self.rows < length else min(max(1, block // of_head), max(-(-heads // get_num_threads()), 1))
 
@@ -204,18 +204,18 @@ class _Blocks:
         share(compute, parts, pays=self.heads * self.length * self.columns >= LARGE // 8)
 
     def of(self, heads: slice) -> Iterator[tuple[slice, tuple[int, int, int]]]:
-        """Yield for each block its rows, and their shape `(heads, pieces, rows per piece)`."""
+        """Yield for each block its rows, and their shape `(heads, chunks, rows per chunk)`."""
         start = 0
         while start < self.length:
-            pieces, piece = min(self.pieces, (self.length - start) // self.piece), self.piece
-            if not pieces:
-                pieces, piece = 1, self.length - start
-            yield slice(start, start + pieces * piece), (heads.stop - heads.start, pieces, piece)
-            start += pieces * piece
+            chunks, chunk = min(self.chunks, (self.length - start) // self.chunk), self.chunk
+            if not chunks:
+                chunks, chunk = 1, self.length - start
+            yield slice(start, start + chunks * chunk), (heads.stop - heads.start, chunks, chunk)
+            start += chunks * chunk
 
     def memory(self, heads: slice, dtype: Any, vectors_of: int = 0) -> Any:
-        """Allocate the scores of a block, or, given `vectors_of`, a vector of that size for each column and piece."""
-        of_head = self.pieces * vectors_of if vectors_of else self.rows
+        """Allocate the scores of a block, or, given `vectors_of`, a vector of that size for each column and chunk."""
+        of_head = self.chunks * vectors_of if vectors_of else self.rows
         return np.empty((heads.stop - heads.start) * of_head * self.columns, dtype)
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 
+from .chunks import chunks
 from .constants import WIDER
 from .kernels import KERNELS
 from .layout import in_rows
 from .namespace import namespace
-from .pieces import pieces
 
 __all__: list[str] = []
 
@@ -49,14 +49,14 @@ def _accumulated(ufunc: Any, input: Any, dim: int, wider: Any) -> Any:
     result = np.empty(input.shape, input.dtype)
     slices, done = np.moveaxis(input, dim, 0), np.moveaxis(result, dim, 0)
     last = None
-    for piece in pieces(len(slices), prod(slices.shape[1:])):
-        part = slices[piece].astype(wider, "C")
+    for chunk in chunks(len(slices), prod(slices.shape[1:])):
+        part = slices[chunk].astype(wider, "C")
         if last is not None:
             ufunc(last, part[0], part[0])
         for before, here in pairwise(part):
             ufunc(before, here, here)
         last = part[-1]
-        done[piece] = part
+        done[chunk] = part
     return result
 
 
@@ -87,8 +87,8 @@ def _running_extreme(name: str, beats: Any) -> None:
         values, indices = np.empty(input.shape, input.dtype), np.empty(input.shape, np.int64)
         slices, best, places = (np.moveaxis(array, dim, 0) for array in (input, values, indices))
         before = slices[0].copy(), np.zeros(slices[0].shape, np.int64)
-        for piece in pieces(len(slices), before[0].size):
-            best[piece], places[piece] = before = extremes(slices[piece].copy("C"), piece.start, *before)
+        for chunk in chunks(len(slices), before[0].size):
+            best[chunk], places[chunk] = before = extremes(slices[chunk].copy("C"), chunk.start, *before)
             before = tuple(array[-1] for array in before)
         return values, indices
 

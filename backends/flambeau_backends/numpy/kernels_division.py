@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .chunks import in_chunk_pairs
+from .error_state import without_warnings
 from .kernels import INPLACE, KERNELS, UFUNCS
-from .pieces import by_pairs_of_pieces
-from .quiet import quiet
 
 _FEW = 1 << 10  # elements up to which the C library is faster
 _SIGN = np.array(-(1 << 31), np.int32)
@@ -65,8 +65,8 @@ def _truncate_quotient(input: Any, other: Any, *out: Any) -> Any:
 
 
 def _division(divide: Callable[..., Any], compute: Callable[..., None] | None = None) -> Callable[..., Any]:
-    """A kernel that calls `divide`, or for large float32 arrays `compute`, piece by piece."""
-    by_pieces = quiet(by_pairs_of_pieces)
+    """A kernel that calls `divide`, or for large float32 arrays `compute`, chunk by chunk."""
+    in_chunks = without_warnings(in_chunk_pairs)
 
     def kernel(input: Any, other: Any, *out: Any) -> Any:
         dtype = other.dtype
@@ -74,7 +74,7 @@ def _division(divide: Callable[..., Any], compute: Callable[..., None] | None = 
             raise RuntimeError("ZeroDivisionError")
         if compute is None or input.size <= _FEW or dtype != np.float32 or input.dtype != np.float32:
             return divide(input, other, *out)
-        result = by_pieces(compute, input, other, width=2)
+        result = in_chunks(compute, input, other, width=2)
         if out:
             out[0][...] = result
         return result
@@ -86,4 +86,4 @@ for _name, _compute in {
     "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide, "trunc_divide": None,
 }.items():  # fmt: skip
     KERNELS[_name] = _division(UFUNCS.get(_name, _truncate_quotient), _compute)
-    INPLACE[_name] = quiet(lambda target, other, divide=KERNELS[_name]: divide(target, other, target))
+    INPLACE[_name] = without_warnings(lambda target, other, divide=KERNELS[_name]: divide(target, other, target))

@@ -15,10 +15,10 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 
+from .chunks import in_chunks, select
+from .error_state import without_warnings
 from .kernels import KERNELS
-from .pieces import by_pieces, select
 from .polynomials import polynomial
-from .quiet import quiet
 
 _SHIFT = 7  # the shift of arguments
 
@@ -44,12 +44,12 @@ def _kernel_of(name: str, compute: Callable[..., Any]) -> None:
     """Register a kernel that calls `compute` in float64; float64 arguments use the forward."""
     forward = OPS[name].forward
 
-    @quiet
+    @without_warnings
     def kernel(input: Any, *params: Any) -> Any:
         def fill(out: Any, x: Any) -> None:
             out[...] = forward(np, x, *params) if x.dtype == np.float64 else compute(x.astype(np.float64), *params)
 
-        return by_pieces(fill, input, width=2)
+        return in_chunks(fill, input, width=2)
 
     KERNELS[name] = kernel
 

@@ -12,10 +12,10 @@ import numpy as np
 from flambeau.backend import contiguous_strides
 from flambeau.engine.calls.op import OPS
 
+from .chunks import CHUNK, chunks
 from .kernels import KERNELS, kernel, summing
 from .layout import in_rows
 from .namespace import namespace
-from .pieces import PIECE, pieces
 
 __all__ = ["SMALL", "elements"]
 
@@ -115,27 +115,27 @@ def _check_bounds(index: Any, length: int, dim: int) -> None:
         raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {length}")
 
 
-def _places_by_pieces(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
+def _indices_by_chunk(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
     """Yield slices of the index's first dimension, and the `_places` that each selects."""
-    if index.size <= PIECE:
+    if index.size <= CHUNK:
         yield slice(None), _places(array, index, dim)
         return
     starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
-    for piece in pieces(len(index), prod(index.shape[1:])):
-        part = index[piece] if stride == 1 else np.multiply(index[piece], stride, dtype=np.intp)
-        yield piece, np.add(part, starts[piece] if len(starts) > 1 else starts)
+    for chunk in chunks(len(index), prod(index.shape[1:])):
+        part = index[chunk] if stride == 1 else np.multiply(index[chunk], stride, dtype=np.intp)
+        yield chunk, np.add(part, starts[chunk] if len(starts) > 1 else starts)
 
 
 @kernel
 def gather_along(input: Any, index: Any, dim: int) -> Any:
-    if index.size <= PIECE or not input.flags.c_contiguous:
+    if index.size <= CHUNK or not input.flags.c_contiguous:
         if index.size:
             _check_bounds(index, input.shape[dim], dim)
         return elements(input, index, dim)
     result, flat = np.empty(index.shape, input.dtype), input.reshape(-1)
-    for piece, places in _places_by_pieces(input, index, dim):
-        _check_bounds(index[piece], input.shape[dim], dim)
-        flat.take(places, None, result[piece], "clip")  # "clip" avoids the buffer of "raise"; bounds are already checked
+    for chunk, places in _indices_by_chunk(input, index, dim):
+        _check_bounds(index[chunk], input.shape[dim], dim)
+        flat.take(places, None, result[chunk], "clip")  # "clip" avoids the buffer of "raise"; bounds are already checked
     return result
 
 
@@ -143,8 +143,8 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
 def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = input.copy()
     flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
-    for piece, places in _places_by_pieces(result, index, dim):
-        flat[places] = terms[piece]
+    for chunk, places in _indices_by_chunk(result, index, dim):
+        flat[places] = terms[chunk]
     return result
 
 
@@ -152,8 +152,8 @@ def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = np.ascontiguousarray(summing(input))
     flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
-    for piece, places in _places_by_pieces(result, index, dim):
-        np.add.at(flat, places.reshape(-1), terms[piece].reshape(-1))  # `np.add.at` is many times faster on vectors
+    for chunk, places in _indices_by_chunk(result, index, dim):
+        np.add.at(flat, places.reshape(-1), terms[chunk].reshape(-1))  # `np.add.at` is many times faster on vectors
     return result.astype(input.dtype, copy=False)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from flambeau.engine.calls.op import OPS
 from flambeau.operations.distance import pair_distances_forward
 
+from .chunks import chunks
 from .kernels import kernel
 from .namespace import namespace
-from .pieces import pieces
 
 
 @kernel
@@ -104,7 +104,7 @@ def pair_distances(input: Any, first: Any, second: Any) -> Any:
     left, right = _factors(points, points)
     limits = left[:, -2:-1] * _NEAR
     matrix, suspects = np.empty((count, count), np.float32), []
-    for rows in pieces(count, count):
+    for rows in chunks(count, count):
         squares = np.matmul(left[rows], right.T)
         near = squares < limits[rows]
         near[np.arange(len(near)), np.arange(len(near)) + rows.start] = False

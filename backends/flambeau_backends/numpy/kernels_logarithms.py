@@ -8,12 +8,12 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 
+from .chunks import in_chunk_pairs, in_chunks, map_chunks, select
 from .constants import has_vectors, number
+from .error_state import without_warnings
 from .kernels import clip, kernel
 from .namespace import namespace
-from .pieces import by_pairs_of_pieces, by_pieces, over_pieces, select
 from .polynomials import polynomial
-from .quiet import quiet
 
 _OF_NUMPY = (np.dtype(np.float32), np.dtype(np.float64))  # dtypes with vectorized exp and log in NumPy
 _FEW = 1 << 9  # elements up to which the C library is faster
@@ -43,7 +43,7 @@ def _logaddexp(out: Any, x: Any, y: Any) -> None:
     np.add(out, _log1p_exp(distance), out)
 
 
-_large_logaddexp = quiet(lambda input, other: by_pairs_of_pieces(_logaddexp, input, other))
+_large_logaddexp = without_warnings(lambda input, other: in_chunk_pairs(_logaddexp, input, other))
 
 
 @kernel
@@ -74,7 +74,7 @@ def _running_sums(out: Any, rows: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def logcumsumexp(input: Any, dim: int) -> Any:
     if input.dtype != np.float32 or not input.size:
         return OPS["logcumsumexp"].forward(namespace, input, dim)
@@ -82,12 +82,12 @@ def logcumsumexp(input: Any, dim: int) -> Any:
     length = turned.shape[-1]
     rows, result = turned.reshape(-1, length), np.empty(turned.shape, turned.dtype)
     sums = result.reshape(-1, length)
-    over_pieces(lambda piece: _running_sums(sums[piece], rows[piece]), len(rows), 2 * length)
+    map_chunks(lambda chunk: _running_sums(sums[chunk], rows[chunk]), len(rows), 2 * length)
     return np.ascontiguousarray(result.swapaxes(dim, -1))
 
 
 @kernel
-@quiet
+@without_warnings
 def softplus(input: Any, beta: float, threshold: float) -> Any:
     dtype = input.dtype
     plain = beta == 1 and threshold >= 20 and dtype == np.float32  # the threshold changes nothing in float32
@@ -102,11 +102,11 @@ def softplus(input: Any, beta: float, threshold: float) -> Any:
         if linear is not None and linear.any():
             select(linear, x, out, out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def softplus_backward(g: Any, input: Any, beta: float, threshold: float) -> Any:
     dtype = input.dtype
 
@@ -119,32 +119,32 @@ def softplus_backward(g: Any, input: Any, beta: float, threshold: float) -> Any:
         if linear.any():
             select(linear, grad, out, out)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def log_sigmoid(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         clip(out, x, None, number(0, x.dtype))
         np.subtract(out, _log1p_exp(x.copy()), out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def log_sigmoid_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         np.exp(x, out)
         np.add(out, number(1, x.dtype), out)
         np.divide(grad, out, out)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def logit(input: Any, eps: float | None = None) -> Any:
     """Compute `log(x / (1 - x))` in float64: near 0.5, float32 odds would lose all digits of the result."""
 
@@ -154,4 +154,4 @@ def logit(input: Any, eps: float | None = None) -> Any:
         np.log(odds, odds)
         out[...] = odds
 
-    return by_pieces(compute, input, width=2)
+    return in_chunks(compute, input, width=2)

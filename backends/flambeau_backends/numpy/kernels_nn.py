@@ -12,16 +12,16 @@ from flambeau.backend import memory_order
 from flambeau.engine.calls.op import OPS
 
 from . import conv_columns
+from .chunks import in_chunk_pairs, map_chunks
 from .constants import number
+from .error_state import without_warnings
 from .kernels import KERNELS, clip, kernel
 from .namespace import namespace
-from .pieces import by_pairs_of_pieces, over_pieces
-from .quiet import quiet
 from .random import Generator
 from .row_sums import add_rows, place_largest
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
-_FEW = 1 << 9  # elements up to which working in pieces does not pay
+_FEW = 1 << 9  # elements up to which working in chunks does not pay
 
 # --- errors ------------------------------------------------------------------------------------------------
 
@@ -63,18 +63,18 @@ def _bent(out: Any, x: Any, y: Any, edge: float, factor: float) -> None:
         np.multiply(out, number(factor, dtype), out)
 
 
-@quiet
+@without_warnings
 def _bent_loss(input: Any, target: Any, reduction: str, edge: float, factor: float) -> Any:
     if reduction == "none":
-        return by_pairs_of_pieces(lambda out, x, y: _bent(out, x, y, edge, factor), input, target)
+        return in_chunk_pairs(lambda out, x, y: _bent(out, x, y, edge, factor), input, target)
     x, y = (array.reshape(-1) for array in np.broadcast_arrays(input, target))
 
-    def add(piece: slice) -> Any:
-        losses = np.empty_like(x[piece])
-        _bent(losses, x[piece], y[piece], edge, factor)
+    def add(chunk: slice) -> Any:
+        losses = np.empty_like(x[chunk])
+        _bent(losses, x[chunk], y[chunk], edge, factor)
         return np.add.reduce(losses)
 
-    total = sum(over_pieces(add, x.size), np.float64(0))
+    total = sum(map_chunks(add, x.size), np.float64(0))
     return np.divide(total, x.size if reduction == "mean" else 1).astype(x.dtype)
 
 
@@ -183,7 +183,7 @@ def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, A
     return _dropped(input, noise, keep)
 
 
-@quiet  # after an error the caller would compute the operation again, and draw other random numbers
+@without_warnings  # after an error the caller would compute the operation again, and draw other random numbers
 def _dropped(input: Any, noise: Any, keep: float) -> tuple[Any, Any]:
     noise /= input.dtype.type(keep)
     return input * noise, noise

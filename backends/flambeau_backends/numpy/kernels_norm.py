@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from . import row_norm
+from .chunks import chunks, contiguous, map_chunks, map_parts
 from .constants import number
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
-from .pieces import contiguous, over_parts, over_pieces, pieces
 
 Dims = Sequence[int]
 _FEW = 1 << 13  # elements up to which call overhead outweighs computation
@@ -43,11 +43,11 @@ class _Rows:
         average = np.full(self.length, 1 / max(self.length, 1), part.dtype)
         return (part.reshape(-1, self.length) @ average).reshape(*part.shape[:-1], 1)
 
-    def standardize(self, piece: slice, eps: float, saved: Any = None) -> tuple[Any, Any, Any]:
+    def standardize(self, chunk: slice, eps: float, saved: Any = None) -> tuple[Any, Any, Any]:
         """Return some rows normalized to mean 0 and variance 1, their means, and their scales (inverse standard deviations)."""
-        part, dtype = self.input[piece], self.input.dtype
+        part, dtype = self.input[chunk], self.input.dtype
         if saved is not None:
-            mean, scale = (statistic[piece] for statistic in saved)
+            mean, scale = (statistic[chunk] for statistic in saved)
             normalized = part - mean
         else:
             mean = self.means(part)
@@ -107,13 +107,13 @@ def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, worksp
     output = np.empty(rows.input.shape, input.dtype)
     means = np.empty((*rows.input.shape[:2], 1), input.dtype)
     scales = np.empty_like(means)
-    for piece in pieces(len(output), prod(rows.tile)):
-        part, means[piece], scales[piece] = rows.standardize(piece, eps)
+    for chunk in chunks(len(output), prod(rows.tile)):
+        part, means[chunk], scales[chunk] = rows.standardize(chunk, eps)
         if rows.weight is not None:
             part *= rows.weight
         if rows.bias is not None:
             part += rows.bias
-        output[piece] = part
+        output[chunk] = part
     if workspace is not None:
         workspace["moments"] = means, scales
     return output.reshape(input.shape)
@@ -128,9 +128,9 @@ def _row_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Dims, e
     saved = workspace.get("moments") if workspace else None
     grad_input = np.empty(grads.shape, g.dtype)
     grad_weight, grad_bias = (None if parameter is None else np.zeros(rows.tile, g.dtype) for parameter in (weight, bias))
-    for piece in pieces(len(grad_input), prod(rows.tile)):
-        grad, out = grads[piece], grad_input[piece]
-        normalized, _, scale = rows.standardize(piece, eps, saved)
+    for chunk in chunks(len(grad_input), prod(rows.tile)):
+        grad, out = grads[chunk], grad_input[chunk]
+        normalized, _, scale = rows.standardize(chunk, eps, saved)
         if grad_bias is not None:
             grad_bias += grad.sum(0)
         if grad_weight is not None:
@@ -184,7 +184,7 @@ def _products(rows: Any, others: Any) -> Any:
 
 def _sums_and_products(rows: Any, others: Any) -> tuple[Any, Any]:
     """For each channel, the sum of `rows`, and the sum of their products with `others`."""
-    parts = over_parts(lambda part: (_sums(rows[part]), _products(rows[part], others[part])), len(rows), rows[0].size)
+    parts = map_parts(lambda part: (_sums(rows[part]), _products(rows[part], others[part])), len(rows), rows[0].size)
     return parts[0] if len(parts) == 1 else (sum(s for s, _ in parts), sum(s for _, s in parts))
 
 
@@ -192,11 +192,11 @@ def _products_with_centred(rows: Any, others: Any, mean: Any) -> Any:
     """For each channel, `sum(rows * (others - mean))`; if both are the same array, `sum((rows - mean) ** 2)`."""
     mean = mean[:, None].astype(rows.dtype, copy=False)
 
-    def compute(piece: slice) -> Any:
-        centred = others[piece] - mean
-        return _products(centred if rows is others else rows[piece], centred)
+    def compute(chunk: slice) -> Any:
+        centred = others[chunk] - mean
+        return _products(centred if rows is others else rows[chunk], centred)
 
-    return sum(over_pieces(compute, len(rows), rows[0].size))
+    return sum(map_chunks(compute, len(rows), rows[0].size))
 
 
 @kernel
@@ -252,12 +252,12 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
     factor, offset = _spread(factor, rows.shape[2]), _spread(offset, rows.shape[2])
     output = np.empty(rows.shape, dtype)
 
-    def compute(piece: slice) -> None:
-        part = output[piece]
-        np.multiply(rows[piece], factor, part)
+    def compute(chunk: slice) -> None:
+        part = output[chunk]
+        np.multiply(rows[chunk], factor, part)
         part += offset
 
-    over_pieces(compute, len(rows), factor.size)
+    map_chunks(compute, len(rows), factor.size)
     return output.reshape(input.shape)
 
 
@@ -302,17 +302,17 @@ def _back_through(grads: Any, rows: Any, factor: Any, tilt: Any = None, offset: 
     if tilt is not None:
         tilt, offset = _spread(tilt, places), _spread(offset, places)
 
-    def compute(piece: slice) -> None:
-        part = result[piece]
+    def compute(chunk: slice) -> None:
+        part = result[chunk]
         if tilt is None:
-            np.multiply(grads[piece], factor, part)
+            np.multiply(grads[chunk], factor, part)
             return
-        np.multiply(rows[piece], tilt, part)
+        np.multiply(rows[chunk], tilt, part)
         part += offset
-        part += grads[piece]
+        part += grads[chunk]
         part *= factor
 
-    over_pieces(compute, len(rows), factor.size)
+    map_chunks(compute, len(rows), factor.size)
     return result
 
 

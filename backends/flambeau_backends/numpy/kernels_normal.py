@@ -8,11 +8,11 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 
+from .chunks import in_chunks
+from .error_state import without_warnings
 from .kernels import kernel
 from .namespace import namespace
-from .pieces import by_pieces
 from .polynomials import polynomial
-from .quiet import quiet
 
 # Fits for float32 of erfinv(x) / x, with relative error 1e-8, in the variables of M. Giles ("Approximating the erfinv
 # function", GPU Computing Gems 2, 2011): with w = -log(1 - x^2), in w - 2.5 for w < 5, else in sqrt(w) - 3.
@@ -60,8 +60,8 @@ def _erfinv(out: Any, x: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def erfinv(input: Any) -> Any:
     if input.dtype != np.float32:
         return OPS["erfinv"].forward(namespace, input)
-    return by_pieces(_erfinv, input, width=3)
+    return in_chunks(_erfinv, input, width=3)

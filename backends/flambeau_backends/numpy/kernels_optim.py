@@ -1,4 +1,4 @@
-"""Optimizer steps, piece by piece, so that parameter, gradient and state stay in the processor's cache."""
+"""Optimizer steps, chunk by chunk, so that parameter, gradient and state stay in the processor's cache."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .chunks import map_chunks
+from .error_state import without_warnings
 from .kernels import kernel
-from .pieces import over_pieces
-from .quiet import quiet
 
 
 @lru_cache(4)
@@ -22,7 +22,7 @@ def _factors(dtype: Any, lr: float, beta1: float, beta2: float, eps: float, step
 
 
 @kernel
-@quiet
+@without_warnings
 def adam_step(
     param: Any,
     grad: Any,
@@ -44,8 +44,8 @@ def adam_step(
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     arrays = [array.reshape(-1) for array in (param, grad, mean, square) if array is not None]
 
-    def update(piece: slice) -> None:
-        p, g, m, v = (array[piece] for array in arrays)
+    def update(chunk: slice) -> None:
+        p, g, m, v = (array[chunk] for array in arrays)
         if maximize:
             g = -g
         if shrink != 1:
@@ -60,7 +60,7 @@ def adam_step(
         np.multiply(v, square_decay, v)
         np.add(v, buffer, v)
         if largest is not None:
-            maximum = largest.reshape(-1)[piece]
+            maximum = largest.reshape(-1)[chunk]
             v = np.maximum(maximum, v, out=maximum)
         np.sqrt(v, buffer)
         np.add(buffer, scaled_eps, buffer)
@@ -68,4 +68,4 @@ def adam_step(
         np.multiply(buffer, step_size, buffer)
         np.subtract(p, buffer, p)
 
-    over_pieces(update, param.size)
+    map_chunks(update, param.size)

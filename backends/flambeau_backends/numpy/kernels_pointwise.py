@@ -8,11 +8,11 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 
+from .chunks import in_chunk_pairs, in_chunks
 from .constants import number
+from .error_state import without_warnings
 from .kernels import kernel
 from .namespace import namespace
-from .pieces import by_pairs_of_pieces, by_pieces
-from .quiet import quiet
 
 _FEW = 1 << 9  # elements up to which one scalar loop is faster than several passes
 _SMALLEST, _LARGEST = 1e-30, 1e38  # sums of squares in this range lost nothing to underflow or overflow
@@ -27,7 +27,7 @@ def _hypot(out: Any, x: Any, y: Any) -> None:
         np.hypot(x, y, out)
 
 
-_large_hypot = quiet(lambda input, other: by_pairs_of_pieces(_hypot, input, other))
+_large_hypot = without_warnings(lambda input, other: in_chunk_pairs(_hypot, input, other))
 
 
 @kernel
@@ -42,7 +42,7 @@ def _frac(out: Any, x: Any) -> None:
     np.subtract(x, out, out)
 
 
-_large_frac = quiet(lambda input: by_pieces(_frac, input))
+_large_frac = without_warnings(lambda input: in_chunks(_frac, input))
 
 
 @kernel
@@ -51,7 +51,7 @@ def frac(input: Any) -> Any:
 
 
 @kernel
-@quiet
+@without_warnings
 def nan_to_num_of(input: Any, nan: float, posinf: float, neginf: float) -> Any:
     if input.dtype.kind != "f":
         return OPS["nan_to_num_of"].forward(namespace, input, nan, posinf, neginf)
@@ -61,10 +61,10 @@ def nan_to_num_of(input: Any, nan: float, posinf: float, neginf: float) -> Any:
         if not np.isfinite(out).all():
             np.nan_to_num(out, False, nan, posinf, neginf)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
-@quiet
+@without_warnings
 def _large_lerp(input: Any, end: Any, weight: float) -> Any:
     near = abs(weight) < 0.5
     factor = number(weight if near else 1 - weight, input.dtype)
@@ -77,7 +77,7 @@ def _large_lerp(input: Any, end: Any, weight: float) -> Any:
         else:
             np.subtract(last, out, out)
 
-    return by_pairs_of_pieces(compute, input, end)
+    return in_chunk_pairs(compute, input, end)
 
 
 @kernel

@@ -13,11 +13,11 @@ import numpy as np
 from flambeau.operations import pooling
 from flambeau.operations.pooling import adaptive_windows
 
+from .chunks import split
 from .kernels import KERNELS, kernel
 from .layout import channels_second, has_channels_last, keeps_channels_last
 from .namespace import namespace
-from .pieces import split
-from .pool_places import MANY, places_of_maxima
+from .pool_indices import MANY, places_of_maxima
 from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 

@@ -9,27 +9,27 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 
+from .chunks import in_chunks, map_chunks, select
 from .constants import has_vectors, number
+from .error_state import without_warnings
 from .kernels import clip, kernel
 from .namespace import namespace
-from .pieces import by_pieces, over_pieces, select
-from .quiet import quiet
 
 __all__: list[str] = []
 
-_FEW = 1 << 9  # elements up to which working in pieces does not pay
+_FEW = 1 << 9  # elements up to which working in chunks does not pay
 
 
 # --- leaky ReLU, PReLU --------------------------------------------------------------------------------------------
 
 
-@quiet
+@without_warnings
 def _large_leaky_relu(input: Any, slope: Any, choose: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         np.multiply(x, slope, out)
         choose(x, out, out=out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
@@ -45,10 +45,10 @@ def _scale_below(out: Any, values: Any, x: Any, slope: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def leaky_relu_backward(input: Any, of: Any, negative_slope: float) -> Any:
     slope = number(negative_slope, input.dtype)
-    return by_pieces(lambda out, grad, x: _scale_below(out, grad, x, slope), input, of)
+    return in_chunks(lambda out, grad, x: _scale_below(out, grad, x, slope), input, of)
 
 
 def _by_channels(values: Any, x: Any, weight: Any) -> Any:
@@ -61,18 +61,18 @@ def _by_channels(values: Any, x: Any, weight: Any) -> Any:
     result = np.empty(x.shape, values.dtype)
     out, values, x = (array.reshape(shape) for array in (result, values, x))
 
-    def compute(piece: slice) -> None:
-        _scale_below(out[piece], values[piece], x[piece], weight[piece] if length > 1 else weight.reshape(-1))
+    def compute(chunk: slice) -> None:
+        _scale_below(out[chunk], values[chunk], x[chunk], weight[chunk] if length > 1 else weight.reshape(-1))
 
-    over_pieces(compute, len(out), out.shape[1])
+    map_chunks(compute, len(out), out.shape[1])
     return result
 
 
-@quiet
+@without_warnings
 def _prelu(values: Any, x: Any, weight: Any) -> Any:
     if weight.size == 1:
         slope = weight.reshape(())
-        return by_pieces(lambda out, part, of: _scale_below(out, part, of, slope), values, x)
+        return in_chunks(lambda out, part, of: _scale_below(out, part, of, slope), values, x)
     return _by_channels(*(np.ascontiguousarray(array) for array in (values, x)), weight)
 
 
@@ -102,7 +102,7 @@ def _expm1(x: Any) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     """Return the sum of the positive and the negative part."""
     dtype = input.dtype
@@ -123,11 +123,11 @@ def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
             np.multiply(positive, number(scale, dtype), positive)
         np.add(out, positive, out)
 
-    return by_pieces(compute, input)
+    return in_chunks(compute, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def elu_backward(g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     dtype = input.dtype
     zero, slope = number(0, dtype), alpha * scale * input_scale
@@ -142,14 +142,14 @@ def elu_backward(g: Any, input: Any, alpha: float, scale: float, input_scale: fl
         select(x <= zero, out, number(scale, dtype), out)
         np.multiply(out, grad, out)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 # --- piecewise linear ---------------------------------------------------------------------------------------------
 
 
 @kernel
-@quiet
+@without_warnings
 def inside_backward(g: Any, input: Any, low: float, high: float) -> Any:
     least, most = number(low, input.dtype), number(high, input.dtype)
 
@@ -158,11 +158,11 @@ def inside_backward(g: Any, input: Any, low: float, high: float) -> Any:
         np.logical_or(beyond, x >= most, beyond)
         select(np.logical_not(beyond, beyond), grad, out=out)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def outside_backward(g: Any, input: Any, low: float, high: float) -> Any:
     least, most = number(low, input.dtype), number(high, input.dtype)
 
@@ -171,7 +171,7 @@ def outside_backward(g: Any, input: Any, low: float, high: float) -> Any:
         np.logical_and(between, x <= most, between)
         select(np.logical_not(between, between), grad, out=out)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 def _hardsigmoid(out: Any, x: Any, factor: Any = None) -> None:
@@ -184,13 +184,13 @@ def _hardsigmoid(out: Any, x: Any, factor: Any = None) -> None:
 
 
 @kernel
-@quiet
+@without_warnings
 def hardsigmoid(input: Any) -> Any:
-    return by_pieces(_hardsigmoid, input)
+    return in_chunks(_hardsigmoid, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def hardsigmoid_backward(g: Any, input: Any) -> Any:
     low, high, six = (number(value, input.dtype) for value in (-3, 3, 6))
 
@@ -199,17 +199,17 @@ def hardsigmoid_backward(g: Any, input: Any) -> Any:
         np.logical_and(between, x < high, between)
         np.divide(select(between, grad, out=out), six, out)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def hardswish(input: Any) -> Any:
-    return by_pieces(lambda out, x: _hardsigmoid(out, x, x), input)
+    return in_chunks(lambda out, x: _hardsigmoid(out, x, x), input)
 
 
 @kernel
-@quiet
+@without_warnings
 def hardswish_backward(g: Any, input: Any) -> Any:
     dtype = input.dtype
     low, high, half, one = (number(value, dtype) for value in (-3, 3, 0.5, 1))
@@ -222,20 +222,20 @@ def hardswish_backward(g: Any, input: Any) -> Any:
         select(np.logical_not(below, below), out, out=out)
         np.multiply(out, grad, out)
 
-    return by_pieces(compute, g, input)
+    return in_chunks(compute, g, input)
 
 
 @kernel
-@quiet
+@without_warnings
 def threshold(input: Any, threshold: float, value: float) -> Any:
     if input.dtype.kind != "f" or input.size <= _FEW:
         return OPS["threshold"].forward(namespace, input, threshold, value)
     bound, other = number(threshold, input.dtype), np.asarray(value, input.dtype)
-    return by_pieces(lambda out, x: select(x <= bound, np.broadcast_to(other, x.shape), x, out), input)
+    return in_chunks(lambda out, x: select(x <= bound, np.broadcast_to(other, x.shape), x, out), input)
 
 
 @kernel
-@quiet
+@without_warnings
 def hard_shrink(input: Any, lambd: float) -> Any:
     if input.dtype.kind != "f" or input.size <= _FEW:
         return OPS["hard_shrink"].forward(namespace, input, lambd)

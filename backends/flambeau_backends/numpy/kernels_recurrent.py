@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .chunks import chunks
 from .kernels import kernel
-from .pieces import pieces
 from .sums import column_sums
 
 _SMALL = 10**6  # multiplications up to which OpenBLAS treats a product as small
@@ -83,11 +83,11 @@ def lstm_backward(
     width = _width(batch, size)
     weights, products = np.ascontiguousarray(_cut(weight.reshape(4, size, size), width)), np.empty((4, batch, size), output.dtype)
     scratch, places = np.empty_like(d_h), _cut(products, width)
-    for piece in reversed(list(pieces(steps, 4 * d_h.size))):
-        part = active[piece]
-        derivatives, to_cell = _lstm_derivatives(part, cells[piece.start - 1] if piece.start else c, cells[piece])
+    for chunk in reversed(list(chunks(steps, 4 * d_h.size))):
+        part = active[chunk]
+        derivatives, to_cell = _lstm_derivatives(part, cells[chunk.start - 1] if chunk.start else c, cells[chunk])
         for step in reversed(range(len(part))):
-            now = piece.start + step
+            now = chunk.start + step
             np.add(d_h, g_output[now], d_h)
             if g_cells is not None:
                 np.add(d_c, g_cells[now], d_c)
@@ -174,11 +174,11 @@ def gru_backward(
     d_h, width = np.zeros((batch, size), output.dtype), _width(batch, size)
     weights, products = np.ascontiguousarray(_cut(weight.reshape(3, size, size), width)), np.empty((3, batch, size), output.dtype)
     places = _cut(products, width)
-    for piece in reversed(list(pieces(steps, 4 * d_h.size))):
-        part = activations[piece]
-        derivatives = _gru_derivatives(part, before[piece])
+    for chunk in reversed(list(chunks(steps, 4 * d_h.size))):
+        part = activations[chunk]
+        derivatives = _gru_derivatives(part, before[chunk])
         for step in reversed(range(len(part))):
-            now = piece.start + step
+            now = chunk.start + step
             np.add(d_h, g[now], d_h)
             np.multiply(derivatives[step], d_h, d_gates[now])
             d_past[now, :2] = d_gates[now, :2]

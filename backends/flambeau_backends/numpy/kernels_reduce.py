@@ -11,9 +11,9 @@ import numpy as np
 
 from flambeau.operations.reductions import axis_of
 
+from .error_state import without_warnings
 from .kernels import KERNELS, kernel
 from .layout import in_rows
-from .quiet import quiet
 
 __all__: list[str] = []
 
@@ -54,7 +54,7 @@ def _others(rows: Any) -> Any:
 
 
 @kernel
-@quiet
+@without_warnings
 def prod_backward(g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     """Gradient of a product: `product / element`, as PyTorch computes it.
 

@@ -22,9 +22,9 @@ from flambeau.operations.resampling import (
     weighted_pixels_forward,
 )
 
+from .chunks import chunks, map_chunks, select
 from .kernels import kernel
 from .layout import keeps_channels_last
-from .pieces import over_pieces, pieces, select
 
 __all__: list[str] = []
 
@@ -131,13 +131,13 @@ def weighted_pixels(input: Any, weights: Any, index: Any) -> Any:
 
     def compute(samples: slice) -> None:
         for image, factor, places, sums in zip(input[samples], factors[samples], taken[samples], output[samples], strict=True):
-            for piece in pieces(points, channels):
+            for piece in chunks(points, channels):
                 out = np.multiply(image.take(places[0, piece], 1, None, "wrap"), factor[0, piece], sums[:, piece])
                 for k in range(1, neighbours):
                     part = image.take(places[k, piece], 1, None, "wrap")
                     np.add(out, np.multiply(part, factor[k, piece], part), out)
 
-    over_pieces(compute, batch, channels * points * neighbours)
+    map_chunks(compute, batch, channels * points * neighbours)
     if not np.isfinite(output).all():  # pixels outside contribute 0, even if the substituted pixel is infinite
         return weighted_pixels_forward(np, input, weights, index)
     return output

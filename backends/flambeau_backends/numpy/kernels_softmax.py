@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from . import few
+from . import small_rows
+from .chunks import CHUNK, SHARED, map_chunks
 from .constants import ones
+from .error_state import without_warnings
 from .kernels import kernel
-from .pieces import PIECE, SHARED, over_pieces
-from .quiet import quiet
 from .threads import share
 
 _SAFE = 46.0  # magnitude up to which exponentials are summed without overflow and with negligible underflow
@@ -63,7 +63,7 @@ def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
     return _shifted_exponentials(out, rows)
 
 
-@quiet
+@without_warnings
 def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
     shift = rows.max(1, keepdims=True)
     np.subtract(rows, shift, out)
@@ -84,12 +84,12 @@ def _exponentials_of_columns(out: Any, columns: Any, limit: float) -> tuple[Any,
 
 
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
-    """Return an array filled by `compute(out, *pieces)`, row by row along `dim`."""
+    """Return an array filled by `compute(out, *chunks)`, row by row along `dim`."""
     first = arrays[0]
     shape, ndim = first.shape, first.ndim
     if not first.size:
         return np.empty(shape, first.dtype)
-    if first.size <= PIECE and dim in (-1, ndim - 1):
+    if first.size <= CHUNK and dim in (-1, ndim - 1):
         result = np.empty(shape, first.dtype)
         if ndim == 2:
             compute(result, *arrays)
@@ -105,7 +105,7 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
 def _along(by_rows: Callable[..., None], by_columns: Callable[..., None], dim: int, *arrays: Any) -> Any:
     """Return an array filled by one of the functions.
 
-    `by_rows` receives pieces `(row, position along dim)`, `by_columns` receives pieces `(outer, position along dim, inner)`.
+    `by_rows` receives chunks `(row, position along dim)`, `by_columns` receives chunks `(outer, position along dim, inner)`.
     """
     shape = arrays[0].shape
     after = prod(shape[dim % max(len(shape), 1) + 1 :])
@@ -116,24 +116,24 @@ def _along(by_rows: Callable[..., None], by_columns: Callable[..., None], dim: i
     return result
 
 
-@quiet
+@without_warnings
 def _compute_columns(compute: Callable[..., None], *arrays: Any) -> None:
     before, length, after = arrays[0].shape
 
     def some_columns(outer: slice, columns: slice) -> None:
         compute(*(array[outer, :, columns] for array in arrays))
 
-    step = max(PIECE // length, _BROAD)
+    step = max(CHUNK // length, _BROAD)
     blocks = [slice(start, start + step) for start in range(0, after, step)]
     if before == 1:
         share(lambda columns: some_columns(slice(None), columns), blocks, length * after >= SHARED)
     else:
-        over_pieces(lambda outer: [some_columns(outer, columns) for columns in blocks], before, length * after)
+        map_chunks(lambda outer: [some_columns(outer, columns) for columns in blocks], before, length * after)
 
 
-@quiet
+@without_warnings
 def _compute_pieces(compute: Callable[..., None], result: Any, *matrices: Any) -> None:
-    over_pieces(lambda piece: compute(result[piece], *(matrix[piece] for matrix in matrices)), *result.shape)
+    map_chunks(lambda chunk: compute(result[chunk], *(matrix[chunk] for matrix in matrices)), *result.shape)
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ def _compute_pieces(compute: Callable[..., None], result: Any, *matrices: Any) -
 
 @kernel
 def softmax(input: Any, dim: int) -> Any:
-    rows = few.rows_of(input, dim)
-    result = None if rows is None else few.softmax(rows)
+    rows = small_rows.as_rows(input, dim)
+    result = None if rows is None else small_rows.softmax(rows)
     if result is None:
         return _along(_softmax_rows, _softmax_columns, dim, input)
     return result if rows is input else result.reshape(input.shape)
@@ -160,8 +160,8 @@ def _softmax_columns(out: Any, columns: Any) -> None:
 
 @kernel
 def log_softmax(input: Any, dim: int) -> Any:
-    rows = few.rows_of(input, dim)
-    result = None if rows is None else few.log_softmax(rows)
+    rows = small_rows.as_rows(input, dim)
+    result = None if rows is None else small_rows.log_softmax(rows)
     if result is None:
         return _along(_log_softmax_rows, _log_softmax_columns, dim, input)
     return result if rows is input else result.reshape(input.shape)
@@ -210,16 +210,20 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
     """Return two entries along `dim`: the subtracted shift (0 for none), and the logarithm of the sum of exponentials."""
-    if input.ndim == 2 and (rows := few.rows_of(input, dim)) is not None and (result := few.log_sums(rows)) is not None:
+    if (
+        input.ndim == 2
+        and (rows := small_rows.as_rows(input, dim)) is not None
+        and (result := small_rows.log_sums(rows)) is not None
+    ):
         return result.T
     rows = _last(input, dim)
     result = np.zeros((2, len(rows)), input.dtype)
     if not rows.size:
         result[1] = -np.inf
-    elif rows.size <= PIECE:
+    elif rows.size <= CHUNK:
         _log_sums(result, rows)
     else:
-        over_pieces(lambda piece: _log_sums(result[:, piece], rows[piece]), *rows.shape)
+        map_chunks(lambda chunk: _log_sums(result[:, chunk], rows[chunk]), *rows.shape)
     if input.ndim == 2:
         return result.T if dim in (1, -1) else result
     along = dim % input.ndim
@@ -257,7 +261,7 @@ def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int
 def _places(shape: Any, classes: Any) -> Any:
     """Flat indices of each target's element in a contiguous input of shape `(N, C, *)`."""
     if len(shape) == 2:
-        return classes + (_few_starts if len(classes) < PIECE else _starts)(*shape, 1)
+        return classes + (_few_starts if len(classes) < CHUNK else _starts)(*shape, 1)
     positions = prod(shape[2:])
     return classes * positions + _starts(shape[0], shape[1], positions)
 
@@ -284,7 +288,7 @@ def _reduced(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
     return _quotient(total, losses.dtype.type(losses.size if weights is None else weights.sum()))
 
 
-_quotient = quiet(np.true_divide)
+_quotient = without_warnings(np.true_divide)
 
 
 @kernel
@@ -336,14 +340,14 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
     sample_grads = _sample_gradients(g, target, weights, reduction, ignore_index)
     factor = sample_grads.reshape(log_sum[:, :1].shape) if sample_grads.ndim else sample_grads
     grad_input = np.empty(input.shape, input.dtype)
-    if grad_input.size <= PIECE:
+    if grad_input.size <= CHUNK:
         _probabilities(grad_input, input, log_sum, factor)
     else:
 
-        def compute(piece: slice) -> None:
-            _probabilities(grad_input[piece], input[piece], log_sum[piece], factor[piece] if sample_grads.ndim else factor)
+        def compute(chunk: slice) -> None:
+            _probabilities(grad_input[chunk], input[chunk], log_sum[chunk], factor[chunk] if sample_grads.ndim else factor)
 
-        over_pieces(compute, len(grad_input), prod(grad_input.shape[1:]))
+        map_chunks(compute, len(grad_input), prod(grad_input.shape[1:]))
     flat = grad_input.reshape(-1)
     flat[_places(input.shape, classes)] -= sample_grads
     return grad_input

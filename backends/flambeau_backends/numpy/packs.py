@@ -6,18 +6,20 @@
 - `Generator`: PyTorch's random stream, for kernels that draw random numbers.
 - `follow`, `keep_products_serial`: follow the number of threads; limit BLAS to one thread next to a pack's own threads.
 - `output_size`: the output size of a convolution.
-- `quiet`: run a function without warnings about infinities and NaN.
+- `without_warnings`: run a function without warnings about infinities and NaN.
 """
 
 from __future__ import annotations
 
 from . import box_muller, halves, kernels, kernels_conv, winograd
-from .quiet import quiet
+from .error_state import without_warnings
 from .random import Generator
 from .threads import follow, keep_products_serial
 from .windows import output_size
 
 __all__ = [
     "Generator", "box_muller", "follow", "halves", "keep_products_serial", "kernels", "kernels_conv", "output_size", "quiet",
-    "winograd",
+    "winograd", "without_warnings",
 ]  # fmt: skip
+
+quiet = without_warnings  # deprecated name

@@ -22,8 +22,8 @@ import numpy as np
 
 from . import box_muller
 from .constants import number
-from .quiet import quiet
-from .words import MANY, Words, singles
+from .error_state import without_warnings
+from .word_buffer import MANY, WordBuffer, singles
 
 __all__ = ["Generator"]
 
@@ -58,7 +58,7 @@ class Generator:
     """
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self._words = Words()
+        self._words = WordBuffer()
         self.manual_seed(seed)
 
     # --- seed and state ---
@@ -149,7 +149,7 @@ class Generator:
             return np.remainder(self._words.take(count), number(high, _WORD_TYPE)).astype(np.int64).reshape(shape)
         return self._integers(shape, np.dtype(dtype), low, high)
 
-    @quiet
+    @without_warnings
     def _integers(self, shape: Shape, dtype: np.dtype, low: int | None, high: int | None) -> np.ndarray:
         if low is None:
             wide = dtype.itemsize == 8
@@ -185,7 +185,7 @@ class Generator:
         below = np.uint64(math.ceil(p * 2**53))  # k * 2**-53 < p, in integers
         return _in_chunks(lambda count: self._words.take_wide(count) & _MASK_53 < below, shape, dtype)
 
-    @quiet
+    @without_warnings
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
         """Draw indices (int64) with the weights in each row of `probs`, which need not sum to 1.
 
@@ -227,7 +227,7 @@ class Generator:
 
     # --- continuous distributions by inversion ---
 
-    @quiet
+    @without_warnings
     def exponential(self, shape: Shape, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
         """Draw from the exponential distribution with mean `1 / rate`."""
         if not rate > 0:
@@ -235,14 +235,14 @@ class Generator:
         log1p = _function("log1p", dtype)
         return _in_chunks(lambda count: log1p(-self._doubles(count)) * (-1 / rate), shape, dtype)
 
-    @quiet
+    @without_warnings
     def geometric(self, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
         """Draw the number of trials until the first success, each with probability `p`."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         return _in_chunks(lambda count: np.ceil(np.log(self._doubles(count)) / math.log1p(-p)), shape, dtype)
 
-    @quiet
+    @without_warnings
     def cauchy(self, shape: Shape, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
         """Draw from the Cauchy distribution around `median` with half-width `sigma`."""
         if not sigma > 0:
@@ -289,9 +289,9 @@ class Generator:
             return self._normal_blocks(shape, dtype, mean, std)
         return _in_chunks(lambda count: _shift(self._normal_pairs(count, dtype), mean, std), shape, dtype)
 
-    _normal_quietly = quiet(_normal)
+    _normal_quietly = without_warnings(_normal)
 
-    @quiet
+    @without_warnings
     def log_normal(self, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
         """Return the exponential of normal values."""
         if not std > 0:
@@ -364,7 +364,7 @@ class Generator:
 
     # --- distributions by rejection ---
 
-    @quiet
+    @without_warnings
     def poisson(self, rates: np.ndarray) -> np.ndarray:
         """Draw a Poisson count for each rate, in the dtype of `rates`."""
         if not (rates >= 0).all():
@@ -373,7 +373,7 @@ class Generator:
         counts[live] = self._each(_poisson, rates[live])
         return _cast(counts, rates.dtype)
 
-    @quiet
+    @without_warnings
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
         """Draw the number of successes in `count` trials of probability `prob`; both have the same shape and dtype."""
         flip = prob > 0.5
@@ -386,7 +386,7 @@ class Generator:
         hits[live] = self._each(_binomial, n, p, n * p, deviation, mode, p / (1 - p), log_miss)
         return np.where(count > 0, np.where(flip, count - hits, hits), 0).astype(count.dtype)
 
-    @quiet
+    @without_warnings
     def gamma(self, alpha: np.ndarray) -> np.ndarray:
         """Draw gamma values of unit scale, one for each shape parameter `alpha`, in its dtype.
 
@@ -394,7 +394,7 @@ class Generator:
         """
         return np.maximum(self._gamma(alpha).astype(alpha.dtype), np.finfo(alpha.dtype).tiny)
 
-    @quiet
+    @without_warnings
     def dirichlet(self, alpha: np.ndarray) -> np.ndarray:
         """Draw points on the simplex, one for each row of concentrations: gamma values divided by their sum."""
         weights = np.maximum(self._gamma(alpha.astype(float)), np.finfo(float).tiny)
@@ -618,7 +618,7 @@ def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype)
     return out.reshape(shape)
 
 
-_in_chunks_quietly = quiet(_in_chunks)
+_in_chunks_quietly = without_warnings(_in_chunks)
 
 
 def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

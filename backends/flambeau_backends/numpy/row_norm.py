@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from . import few
+from . import small_rows
+from .chunks import map_chunks
 from .constants import number, ones
-from .pieces import over_pieces
 from .sums import weighted_column_sums
 
 __all__ = ["are_near", "normalize", "normalize_backward", "normalize_channels"]
@@ -71,9 +71,9 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
 def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, saving: bool = True) -> tuple[Any, Any]:
     """Return the normalized rows of `length`, and, if `saving`, their means and scales for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
-    if few.are_few(rows.size, length):
-        normalized, scale = few.normalize(rows, weight, bias, eps)
-        moments = np.concatenate((few.means(rows), scale), 1).T if saving else None
+    if small_rows.are_small(rows.size, length):
+        normalized, scale = small_rows.normalize(rows, weight, bias, eps)
+        moments = np.concatenate((small_rows.means(rows), scale), 1).T if saving else None
         return normalized if rows is input else normalized.reshape(input.shape), moments
     output, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
     output_rows = output.reshape(rows.shape)
@@ -84,14 +84,14 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, savin
     weight = np.ones(length, dtype) if weight is None else weight.reshape(length)
     factor, offset = np.stack((weight, zeros)), np.stack((-weight, zeros if bias is None else bias.reshape(length)))
 
-    def compute(piece: slice) -> None:
-        out, (mean, scale) = output_rows[piece], moments[:, piece]
-        part, mean = _measure(rows[piece], mean, scale, average, eps)
+    def compute(chunk: slice) -> None:
+        out, (mean, scale) = output_rows[chunk], moments[:, chunk]
+        part, mean = _measure(rows[chunk], mean, scale, average, eps)
         product = _rank_two(scale, 0, factor)
         np.multiply(part, product, out)
         np.add(out, _rank_two(mean * scale, 1, offset, product), out)
 
-    over_pieces(compute, *rows.shape)
+    map_chunks(compute, *rows.shape)
     return output, moments
 
 
@@ -125,15 +125,15 @@ def normalize_channels(input: Any, weight: Any, bias: Any, eps: float) -> tuple[
     output, moments = np.empty(input.shape, dtype), np.empty((2, samples, rows), dtype)
     average = np.full(length, 1 / length, dtype)
 
-    def compute(piece: slice) -> None:
-        out, mean, scale = output[piece], moments[0, piece].reshape(-1), moments[1, piece].reshape(-1)
-        part, mean = _measure(input[piece].reshape(-1, length), mean, scale, average, eps)
+    def compute(chunk: slice) -> None:
+        out, mean, scale = output[chunk], moments[0, chunk].reshape(-1), moments[1, chunk].reshape(-1)
+        part, mean = _measure(input[chunk].reshape(-1, length), mean, scale, average, eps)
         factor = scale.reshape(-1, rows, 1, 1) if weight is None else scale.reshape(-1, rows, 1, 1) * weight
         shift = mean.reshape(-1, rows, 1, 1) * factor
         np.multiply(part.reshape(out.shape), factor, out)
         np.add(out, -shift if bias is None else bias - shift, out)
 
-    over_pieces(compute, samples, rows * length)
+    map_chunks(compute, samples, rows * length)
     return output, moments
 
 
@@ -149,9 +149,9 @@ def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, 
     grad_rows, factor = grad_input.reshape(rows.shape), np.ones(length, dtype) if weight is None else weight.reshape(length)
     factors = np.stack((factor, np.zeros(length, dtype)))
 
-    def compute(piece: slice) -> tuple[Any, Any]:
+    def compute(chunk: slice) -> tuple[Any, Any]:
         """Write the gradient of some rows; return their contributions to those of weight and bias."""
-        part, grad, out, (mean, scale) = rows[piece], grads[piece], grad_rows[piece], moments[:, piece]
+        part, grad, out, (mean, scale) = rows[chunk], grads[chunk], grad_rows[chunk], moments[:, chunk]
         if not are_near(np.square(mean * scale), 1):
             part, mean = _centred(part, mean)
         product = np.multiply(grad, part)
@@ -168,7 +168,7 @@ def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, 
         np.subtract(product, out, out)
         return d_weight, d_bias
 
-    d_weight, d_bias = (sum(parts) for parts in zip(*over_pieces(compute, *rows.shape), strict=True))
+    d_weight, d_bias = (sum(parts) for parts in zip(*map_chunks(compute, *rows.shape), strict=True))
     return (
         grad_input,
         None if weight is None else d_weight.reshape(weight.shape),

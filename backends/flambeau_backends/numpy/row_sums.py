@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .pieces import pieces
+from .chunks import chunks
 
 __all__ = ["add_rows", "place_largest"]
 
@@ -41,9 +41,9 @@ class _Runs:
         """Map positions in the sorted order to row numbers."""
         return chosen if self.order is None else self.order[chosen]
 
-    def turns(self, piece: slice) -> Iterator[tuple[int, Any]]:
+    def turns(self, chunk: slice) -> Iterator[tuple[int, Any]]:
         """For each turn but the first, yield the number of these runs that still have a row, and the row numbers."""
-        starts, lengths = self.starts[piece], -self.lengths[piece]
+        starts, lengths = self.starts[chunk], -self.lengths[chunk]
         for turn in range(1, int(-lengths[0])):
             active = int(lengths.searchsorted(-turn))
             yield active, self.places_of_rows(starts[:active] + turn)
@@ -60,8 +60,8 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
     for place, start, length in zip(*(array[:long].tolist() for array in (runs.places, runs.starts, runs.lengths)), strict=True):
         run = slice(start, start + length)
         _add_run(target[place], rows[run] if runs.order is None else rows, None if runs.order is None else runs.order[run])
-    for piece in pieces(len(runs.places) - long, width):
-        part = slice(piece.start + long, piece.stop + long)
+    for chunk in chunks(len(runs.places) - long, width):
+        part = slice(chunk.start + long, chunk.stop + long)
         sums = target.take(runs.places[part], 0)
         sums += rows.take(runs.places_of_rows(runs.starts[part]), 0)
         for active, places in runs.turns(part):
@@ -72,24 +72,24 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
 def place_largest(target: Any, index: Any, rows: Any) -> None:
     """Write, for each index and column, the number of the row with the first largest element; NaN counts as the largest."""
     runs = _Runs(index, rows, len(target) + 1)
-    for piece in pieces(len(runs.places), 4 * target.shape[1]):
-        largest = rows.take(runs.places_of_rows(runs.starts[piece]), 0)
+    for chunk in chunks(len(runs.places), 4 * target.shape[1]):
+        largest = rows.take(runs.places_of_rows(runs.starts[chunk]), 0)
         found = np.zeros(largest.shape, np.int32)  # the turn of the maximum so far
-        for turn, (active, places) in enumerate(runs.turns(piece), 1):
+        for turn, (active, places) in enumerate(runs.turns(chunk), 1):
             part, best, at = rows.take(places, 0), largest[:active], found[:active]
             better = part > best
             if np.isnan(part.min()):
                 better |= (part != part) & (best == best)
             np.maximum(best, part, out=best)
             np.maximum(at, np.multiply(better, turn, dtype=np.int32), out=at)
-        kept = runs.places[piece] < len(target)
-        target[runs.places[piece][kept]] = runs.places_of_rows(runs.starts[piece, None] + found)[kept]
+        kept = runs.places[chunk] < len(target)
+        target[runs.places[chunk][kept]] = runs.places_of_rows(runs.starts[chunk, None] + found)[kept]
 
 
 def _add_run(place: Any, rows: Any, chosen: Any) -> None:
     """Add all rows, or the chosen ones, to one row of the target."""
-    for piece in pieces(len(rows) if chosen is None else len(chosen), 2 * place.size):
-        part = rows[piece] if chosen is None else rows.take(chosen[piece], 0)
+    for chunk in chunks(len(rows) if chosen is None else len(chosen), 2 * place.size):
+        part = rows[chunk] if chosen is None else rows.take(chosen[chunk], 0)
         np.add.reduce(np.concatenate([place[None], part], dtype=place.dtype), 0, None, place)
 
 
@@ -108,6 +108,6 @@ def _add_elements(target: Any, index: Any, rows: Any) -> None:
     width, flat = target.shape[1], target.reshape(-1)  # `np.add.at` has a fast loop for single elements
     columns, step = np.arange(width), max(_AT_ONCE // max(width, 1), 1)
     for start in range(0, len(index), step):
-        piece = slice(start, start + step)
-        places = index[piece, None].astype(np.intp) * width + columns
-        np.add.at(flat, places.reshape(-1), rows[piece].reshape(-1))
+        chunk = slice(start, start + step)
+        places = index[chunk, None].astype(np.intp) * width + columns
+        np.add.at(flat, places.reshape(-1), rows[chunk].reshape(-1))

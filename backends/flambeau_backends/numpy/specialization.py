@@ -1,7 +1,7 @@
 """Replace kernels by faster functions for known shapes and dtypes, in the steps that `torch.compile` captures.
 
 A captured step calls each kernel with the same shapes again and again. Decisions that depend on them are made once, and the
-program calls the remaining function. A step runs entirely inside `quiet`, so these functions need not be wrapped.
+program calls the remaining function. A step runs entirely inside `without_warnings`, so these functions need not be wrapped.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .chunks import select
 from .kernels import KERNELS, add_, linear, masked, mm, relu, sub_
-from .pieces import select
 from .sums import column_sums
 from .threads import LARGE, SMALL_PRODUCT
 

@@ -14,7 +14,7 @@ import numpy as np
 from flambeau.engine.calls.op import OPS
 from flambeau.operations.reductions import axis_of
 
-from . import few
+from . import small_rows
 from .constants import WIDER, number, ones
 from .kernels import kernel
 from .layout import in_rows
@@ -178,9 +178,9 @@ def _var_of_few(input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
     """Like `var`, in float64, with fewer calls, since call overhead dominates for few elements."""
     shape, axes = input.shape, axis_of(dim, input)
     length = input.size if axes is None else shape[-1] if axes in (-1, (-1,), len(shape) - 1, (len(shape) - 1,)) else 0
-    if length and few.are_few(input.size, length):
+    if length and small_rows.are_small(input.size, length):
         rows = input if len(shape) == 2 and axes is not None else input.reshape(-1, length)
-        result = few.variances(rows, length - correction).astype(np.float32)
+        result = small_rows.variances(rows, length - correction).astype(np.float32)
         if len(shape) == 2 and axes is not None and not keepdim:
             return result
         leading = (1,) * len(shape) if axes is None else (*shape[:-1], 1)

@@ -42,7 +42,7 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
 
     Read once.  A kernel is called as `kernel(target, *others, **scalars)` with raw arrays (0-d ones for scalars), and writes
     into `target`.  If it raises, it must not have written anything.  So the library must not raise for infinities inside it, even
-    where its user has asked for that; for NumPy, see `flambeau_backends.numpy.quiet`.
+    where its user has asked for that; for NumPy, see `flambeau_backends.numpy.error_state`.
     """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from flambeau_backends.numpy.packs import quiet
+from flambeau_backends.numpy.packs import without_warnings
 
 from .choice import FLOAT, fast, is_dense
 from .kernels import kernels
@@ -14,7 +14,7 @@ LEAST = 1 << 14
 
 
 @fast(LEAST)
-@quiet
+@without_warnings
 def adam_step(
     param: Any,
     grad: Any,

@@ -15,18 +15,18 @@ import numpy as np
 
 from .constants import number, ones
 
-__all__ = ["are_few", "log_softmax", "log_sums", "means", "normalize", "rows_of", "softmax", "variances"]
+__all__ = ["are_small", "as_rows", "log_softmax", "log_sums", "means", "normalize", "softmax", "variances"]
 
 _ELEMENTS, _LENGTH = 512, 32  # maximum elements and row length for which this is faster
 _SAFE, _EXACT = 40.0**2, 24.0**2  # limits on sums of squares, which bound each element's square: see kernels_softmax.py
 
 
-def are_few(size: int, length: int) -> bool:
+def are_small(size: int, length: int) -> bool:
     """Whether arrays of this size, with rows of this length, are small enough."""
     return 0 < size <= _ELEMENTS and length <= _LENGTH
 
 
-def rows_of(array: Any, dim: int) -> Any:
+def as_rows(array: Any, dim: int) -> Any:
     """The array as a matrix with rows along `dim`; None unless that is the last dimension and the array is small."""
     shape = array.shape
     if (dim != -1 and dim != len(shape) - 1) or not shape or shape[-1] > _LENGTH or not 0 < array.size <= _ELEMENTS:

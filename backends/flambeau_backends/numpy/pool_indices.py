@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .pieces import over_pieces
+from .chunks import map_chunks
 
 __all__ = ["MANY", "places_of_maxima"]
 
@@ -38,10 +38,10 @@ def places_of_maxima(images: Any, windows: Sequence[Windows]) -> Any:
     if places.size:
         find = _in_large_windows if prod(space) // prod(sizes) >= MANY else _in_windows
 
-        def compute(piece: slice) -> None:
-            places[piece] = find(rows[piece], windows)
+        def compute(chunk: slice) -> None:
+            places[chunk] = find(rows[chunk], windows)
 
-        over_pieces(compute, len(rows), prod(space) // _SHORTER)
+        map_chunks(compute, len(rows), prod(space) // _SHORTER)
     return places.reshape(*batch, *sizes)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["quiet", "quiet_in_place"]
+__all__ = ["without_warnings", "without_warnings_in_place"]
 
 Run = Callable[..., Any]
 C = TypeVar("C", bound=Callable[..., Any])
@@ -27,7 +27,7 @@ def _new() -> Run:
     return context.run
 
 
-def quiet(function: C) -> C:
+def without_warnings(function: C) -> C:
     """Wrap a function so that it neither depends on NumPy's error state nor changes it for others.
 
     The function must not run user code, because other context variables have their default values inside it.
@@ -47,8 +47,8 @@ def quiet(function: C) -> C:
     return quieted  # type: ignore[return-value]  # of the same signature
 
 
-def quiet_in_place(ufunc: np.ufunc) -> Callable[..., None]:
-    """Like `quiet`, for a ufunc that writes to its first argument; every `x += y` calls one of these."""
+def without_warnings_in_place(ufunc: np.ufunc) -> Callable[..., None]:
+    """Like `without_warnings`, for a ufunc that writes to its first argument; every `x += y` calls one of these."""
 
     def unary(target: Any) -> None:
         try:

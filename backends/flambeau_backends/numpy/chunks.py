@@ -1,4 +1,4 @@
-"""Process large arrays piece by piece, so that temporaries stay in the processor's cache."""
+"""Process large arrays chunk by chunk, so that temporaries stay in the processor's cache."""
 
 from __future__ import annotations
 
@@ -13,34 +13,43 @@ import numpy as np
 from .threads import LARGE, get_num_threads, parts, share
 
 __all__ = [
-    "PIECE", "SHARED", "by_pairs_of_pieces", "by_pieces", "cache_size", "contiguous", "over_parts", "over_pieces", "pieces",
-    "select", "split",
+    "CHUNK",
+    "SHARED",
+    "cache_size",
+    "chunks",
+    "contiguous",
+    "in_chunk_pairs",
+    "in_chunks",
+    "map_chunks",
+    "map_parts",
+    "select",
+    "split",
 ]  # fmt: skip
 
-PIECE = 1 << 16  # elements per piece in one thread
+CHUNK = 1 << 16  # elements per chunk in one thread
 SHARED = 1 << 19  # elements above which several passes over an array are split between threads
-_IN_THREADS = 1 << 18  # elements per piece with several threads: see `over_pieces`
+_IN_THREADS = 1 << 18  # elements per chunk with several threads: see `map_chunks`
 
 
-def pieces(length: int, width: int = 1) -> Iterator[slice]:
-    """Slices that cover `length` rows of `width` elements, with about `PIECE` elements each."""
-    step = max(1, PIECE // max(width, 1))
+def chunks(length: int, width: int = 1) -> Iterator[slice]:
+    """Slices that cover `length` rows of `width` elements, with about `CHUNK` elements each."""
+    step = max(1, CHUNK // max(width, 1))
     return (slice(start, start + step) for start in range(0, length, step))
 
 
-def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = SHARED) -> list[Any]:
-    """Call `compute` for each piece and return the results in order; split between threads from `shared_from` elements.
+def map_chunks(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = SHARED) -> list[Any]:
+    """Call `compute` for each chunk and return the results in order; split between threads from `shared_from` elements.
 
-    Threads get longer pieces: when a NumPy call ends while another thread holds the GIL, the thread waits some 10 us. Calls of
+    Threads get longer chunks: when a NumPy call ends while another thread holds the GIL, the thread waits some 10 us. Calls of
     5 us take longer in two threads than in one, calls of 100 us little more than half.
     """
     if length * width >= shared_from and get_num_threads() > 1:
         return share(compute, parts(length, _IN_THREADS // max(width, 1), True))
-    return [compute(piece) for piece in pieces(length, width)]
+    return [compute(chunk) for chunk in chunks(length, width)]
 
 
-def over_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
-    """Like `over_pieces`, for functions without temporaries: one part per thread, or a single part."""
+def map_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
+    """Like `map_chunks`, for functions without temporaries: one part per thread, or a single part."""
     if length * width >= SHARED and get_num_threads() > 1:
         return share(compute, parts(length, length, True))
     return [compute(slice(None))]
@@ -60,21 +69,21 @@ def contiguous(array: Any) -> Any:
         return array
     result = np.empty(array.shape, array.dtype)
 
-    def copy(piece: slice) -> None:
-        result[piece] = array[piece]
+    def copy(chunk: slice) -> None:
+        result[chunk] = array[chunk]
 
-    over_pieces(copy, len(array), result[:1].size, LARGE)
+    map_chunks(copy, len(array), result[:1].size, LARGE)
     return result
 
 
-def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype: Any = None) -> Any:
-    """Return an array filled by `compute(out, *pieces)` from arrays of one shape.
+def in_chunks(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype: Any = None) -> Any:
+    """Return an array filled by `compute(out, *chunks)` from arrays of one shape.
 
     Pieces are shorter for wide temporaries (`width`). The result has `dtype`, by default the first array's.
     """
     first = arrays[0]
     dtype = dtype or first.dtype
-    if first.ndim and first.size * width <= PIECE and all(array.flags.c_contiguous for array in arrays):
+    if first.ndim and first.size * width <= CHUNK and all(array.flags.c_contiguous for array in arrays):
         result = np.empty(first.shape, dtype)
         compute(result, *arrays)
         return result
@@ -85,10 +94,10 @@ def by_pieces(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype:
     if order == "C":
         result = np.empty(first.shape, dtype)
     flat = [array.ravel(order) for array in (result, *arrays)]
-    if result.size * width <= PIECE:
+    if result.size * width <= CHUNK:
         compute(*flat)
         return result
-    over_pieces(lambda piece: compute(*(array[piece] for array in flat)), result.size, width)
+    map_chunks(lambda chunk: compute(*(array[chunk] for array in flat)), result.size, width)
     return result
 
 
@@ -97,15 +106,15 @@ def _steps(array: Any) -> list[int]:
     return [stride // array.itemsize for stride in array.strides]
 
 
-def by_pairs_of_pieces(compute: Callable[..., None], input: Any, other: Any, width: int = 1, dtype: Any = None) -> Any:
-    """Like `by_pieces`, for two arrays that broadcast; 0-d arrays are passed unchanged."""
+def in_chunk_pairs(compute: Callable[..., None], input: Any, other: Any, width: int = 1, dtype: Any = None) -> Any:
+    """Like `in_chunks`, for two arrays that broadcast; 0-d arrays are passed unchanged."""
     if input.shape == other.shape:
-        return by_pieces(compute, input, other, width=width, dtype=dtype)
+        return in_chunks(compute, input, other, width=width, dtype=dtype)
     if not other.ndim:
-        return by_pieces(lambda out, x: compute(out, x, other), input, width=width, dtype=dtype)
+        return in_chunks(lambda out, x: compute(out, x, other), input, width=width, dtype=dtype)
     if not input.ndim:
-        return by_pieces(lambda out, y: compute(out, input, y), other, width=width, dtype=dtype)
-    return by_pieces(compute, *np.broadcast_arrays(input, other), width=width, dtype=dtype)
+        return in_chunks(lambda out, y: compute(out, input, y), other, width=width, dtype=dtype)
+    return in_chunks(compute, *np.broadcast_arrays(input, other), width=width, dtype=dtype)
 
 
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import box_muller
 
-__all__ = ["MANY", "Words", "singles"]
+__all__ = ["MANY", "WordBuffer", "singles"]
 
 MANY = 1 << 10  # larger requests are drawn directly
 _LEAST, _MOST = 1 << 8, 1 << 14  # words in a window: at first, and at most, after continued use
@@ -55,7 +55,7 @@ def _places_of_blocks(shape: tuple[int, ...]) -> Any:
     return place.reshape(shape)
 
 
-class Words:
+class WordBuffer:
     """The engine of a random stream."""
 
     def __init__(self) -> None:

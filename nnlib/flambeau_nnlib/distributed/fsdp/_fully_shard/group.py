@@ -288,6 +288,7 @@ class Exchange(NamedTuple):
     """An all-gather of rows of several parameters."""
 
     indices: list[int]  # of the parameters
+    shapes: list[Any]  # shapes of each process's rows, by parameter
     gathered: Tensor
     work: Any
 

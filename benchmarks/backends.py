@@ -75,13 +75,13 @@ def row(name: str, python: str, epochs: int, turns: int) -> str:
         run(python, "numpy", "-m", "flambeau", "conformance", name, "--quick", *options, check=False)
         source, facts, runs = json.loads(run(python, "numpy", "-c", FACTS, name))
     on_host = [entry for entry in facts["on the CPU"].split(", ") if entry != "nothing"]
-    own, numpy = [], []
+    times, numpy_times = [], []
     for _ in range(turns):  # alternately, because the load of the machine varies
-        own.append(digits(python, name, epochs))
-        numpy.append(digits(python, "numpy", epochs))
+        times.append(digits(python, name, epochs))
+        numpy_times.append(digits(python, "numpy", epochs))
     computed = ", ".join(on_host[:2]) + (f" and {len(on_host) - 2} more" if len(on_host) > 2 else "")
     cells = [facts["library"], facts["devices"], facts.get("lacking", ""), computed, conformance(runs)]
-    return start + " | ".join(cells) + f" | {min(own):.1f} s | {min(numpy):.1f} s |"
+    return start + " | ".join(cells) + f" | {min(times):.1f} s | {min(numpy_times):.1f} s |"
 
 
 def conformance(runs: dict[str, Any]) -> str:
@@ -106,9 +106,10 @@ def digits(python: str, backend: str, epochs: int) -> float:
 
 def run(python: str, backend: str, *command: str, check: bool = True) -> str:
     """Run a Python program with a selected backend and return its output."""
-    with tempfile.TemporaryDirectory() as elsewhere:  # an empty directory, so that `-c` does not import from the current one
+    # Run in an empty directory, so that `-c` does not import from the current one.
+    with tempfile.TemporaryDirectory() as empty_directory:
         done = subprocess.run(
-            [python, *command], capture_output=True, text=True, check=False, cwd=elsewhere,
+            [python, *command], capture_output=True, text=True, check=False, cwd=empty_directory,
             env={**os.environ, "FLAMBEAU_BACKEND": backend},
         )  # fmt: skip
     if check and done.returncode:

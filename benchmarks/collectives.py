@@ -32,13 +32,13 @@ OPERATIONS = ("all_reduce", "broadcast", "all_gather", "reduce_scatter")
 def operations(torch: Any, size: int, ranks: int) -> dict[str, Callable[[], Any]]:
     """Return the measured calls by name. Each call transfers tensors with a total of `size` bytes per rank."""
     dist = torch.distributed
-    whole, part = torch.ones(size // 4), torch.ones(size // 4 // ranks)
+    full, part = torch.ones(size // 4), torch.ones(size // 4 // ranks)
     parts = [torch.empty(size // 4 // ranks) for _ in range(ranks)]
     return {
-        "all_reduce": lambda: dist.all_reduce(whole),
-        "broadcast": lambda: dist.broadcast(whole, 0),
+        "all_reduce": lambda: dist.all_reduce(full),
+        "broadcast": lambda: dist.broadcast(full, 0),
         "all_gather": lambda: dist.all_gather(parts, part),
-        "reduce_scatter": lambda: dist.reduce_scatter(part, list(whole.chunk(ranks))),
+        "reduce_scatter": lambda: dist.reduce_scatter(part, list(full.chunk(ranks))),
     }
 
 
@@ -91,7 +91,7 @@ def data_parallel_step(torch: Any) -> tuple[float, float]:
         net(batch).pow(2).mean().backward()
 
     rounds = [measure_call(torch.distributed, lambda net=net: step(net), 2) for _ in range(15) for net in (plain, parallel)]
-    (alone, alone_processor), (together, processor) = (map(min, zip(*rounds[place::2], strict=True)) for place in (0, 1))
+    (alone, alone_processor), (together, processor) = (map(min, zip(*rounds[offset::2], strict=True)) for offset in (0, 1))
     return together / alone, processor / alone_processor
 
 
@@ -116,9 +116,9 @@ def run(side: str, ranks: int, only: str) -> dict[str, float]:
     environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
     processes = []
     for rank in range(ranks):
-        own = {"RANK": str(rank)} | ({"FLAMBEAU_HOST_ID": f"host {rank}"} if hosts else {})
+        rank_environment = {"RANK": str(rank)} | ({"FLAMBEAU_HOST_ID": f"host {rank}"} if hosts else {})
         pipe = subprocess.PIPE if rank == 0 else subprocess.DEVNULL
-        processes.append(subprocess.Popen(command, env=environment | own, stdout=pipe, text=True))
+        processes.append(subprocess.Popen(command, env=environment | rank_environment, stdout=pipe, text=True))
     output = processes[0].communicate()[0]
     if any(process.wait() for process in processes):
         raise RuntimeError(f"{side} failed")

@@ -98,7 +98,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
     """Run a workload on all workers and return a table row for each."""
     expected = reference.ask("build", workload.name) if workload.unit == "s" else []
     rows: list[Row] = []
-    able = []
+    usable = []
     for worker in workers:
         row: Row = {
             "workload": workload.name,
@@ -113,19 +113,19 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
         try:
             if workload.unit == "s":
                 row["difference"] = difference(expected, worker.ask("build", workload.name))
-            able.append((worker, row))
+            usable.append((worker, row))
         except Failed as error:
             row["error"] = str(error)
     if workload.unit == "s":
-        both = [reference, *(worker for worker, _ in able)]
+        both = [reference, *(worker for worker, _ in usable)]
         steps = steps_per_turn(reference)
         measured = undisturbed_rounds(lambda: take_turns(both, steps, least), rounds)
         spread = max(deviations(measured)) if rounds > 1 else None
     else:
-        measured = [[worker.ask("measure", workload.name) for worker in [reference, *(worker for worker, _ in able)]]]
+        measured = [[worker.ask("measure", workload.name) for worker in [reference, *(worker for worker, _ in usable)]]]
         spread = None
     theirs, *ours = [statistics.median(values) for values in zip(*measured, strict=True)]
-    for (_, row), value in zip(able, ours, strict=True):
+    for (_, row), value in zip(usable, ours, strict=True):
         row.update(theirs=theirs, ours=value, ratio=value / theirs, spread=spread, disturbed=(spread or 0.0) > SPREAD)
     return rows
 
@@ -271,7 +271,9 @@ def thread_counts(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, threads: int, least: bool) -> tuple[Row, list[Row]]:
+def measure(
+    workloads: Sequence[Workload], sides: Sequence[Side], rounds: int, threads: int, least: bool
+) -> tuple[Row, list[Row]]:
     """Measure the workloads and return the machine and the rows. Print each row immediately."""
     rows: list[Row] = []
     with ExitStack() as stack:
@@ -284,12 +286,12 @@ def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, thread
         facts = describe_machine(threads, list(versions))
         print_machine(facts)
         print(HEADER)
-        for workload in todo:
+        for workload in workloads:
             for device, reference in references.items():
-                there = [worker for worker in workers if worker.side.device == device]
-                new = compare(workload, reference, there, rounds, least)
+                device_workers = [worker for worker in workers if worker.side.device == device]
+                new = compare(workload, reference, device_workers, rounds, least)
                 if workload.training:
-                    add_memory(new, workload, reference.side, [worker.side for worker in there], threads)
+                    add_memory(new, workload, reference.side, [worker.side for worker in device_workers], threads)
                 rows += new
                 print("\n".join(map(format_row, new)), flush=True)
     return facts, rows
@@ -309,8 +311,8 @@ def main() -> int:
     )
     parser.add_argument("--least", action="store_true", help="use the fastest steps of each turn, for busy machines")
     args = parser.parse_args()
-    todo = select_workloads(args.only)
-    if not todo:
+    workloads = select_workloads(args.only)
+    if not workloads:
         parser.error(f"no workload has {args.only!r} in its name")
     sides = [side for side in flambeau_sides() if args.backends is None or side.backend in args.backends.split(",")]
     if not sides:
@@ -322,7 +324,7 @@ def main() -> int:
             tree = stack.enter_context(checked_out(args.against))
             sides += [replace(side, tree=tree) for side in sides if not side.pack]
         for threads in args.threads:
-            measured_on, new = measure(todo, sides, args.rounds, threads, args.least)
+            measured_on, new = measure(workloads, sides, args.rounds, threads, args.least)
             rows += new
             facts.append(measured_on)
     if args.json:

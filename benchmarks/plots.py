@@ -79,11 +79,11 @@ def _draw_bars(axes: Any, rows: Sequence[Row]) -> None:
     kinds = list(dict.fromkeys(labels))
     height = 0.8 / len(kinds)
     for number, kind in enumerate(kinds):
-        own = [row for row, label in zip(rows, labels, strict=True) if label == kind]
-        places = [names.index(row["workload"]) + (number - (len(kinds) - 1) / 2) * height for row in own]
-        axes.barh(places, [row["ratio"] for row in own], height, label=f"flambeau on {kind}")
-        aims = [(row["aim"], place) for row, place in zip(own, places, strict=True) if row["aim"]]
-        axes.scatter([aim for aim, _ in aims], [place for _, place in aims], marker="|", color="black", zorder=3)
+        kind_rows = [row for row, label in zip(rows, labels, strict=True) if label == kind]
+        positions = [names.index(row["workload"]) + (number - (len(kinds) - 1) / 2) * height for row in kind_rows]
+        axes.barh(positions, [row["ratio"] for row in kind_rows], height, label=f"flambeau on {kind}")
+        aims = [(row["aim"], position) for row, position in zip(kind_rows, positions, strict=True) if row["aim"]]
+        axes.scatter([aim for aim, _ in aims], [position for _, position in aims], marker="|", color="black", zorder=3)
     axes.axvline(1, color="gray", linewidth=1)
     axes.set(xscale="log", yticks=range(len(names)), yticklabels=names, xlabel="relative to PyTorch (less is better; | the aim)")
     axes.set_ylim(len(names) - 0.5, -0.5)

@@ -40,17 +40,17 @@ def register(display_formatter: Any) -> None:
         ("optim.optimizer", "Optimizer", show_optimizer),
         ("data.dataset", "Dataset", show_dataset),
     ):
-        shown = _for_instances(f"flambeau_nnlib.{module}", name, show)
-        html.for_type_by_name(f"flambeau_nnlib.{module}", name, shown)
-        html.for_type_by_name(f"torch.{'utils.' if module.startswith('data') else ''}{module}", name, shown)
+        formatter = _for_instances(f"flambeau_nnlib.{module}", name, show)
+        html.for_type_by_name(f"flambeau_nnlib.{module}", name, formatter)
+        html.for_type_by_name(f"torch.{'utils.' if module.startswith('data') else ''}{module}", name, formatter)
     html.for_type(OrderedDict, show_state_dict)
 
 
 def _for_instances(module: str, name: str, show: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
-    def shown(value: Any) -> str | None:
+    def formatter(value: Any) -> str | None:
         return show(value) if isinstance(value, getattr(sys.modules[module], name)) else None
 
-    return shown
+    return formatter
 
 
 # --- modules and state dicts --------------------------------------------------------------------------------------
@@ -71,15 +71,15 @@ def show_module(module: Any) -> str:
 
 def _tree(name: str, module: Any, depth: int) -> str:
     title = f"{escape(name)} " if name else ""
-    about = escape(module.extra_repr().split("\n")[0])
-    own = [
+    description = escape(module.extra_repr().split("\n")[0])
+    tensors = [
         f"{escape(key)} {_shape(value)}"
         for key, value in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
     ]
     count = sum(parameter.numel() for parameter in module.parameters())
-    words = [f"{count:,} parameters"] if count else []
-    faint = f' <span style="{_FAINT_STYLE}">{", ".join([*own, *words])}</span>' if own or words else ""
-    line = f"{title}<b>{escape(type(module).__name__)}</b>({about}){faint}"
+    counts = [f"{count:,} parameters"] if count else []
+    details = f' <span style="{_FAINT_STYLE}">{", ".join([*tensors, *counts])}</span>' if tensors or counts else ""
+    line = f"{title}<b>{escape(type(module).__name__)}</b>({description}){details}"
     children = list(module.named_children())
     if not children:
         return f'<div style="padding-left:1em">{line}</div>'
@@ -176,9 +176,9 @@ def show_dataset(dataset: Any) -> str:
             sample = dataset[0] if count else ()
     except Exception:  # no length, or missing files: show only what is available
         sample = ()
-    about = repr(dataset)
-    if not about.startswith("<"):
-        lines.append(f'<pre style="{_FAINT_STYLE};margin:0">{escape(about)}</pre>')
+    description = repr(dataset)
+    if not description.startswith("<"):
+        lines.append(f'<pre style="{_FAINT_STYLE};margin:0">{escape(description)}</pre>')
     for part in sample if isinstance(sample, (tuple, list)) else [sample]:
         lines.append(f"<div>{_sample(part)}</div>")
     return f'<div style="{_STYLE}">{"".join(lines)}</div>'

@@ -68,9 +68,9 @@ class FuzzedSparseTensor(FuzzedTensor):
         if all(size[dim] <= 0 for dim in range(sparse_dim)) and nnz:
             raise AssertionError("invalid arguments")
         values = FuzzedTensor.default_tensor_constructor([nnz, *size[sparse_dim:]], dtype)
-        places = torch.rand(sparse_dim, nnz, device="cpu")
-        places.mul_(torch.tensor(size[:sparse_dim]).unsqueeze(1).to(places))
-        indices = places.to(torch.long)
+        positions = torch.rand(sparse_dim, nnz, device="cpu")
+        positions.mul_(torch.tensor(size[:sparse_dim]).unsqueeze(1).to(positions))
+        indices = positions.to(torch.long)
         if not is_coalesced:
             values, indices = torch.cat([values, torch.randn_like(values)], 0), torch.cat([indices, indices], 1)
         tensor: torch.Tensor = torch.sparse_coo_tensor(indices, values, torch.Size(size))

@@ -122,8 +122,8 @@ def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     """Return the four integers that seed NumPy's generator in a worker."""
-    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    return sys.modules["numpy"].random.SeedSequence(words).generate_state(4).tolist()  # type: ignore[no-any-return]  # arrays are untyped
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return sys.modules["numpy"].random.SeedSequence(entropy).generate_state(4).tolist()  # type: ignore[no-any-return]  # arrays are untyped
 
 
 def _seed(job: Job) -> None:

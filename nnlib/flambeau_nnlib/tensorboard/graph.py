@@ -112,8 +112,8 @@ class _Recorder(TorchFunctionMode):
                 )
                 for handle in handles:
                     stack.callback(handle.remove)
-            own = [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]
-            for name, tensor in own:
+            tensors = [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]
+            for name, tensor in tensors:
                 self._parameters.setdefault(id(tensor), (scopes[path], name))
 
     def _enter(self, name: str, part: torch.nn.Module, args: Any) -> None:

@@ -48,8 +48,8 @@ def to_hwc(array: Any, dataformats: str) -> Any:
         raise AssertionError(
             f"size of input tensor and input format are different. tensor shape: {array.shape}, input_format: {dataformats}"
         )
-    wanted = {4: "NCHW", 3: "HWC", 2: "HW"}[array.ndim]
-    array = array.transpose([dataformats.upper().find(letter) for letter in wanted])
+    target_format = {4: "NCHW", 3: "HWC", 2: "HW"}[array.ndim]
+    array = array.transpose([dataformats.upper().find(letter) for letter in target_format])
     if array.ndim == 4:
         return make_grid(array).transpose(1, 2, 0)
     if array.ndim == 2:

@@ -199,8 +199,8 @@ def compute_curve(labels: Any, predictions: Any, num_thresholds: int, weights: A
 
     tp, fp = counted(truth), counted(1.0 - truth)
     tn, fn = fp[0] - fp, tp[0] - tp
-    least = 1e-7
-    return np.stack((tp, fp, tn, fn, tp / np.maximum(least, tp + fp), tp / np.maximum(least, tp + fn)))
+    epsilon = 1e-7
+    return np.stack((tp, fp, tn, fn, tp / np.maximum(epsilon, tp + fp), tp / np.maximum(epsilon, tp + fn)))
 
 
 # --- pictures, sound, text ---

@@ -182,10 +182,10 @@ class SummaryWriter:
         folder = self._get_file_writer().get_logdir()
         assert self.all_writers is not None
         for tag, value in tag_scalar_dict.items():
-            own = f"{folder}/{main_tag.replace('/', '_')}_{tag}"
-            if own not in self.all_writers:
-                self.all_writers[own] = FileWriter(own, self.max_queue, self.flush_secs, self.filename_suffix)
-            self.all_writers[own].add_summary(summary.scalar(main_tag, value), global_step, walltime)
+            path = f"{folder}/{main_tag.replace('/', '_')}_{tag}"
+            if path not in self.all_writers:
+                self.all_writers[path] = FileWriter(path, self.max_queue, self.flush_secs, self.filename_suffix)
+            self.all_writers[path].add_summary(summary.scalar(main_tag, value), global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: torch.Tensor, global_step: Any = None, walltime: float | None = None) -> None:
         """Add all values of a tensor."""
@@ -393,13 +393,13 @@ class SummaryWriter:
         step = 0 if global_step is None else global_step
         folder = Path(self._get_file_writer().get_logdir())
         subfolder = f"{str(step).zfill(5)}/{tag.replace('%', '%25').replace('/', '%2f').replace(chr(92), '%5c')}"
-        place = folder / subfolder
-        if place.is_dir():
+        directory = folder / subfolder
+        if directory.is_dir():
             print("warning: Embedding dir exists, did you set global_step for add_embedding()?")
-        elif place.exists():
-            raise NotADirectoryError(f"Path: `{place}` exists, but is a file. Cannot proceed.")
-        place.mkdir(parents=True, exist_ok=True)
-        write_embedding(place, points, metadata, label_img, metadata_header)
+        elif directory.exists():
+            raise NotADirectoryError(f"Path: `{directory}` exists, but is a file. Cannot proceed.")
+        directory.mkdir(parents=True, exist_ok=True)
+        write_embedding(directory, points, metadata, label_img, metadata_header)
         if self._projector_config is None:
             self._projector_config = ProjectorConfig()
         self._projector_config.embeddings.extend([embedding_info(subfolder, tag, metadata, label_img, step)])

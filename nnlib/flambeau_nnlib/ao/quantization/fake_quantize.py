@@ -221,20 +221,20 @@ def _range_to_qparams(min_val: Tensor, max_val: Tensor, quant_min: int, quant_ma
 
     If `symmetric`, only ranges that contain both negative and positive values are treated symmetrically.
     """
-    steps, middle = quant_max - quant_min, (quant_max - quant_min) // 2
-    least, greatest = min_val.double().reshape(-1), max_val.double().reshape(-1)
-    both = (least < 0) & (greatest > 0) if symmetric else torch.zeros_like(least, dtype=torch.bool)
-    largest = torch.max(least / -(middle + 1), greatest / middle)
-    least = torch.where(both, largest * -(middle + 1), least).float().double().clamp(max=0)
-    greatest = torch.where(both, largest * middle, greatest).float().double().clamp(min=0)
-    scale = (greatest - least) / steps
+    steps, half_steps = quant_max - quant_min, (quant_max - quant_min) // 2
+    low, high = min_val.double().reshape(-1), max_val.double().reshape(-1)
+    is_symmetric = (low < 0) & (high > 0) if symmetric else torch.zeros_like(low, dtype=torch.bool)
+    largest = torch.max(low / -(half_steps + 1), high / half_steps)
+    low = torch.where(is_symmetric, largest * -(half_steps + 1), low).float().double().clamp(max=0)
+    high = torch.where(is_symmetric, largest * half_steps, high).float().double().clamp(min=0)
+    scale = (high - low) / steps
     scale = torch.where(scale.float() == 0, torch.full_like(scale, 0.1), scale)
-    wider = scale.clamp(min=_MIN_SCALE) / scale
-    scale, least, greatest = scale * wider, least * wider, greatest * wider
-    from_least, from_greatest = quant_min - least / scale, quant_max - greatest / scale
-    nearer = abs(quant_min) - (least / scale).abs() < abs(quant_max) - (greatest / scale).abs()
-    zero_point = torch.where(nearer, from_least, from_greatest)
-    zero_point = torch.where(both, torch.full_like(zero_point, (quant_min + quant_max) / 2), zero_point)
+    widening = scale.clamp(min=_MIN_SCALE) / scale
+    scale, low, high = scale * widening, low * widening, high * widening
+    from_low, from_high = quant_min - low / scale, quant_max - high / scale
+    low_is_nearer = abs(quant_min) - (low / scale).abs() < abs(quant_max) - (high / scale).abs()
+    zero_point = torch.where(low_is_nearer, from_low, from_high)
+    zero_point = torch.where(is_symmetric, torch.full_like(zero_point, (quant_min + quant_max) / 2), zero_point)
     return scale.float(), zero_point.clamp(quant_min, quant_max).round().to(torch.int)
 
 

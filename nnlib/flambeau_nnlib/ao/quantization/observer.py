@@ -57,9 +57,9 @@ class ObserverBase(Constructible, ABC, Module):
 def _integer_range(dtype: Any, reduce_range: bool, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
     """Return the minimum and maximum integer. `reduce_range` halves the range."""
     if quant_min is None or quant_max is None:
-        least, greatest = _RANGES[dtype]
+        low, high = _RANGES[dtype]
         reducible = dtype in _INT8 or dtype in _UINT8
-        return (least // 2, greatest // 2) if reduce_range and reducible else (least, greatest)
+        return (low // 2, high // 2) if reduce_range and reducible else (low, high)
     if not quant_min <= 0 <= quant_max:
         raise AssertionError("Used-specified quantization range must include 0.")
     if quant_min >= quant_max:
@@ -132,18 +132,18 @@ class UniformQuantizationObserverBase(ObserverBase):
         if (min_val > max_val).any():
             raise AssertionError(f"min {min_val} should be less than max {max_val}")
         steps = float(self.quant_max - self.quant_min)
-        least, greatest = min_val.clamp(max=0), max_val.clamp(min=0)
-        zero_point = torch.zeros(least.shape, dtype=torch.int64, device=least.device)
+        low, high = min_val.clamp(max=0), max_val.clamp(min=0)
+        zero_point = torch.zeros(low.shape, dtype=torch.int64, device=low.device)
         if self.qscheme in SYMMETRIC:
-            scale = torch.max(torch.max(-least, greatest) / (steps / 2), self.eps)
+            scale = torch.max(torch.max(-low, high) / (steps / 2), self.eps)
             zero_point += self._symmetric_zero_point()
         elif self.qscheme is torch.per_channel_affine_float_qparams:
             scale = (max_val - min_val) / steps
             scale = torch.where(scale > self.eps, scale, torch.ones_like(scale))
             zero_point = -1 * min_val / scale
         else:
-            scale = torch.max((greatest - least) / steps, self.eps)
-            zero_point = self.quant_min - torch.round(least / scale).to(torch.int)
+            scale = torch.max((high - low) / steps, self.eps)
+            zero_point = self.quant_min - torch.round(low / scale).to(torch.int)
             zero_point = torch.clamp(zero_point, self.quant_min, self.quant_max)
         return scale.reshape(-1), zero_point.reshape(-1)
 

@@ -57,10 +57,10 @@ class BatcherMapDataPipe(MapDataPipe[Any]):
         self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = datapipe, batch_size, drop_last, wrapper_class
 
     def __getitem__(self, index: Any) -> Any:
-        places = range(index * self.batch_size, min((index + 1) * self.batch_size, len(self.datapipe)))
+        indices = range(index * self.batch_size, min((index + 1) * self.batch_size, len(self.datapipe)))
         if not 0 <= index < len(self):
             raise IndexError(f"Index {index} is out of bound.")
-        return self.wrapper_class([self.datapipe[place] for place in places])
+        return self.wrapper_class([self.datapipe[i] for i in indices])
 
     def __len__(self) -> int:
         length = len(self.datapipe)

@@ -96,8 +96,8 @@ class CollatorIterDataPipe(MapperIterDataPipe):
     """Collate each list of samples to a batch, with `default_collate` unless another function is given."""
 
     def __init__(self, datapipe: Any, conversion: Any = None, collate_fn: Callable[..., Any] | None = None) -> None:
-        chosen = conversion if callable(conversion) else collate_fn
-        super().__init__(datapipe, fn=default_collate if chosen is None else chosen)
+        function = conversion if callable(conversion) else collate_fn
+        super().__init__(datapipe, fn=default_collate if function is None else function)
 
 
 @functional_datapipe("filter")
@@ -109,14 +109,14 @@ class FilterIterDataPipe(IterDataPipe[Any]):
 
     def _keeps(self, data: Any) -> bool:
         if self.input_col is None:
-            wanted = self.filter_fn(data)
+            is_kept = self.filter_fn(data)
         elif isinstance(self.input_col, (list, tuple)):
-            wanted = self.filter_fn(*(data[column] for column in self.input_col))
+            is_kept = self.filter_fn(*(data[column] for column in self.input_col))
         else:
-            wanted = self.filter_fn(data[self.input_col])
-        if not isinstance(wanted, bool):
-            raise ValueError(f"Boolean output is required for `filter_fn` of FilterIterDataPipe, got {type(wanted)}")
-        return wanted
+            is_kept = self.filter_fn(data[self.input_col])
+        if not isinstance(is_kept, bool):
+            raise ValueError(f"Boolean output is required for `filter_fn` of FilterIterDataPipe, got {type(is_kept)}")
+        return is_kept
 
     def __iter__(self) -> Iterator[Any]:
         return filter(self._keeps, self.datapipe)
@@ -230,9 +230,9 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
         buffer: list[Any] = []
         for element in self.datapipe:
             if len(buffer) == self.buffer_size:
-                place = self._random.randint(0, len(buffer) - 1)
-                chosen, buffer[place] = buffer[place], element
-                yield chosen
+                position = self._random.randint(0, len(buffer) - 1)
+                drawn, buffer[position] = buffer[position], element
+                yield drawn
             else:
                 buffer.append(element)
         while buffer:
@@ -273,12 +273,12 @@ class ShardingFilterIterDataPipe(IterDataPipe[Any]):
         return self._shard or ((1, 0) if info is None else (info.num_workers, info.id))
 
     def __iter__(self) -> Iterator[Any]:
-        count, own = self._get_shard()
-        return itertools.islice(iter(self.source_datapipe), own, None, count)
+        count, index = self._get_shard()
+        return itertools.islice(iter(self.source_datapipe), index, None, count)
 
     def __len__(self) -> int:
-        count, own = self._get_shard()
-        return -(-(_length(self, self.source_datapipe) - own) // count)
+        count, index = self._get_shard()
+        return -(-(_length(self, self.source_datapipe) - index) // count)
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:

@@ -1,4 +1,4 @@
-"""A linear layer and the cross-entropy of its output as one layer."""
+"""`LinearCrossEntropyLoss`: a linear layer and the cross entropy of its output."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ ACCUMULATION_DTYPES = {None, torch.float16, torch.bfloat16, torch.float32, torch
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """Options for chunking `LinearCrossEntropyLoss`. They are checked, but the loss is always computed in one piece.
+    """Chunking options of `LinearCrossEntropyLoss`. They are validated, but the loss is always computed without chunks.
 
     Args:
         allow_retain_graph: whether `backward` may be called with `retain_graph=True`.
-        batch_chunk_size: how many rows of the input to take at a time; None to go by `chunking_method`.
-        chunking_method: "auto", "aspect_ratio", "aspect_ratio:N" for a whole number N above 0, or None for one piece.
-        acc_policy: which precision to add up in: "accurate", "balanced", "compact" or "auto".
-        acc_dtype: the dtype to add up in: float16, bfloat16, float32 or float64; None for that of the input.
+        batch_chunk_size: the number of input rows per chunk; None to use `chunking_method`.
+        chunking_method: "auto", "aspect_ratio", "aspect_ratio:N" for a positive integer N, or None for no chunks.
+        acc_policy: the precision of accumulation: "accurate", "balanced", "compact" or "auto".
+        acc_dtype: the dtype of accumulation: float16, bfloat16, float32 or float64; None for the input's dtype.
 
     Raises:
-        ValueError: a setting is none of these.
+        ValueError: an option has another value.
 
     Example:
         >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
@@ -60,7 +60,7 @@ class LinearCrossEntropyOptions:
             )
 
     def for_input(self, input: Tensor) -> LinearCrossEntropyOptions:
-        """The options with `acc_dtype` set to the dtype of `input` where it is None; ValueError if that is not allowed."""
+        """Return the options with `acc_dtype` None replaced by the dtype of `input`; ValueError for unsupported dtypes."""
         return self if self.acc_dtype is not None else dataclasses.replace(self, acc_dtype=input.dtype)
 
 
@@ -72,18 +72,18 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Args:
         in_features: the size of the last dimension of the input.
         num_classes: the number of classes.
-        out_features: the sizes of further dimensions, for that many predictions from each row; none by default.
+        out_features: additional dimensions of the predictions: each input row gives `prod(out_features)` predictions.
         bias: whether the linear layer has a learned bias.
         device, dtype: of the parameters.
-        reduction: "mean", over targets and by their weights, "sum", or "none" for the loss of each target.
+        reduction: "mean", the mean over targets weighted by `weight`, "sum", or "none" for the loss of each target.
         weight: a factor for each class, `(num_classes,)`; None for 1. RuntimeError for other shapes.
-        ignore_index: a class that is ignored as a target; None for -100. Not for targets of probabilities.
-        label_smoothing: from 0 to 1, the share of the target that is spread evenly over all classes; RuntimeError for
-            others.
+        ignore_index: a target class that is ignored; None for -100. Not supported for targets of probabilities.
+        label_smoothing: the fraction of the target, from 0 to 1, that is spread evenly over all classes; RuntimeError
+            for others.
         options: a `LinearCrossEntropyOptions`, or None.
 
     Shape:
-        - Input: `(N, in_features)`, or `(in_features,)` where there are no `out_features`.
+        - Input: `(N, in_features)`, or `(in_features,)` without `out_features`.
         - Target: `(N, *out_features)` of classes, or `(N, num_classes, *out_features)` of their probabilities; or
           without N.
         - Output: `()`, or `(N, *out_features)` with `reduction="none"`.

@@ -1,7 +1,7 @@
 """Loss layers.
 
-All take `reduction`: "mean" (the default), "sum", or "none" for the loss of each element. `size_average` and `reduce`
-are legacy flags for the same.
+All layers accept `reduction`: "mean" (the default), "sum", or "none" for the loss of each element. `size_average` and
+`reduce` are its deprecated predecessors.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class L1Loss(_Loss):
     """The mean absolute error: the mean of `|input - target|`.
 
     Args:
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -76,7 +76,7 @@ class MSELoss(_Loss):
     """The mean squared error: the mean of `(input - target) ** 2`.
 
     Args:
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -95,7 +95,7 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Squared error where it is small, absolute error where it is large, so that outliers pull less than with `MSELoss`.
+    """Squared error for small differences, absolute error for large ones: less sensitive to outliers than `MSELoss`.
 
     `0.5 * d ** 2 / beta` where the difference d is below `beta`, `|d| - 0.5 * beta` elsewhere: `HuberLoss` divided by
     its delta.
@@ -103,10 +103,10 @@ class SmoothL1Loss(_Loss):
     Girshick, *Fast R-CNN*, 2015.
 
     Args:
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
-        beta: the difference at which the squared error turns into the absolute one. 0 gives `L1Loss`; the call raises
+        beta: the difference at which the loss changes from squared to absolute. 0 gives `L1Loss`; the call raises
             RuntimeError where it is negative.
 
     Shape:
@@ -134,7 +134,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squared error where it is small, absolute error where it is large, so that outliers pull less than with `MSELoss`.
+    """Squared error for small differences, absolute error for large ones: less sensitive to outliers than `MSELoss`.
 
     `0.5 * d ** 2` where the difference d is below `delta`, `delta * (|d| - 0.5 * delta)` elsewhere.
 
@@ -143,7 +143,7 @@ class HuberLoss(_Loss):
     Args:
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
-        delta: the difference at which the squared error turns into the absolute one; TypeError unless it is a
+        delta: the difference at which the loss changes from squared to absolute; TypeError unless it is a
             number, and the call raises RuntimeError unless it is positive.
 
     Shape:
@@ -169,15 +169,15 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability that the input gives the target class: the negative log-likelihood.
+    """The negative log-likelihood: minus the log-probability of the target class.
 
-    It is for the output of `LogSoftmax`; `CrossEntropyLoss` does both.
+    Its input is the output of `LogSoftmax`; `CrossEntropyLoss` combines both.
 
     Args:
-        weight: a factor for each class, `(C,)`, such as one that makes up for rare classes; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
-        ignore_index: a target value that is ignored, in the sum as in the mean.
-        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+        weight: a factor for each class, `(C,)`, to balance class frequencies, for example; None for 1.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
+        ignore_index: a target value that does not contribute to the sum or the mean.
+        reduction: "mean", the sum of the losses divided by the sum of the targets' weights, "sum", or "none" for the loss
             of each target.
 
     Shape:
@@ -208,7 +208,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The deprecated name of `NLLLoss` for images, which gives a FutureWarning.
+    """Deprecated, with a FutureWarning: use `NLLLoss`, which also handles images.
 
     Args:
         weight, size_average, ignore_index, reduce, reduction: as for `NLLLoss`.
@@ -243,18 +243,18 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of scores and targets: minus the log-probability that the softmax of the input gives the target.
+    """The cross entropy of scores and targets: `-log(softmax(input)[target])` for a target class.
 
-    The input holds scores of any size (logits), not probabilities: the layer before needs no softmax.
+    The input holds unnormalized scores (logits), not probabilities: the network needs no softmax layer.
 
     Args:
         weight: a factor for each class, `(C,)`, such as one that makes up for rare classes; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
-        ignore_index: a class that is ignored as a target, in the sum as in the mean.
-        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
+        ignore_index: a target class that does not contribute to the sum or the mean.
+        reduction: "mean", the sum of the losses divided by the sum of the targets' weights, "sum", or "none" for the loss
             of each target. For targets of probabilities, the plain mean of the losses.
-        label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes; the call raises
-            RuntimeError for others. Szegedy et al., *Rethinking the Inception architecture for computer vision*, 2016.
+        label_smoothing: the fraction of the target, from 0 to 1, that is spread evenly over all classes; the call
+            raises RuntimeError for others. Szegedy et al., *Rethinking the Inception architecture for computer vision*, 2016.
 
     Shape:
         - Input: scores of C classes, `(C,)`, `(N, C)`, or `(N, C, *)` such as `(N, C, H, W)` for images.
@@ -296,17 +296,17 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-likelihood of counts that have Poisson distributions, whose rates are predicted.
+    """The negative log-likelihood of counts under Poisson distributions with predicted rates.
 
-    `exp(input) - target * input` with `log_input`, else `input - target * log(input + eps)`; what does not depend on
-    the input, `log(target!)`, is left out, or approximated.
+    `exp(input) - target * input` with `log_input`, else `input - target * log(input + eps)`. The term
+    `log(target!)`, which does not depend on the input, is omitted, or approximated if `full`.
 
     Args:
-        log_input: whether the input holds the logarithms of the rates, rather than the rates.
+        log_input: whether the input holds the logarithms of the rates instead of the rates.
         full: whether to add Stirling's approximation of `log(target!)`: `t * log(t) - t + 0.5 * log(2 * pi * t)` for
             targets t above 1, else 0.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
-        eps: keeps the logarithm finite at a rate of 0, without `log_input`.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
+        eps: added to the rate before taking its logarithm, without `log_input`.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -343,15 +343,15 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the log-likelihood of targets that have normal distributions, whose means and variances are predicted.
+    """The negative log-likelihood of targets under normal distributions with predicted means and variances.
 
     `0.5 * (log(var) + (input - target) ** 2 / var)`, without the constant `0.5 * log(2 * pi)` unless `full`.
 
     Nix and Weigend, *Estimating the mean and variance of the target probability distribution*, 1994.
 
     Args:
-        full: whether to add the constant.
-        eps: the least variance that is divided by; smaller ones are replaced by it, and still get a gradient.
+        full: whether to add the constant `0.5 * log(2 * pi)`.
+        eps: the lower bound that variances are clamped to; the gradient ignores the clamping.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -379,13 +379,13 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of the target's distribution from that of the input: `target * (log(target) - input)`.
+    """The Kullback-Leibler divergence KL(target || input), with elements `target * (log(target) - input)`.
 
     Args:
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "batchmean", the sum divided by the size of the batch, which is the definition; "mean", divided by
             the number of all elements, with a warning; "sum"; or "none" for the term of each element.
-        log_target: whether the target holds log-probabilities, like the input, rather than probabilities.
+        log_target: whether the target holds log-probabilities, like the input, instead of probabilities.
 
     Shape:
         - Input: log-probabilities, `(*)`, any number of dimensions.
@@ -415,12 +415,12 @@ class KLDivLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """The binary cross entropy of probabilities and targets: `-(target * log(input) + (1 - target) * log(1 - input))`.
 
-    Logarithms are taken as at least -100, so that the loss is finite. `BCEWithLogitsLoss` is more accurate than a
-    `Sigmoid` layer and this.
+    Logarithms are clamped to at least -100, so that the loss is finite. `BCEWithLogitsLoss` is more accurate than a
+    `Sigmoid` layer followed by `BCELoss`.
 
     Args:
         weight: a factor for each element, of a shape that broadcasts with the input; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -441,15 +441,15 @@ class BCELoss(_WeightedLoss):
 class BCEWithLogitsLoss(_Loss):
     """The binary cross entropy of `sigmoid(input)` and targets, computed without overflow.
 
-    The input holds scores of any size (logits), not probabilities: the layer before needs no sigmoid.
+    The input holds unnormalized scores (logits), not probabilities: the network needs no sigmoid layer.
 
     Args:
         weight: a factor for each element, of a shape that broadcasts with the input; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
-        pos_weight: a factor of the positive part, `target * log(sigmoid(input))`, of a shape that broadcasts with the
-            target, such as one for each class; above 1 favours recall, below 1 precision. None for 1.
+        pos_weight: a factor for the positive term `target * log(sigmoid(input))`, of a shape that broadcasts with the
+            target, such as one per class; values above 1 favour recall, below 1 precision. None for 1.
 
     Shape:
         - Input: scores, `(*)`, any number of dimensions.
@@ -480,26 +480,25 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-probability of a sequence of labels, summed over all its alignments with a longer input.
+    """Connectionist temporal classification: minus the log of the summed probability of all alignments of labels and input.
 
-    At each step the input gives a label or the blank; an alignment yields the labels once repetitions, then blanks, are
-    removed. So speech or handwriting can be learned from its text, without saying where each letter is.
+    An alignment has a label or the blank at each step of the input; removing repetitions, then blanks, yields the labels.
+    So a network can learn speech or handwriting from its text, without the position of each letter.
 
     Graves et al., *Connectionist temporal classification: labelling unsegmented sequence data with recurrent neural
     networks*, 2006.
 
     Args:
-        blank: the number of the blank among the C labels; the call raises RuntimeError unless it is from 0 to
+        blank: the index of the blank among the C labels; the call raises RuntimeError unless it is from 0 to
             C - 1.
-        reduction: "mean", of the losses divided by the lengths of their targets, "sum", or "none" for the loss of each
+        reduction: "mean", the mean of the losses divided by the lengths of their targets, "sum", or "none" for the loss of each
             sequence.
-        zero_infinity: whether a target too long for its input, whose loss is infinite, counts as 0, with a gradient of
-            0.
+        zero_infinity: whether to replace infinite losses, of targets too long for their input, and their gradients by 0.
 
     Shape:
         - Log-probabilities: `(T, N, C)` or `(T, C)`, such as those of `LogSoftmax`.
-        - Targets: labels without blanks, `(N, S)`, where S is the greatest length, or those of all sequences one after
-          the other, in one dimension.
+        - Targets: labels without blanks, padded to `(N, S)`, where S is the largest length, or concatenated to one
+          dimension.
         - Input lengths: `(N,)` or `()`, at most T each; RuntimeError for more.
         - Target lengths: `(N,)` or `()`.
         - Output: `()`, or `(N,)` with `reduction="none"`.

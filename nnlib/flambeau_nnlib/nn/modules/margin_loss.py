@@ -1,4 +1,4 @@
-"""Losses with a margin, of scores, labels, pairs and triplets."""
+"""Margin losses for scores, labels, pairs and triplets."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = [
 
 
 class HingeEmbeddingLoss(_Loss):
-    """For distances of pairs: `x` where the target is 1 (alike), `max(0, margin - x)` where it is -1 (different).
+    """A loss of distances x of pairs: `x` for target 1 (similar), `max(0, margin - x)` for target -1 (dissimilar).
 
     Args:
-        margin: the distance from which a different pair costs nothing.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        margin: the distance beyond which a dissimilar pair has loss 0.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -62,7 +62,7 @@ class SoftMarginLoss(_Loss):
     """The logistic loss of two classes: `log(1 + exp(-target * input))`, for targets 1 and -1.
 
     Args:
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -81,15 +81,15 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The hinge loss of many classes: by how much scores of wrong classes come within `margin` of that of the right one.
+    """The multi-class hinge loss: each wrong class whose score is within `margin` of the right class adds to the loss.
 
-    `max(0, margin - x[target] + x[i]) ** p`, summed over the classes i but the target and divided by C.
+    `max(0, margin - x[target] + x[i]) ** p`, summed over the classes i except the target and divided by C.
 
     Args:
         p: the exponent, 1 or 2; ValueError for others.
-        margin: by how much the score of the right class should exceed the others.
-        weight: a factor for each class as target, `(C,)`; None for 1. ValueError unless it has one dimension.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        margin: the amount by which the score of the right class should exceed the others.
+        weight: a factor for each target class, `(C,)`; None for 1. ValueError unless it has one dimension.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each target; the call raises ValueError for
             another.
 
@@ -127,12 +127,12 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """The hinge loss where several classes are right: by how much wrong classes come within 1 of right ones.
+    """The multi-label hinge loss, for samples with several right classes.
 
     `max(0, 1 - (x[j] - x[i]))`, summed over right classes j and wrong classes i and divided by C.
 
     Args:
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; the call raises ValueError for
             another.
 
@@ -152,11 +152,11 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """`BCEWithLogitsLoss` averaged over the classes: each class is right or wrong independently of the others.
+    """`BCEWithLogitsLoss` averaged over the classes, for samples with any number of right classes.
 
     Args:
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; the call raises ValueError for
             another.
 
@@ -175,13 +175,13 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """For pairs of vectors: `1 - cos` where the target is 1 (alike), `max(0, cos - margin)` where it is -1 (different).
+    """A loss of pairs of vectors: `1 - cos` for target 1 (similar), `max(0, cos - margin)` for target -1 (dissimilar).
 
     `cos` is the cosine of the angle between the two vectors.
 
     Args:
-        margin: the cosine up to which a different pair costs nothing, from -1 to 1; 0 to 0.5 is usual.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        margin: the cosine below which a dissimilar pair has loss 0, from -1 to 1; usually 0 to 0.5.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each pair; the call raises ValueError for
             another.
 
@@ -212,18 +212,18 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """For pairs of scores: `max(0, -target * (input1 - input2) + margin)`.
+    """A ranking loss of pairs of scores: `max(0, -target * (input1 - input2) + margin)`.
 
     Args:
-        margin: by how much the score that is to rank higher should exceed the other.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        margin: the amount by which the higher-ranked score should exceed the other.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over all pairs, "sum", or "none" for the loss of each pair; the call raises ValueError for
             another.
 
     Shape:
         - Inputs: `(*)` each, any number of dimensions.
-        - Target: 1 where `input1` is to rank higher, -1 where `input2` is; as many dimensions, or RuntimeError is
-          raised.
+        - Target: 1 where `input1` should rank higher, -1 where `input2` should; RuntimeError for another number of
+          dimensions.
         - Output: `()`, or the shape of the inputs with `reduction="none"`.
 
     Example:
@@ -255,16 +255,16 @@ class TripletMarginLoss(_Loss):
     Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses*, 2016.
 
     Args:
-        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
-        p: the exponent of the distance, 2 for Euclidean distance.
+        margin: the amount by which the anchor should be nearer to the positive example; ValueError unless it is above 0.
+        p: the order of the norm of the distance, 2 for Euclidean distance.
         eps: added to each difference, so that the distance of equal vectors has a gradient.
-        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
-        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        swap: whether to use `min(d(anchor, negative), d(positive, negative))` for the negative distance.
+        size_average, reduce: deprecated flags. If one of them is given, it overrides `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; the call raises ValueError for
             another.
 
     Shape:
-        - Anchor, positive and negative: `(N, D)` or `(D,)` each; RuntimeError where they differ in the number of
+        - Anchor, positive and negative: `(N, D)` or `(D,)` each; RuntimeError if they differ in the number of
           dimensions.
         - Output: `()`, or `(N,)` with `reduction="none"`.
 
@@ -308,13 +308,13 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with any distance: `max(0, d(anchor, pos) - d(anchor, neg) + margin)`.
+    """`TripletMarginLoss` with a custom distance: `max(0, d(anchor, pos) - d(anchor, neg) + margin)`.
 
     Args:
-        distance_function: d, a function of two tensors (or a module), whose result is the loss's shape. None for
+        distance_function: d, a function of two tensors (or a module), whose result has the shape of the loss. None for
             `PairwiseDistance()`.
-        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
-        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
+        margin: the amount by which the anchor should be nearer to the positive example; ValueError unless it is above 0.
+        swap: whether to use `min(d(anchor, negative), d(positive, negative))` for the negative distance.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; the call raises ValueError for
             another.
 

@@ -45,7 +45,7 @@ __all__ = [
 __getattr__ = private_names(__name__)
 
 MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
-NOTHING = object()  # the default of an argument that may be None
+NOTHING = object()  # marks an omitted argument where None is a valid value
 
 
 class Members(dict[str, Any]):
@@ -63,14 +63,14 @@ class Members(dict[str, Any]):
         self.update(members)
 
     def add_owner(self, owner: Module) -> None:
-        """Mirror the members in one more module."""
+        """Also mirror the members in `owner`."""
         self.remove_owner(owner)
         self._owners.append(weakref.ref(owner))
         for name, value in self.items():
             mirror(owner, name, value)
 
     def remove_owner(self, owner: Module) -> None:
-        """Stop mirroring the members in a module, which has other ones from now on."""
+        """Stop mirroring the members in `owner`, which gets other members."""
         self._owners = [ref for ref in self._owners if ref() is not None and ref() is not owner]
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -102,7 +102,7 @@ class Members(dict[str, Any]):
             if owner is not None:
                 owner.__dict__.pop(name, None)
 
-    # dict's own versions would bypass the methods above
+    # the methods of dict would bypass the methods above
     update = MutableMapping.update
     clear = MutableMapping.clear
     setdefault = MutableMapping.setdefault
@@ -130,9 +130,9 @@ def _parameter_like(param: Parameter, data: torch.Tensor, grad: torch.Tensor | N
 class Module(Stateful, Hookable):
     """The base of all layers and networks.
 
-    A subclass calls `super().__init__()` in its own `__init__`, then assigns parameters and submodules to attributes, which
-    makes them known to `parameters()`, `to()`, `state_dict()` and the like, and computes in `forward`. Call the module
-    itself, `module(x)`, not its `forward`, so that hooks run.
+    A subclass calls `super().__init__()` in its `__init__`, assigns parameters and submodules to attributes, and defines
+    `forward`. Assigned parameters are registered, so that `parameters()`, `to()` and `state_dict()` include them. Call the
+    module itself, `module(x)`, not its `forward`, so that hooks run.
 
     Shape:
         - Input and output: those of the subclass's `forward`.
@@ -179,16 +179,16 @@ class Module(Stateful, Hookable):
             return self._call_with_hooks(args, kwargs) if self._has_hooks else self.forward(*args, **kwargs)
         return (
             self.forward(input, *args) if args else self.forward(input)
-        )  # without packing arguments a call takes a third of the time
+        )  # a fast path: without packing arguments, a call takes a third of the time
 
     def forward(self, *input: Any) -> Any:
-        """The computation of the module; every subclass defines it."""
+        """Compute the output of the module; every subclass defines it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # Registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, reachable as attribute `name`; None reserves the name and is left out of `state_dict`."""
+        """Add a parameter as attribute `name`; None reserves the name and is not in the `state_dict`."""
         self._check_new_name("parameter", "_parameters", name)
         if param is not None:
             if not isinstance(param, Parameter):
@@ -205,7 +205,7 @@ class Module(Stateful, Hookable):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not a parameter; it is saved in `state_dict` if `persistent`.
+        """Add a buffer, a tensor that is state but not a parameter; it is saved in `state_dict` if `persistent`.
 
         >>> module = torch.nn.Module()
         >>> module.register_buffer("mean", torch.zeros(2))
@@ -222,14 +222,14 @@ class Module(Stateful, Hookable):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule, reachable as attribute `name`."""
+        """Add a submodule as attribute `name`."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         self._check_new_name("module", "_modules", name)
         self._modules[name] = call_registration_hooks("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as `add_module`."""
+        """Add a submodule; the same as `add_module`."""
         self.add_module(name, module)
 
     def _check_new_name(self, label: str, kind: str, name: str) -> None:
@@ -248,7 +248,7 @@ class Module(Stateful, Hookable):
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
-        """Find members that are not mirrored in `__dict__`: see `Members`."""
+        """Return a member that is not mirrored in `__dict__`; see `Members`."""
         for kind in MEMBER_KINDS:
             members = self.__dict__.get(kind, ())
             if name in members:
@@ -289,7 +289,7 @@ class Module(Stateful, Hookable):
                 state["_has_hooks"] = True
 
     def _set_members(self, kind: str, members: dict[str, Any]) -> None:
-        """Replace the parameters, buffers or submodules; a `Members` instance is shared with the modules that own it already."""
+        """Replace all members of a kind; a `Members` instance is shared with the modules that already own it."""
         previous = self.__dict__.get(kind, ())
         if previous is members:
             return
@@ -322,7 +322,7 @@ class Module(Stateful, Hookable):
             )
 
     def _delete_name(self, name: str, keep: str) -> None:
-        """Delete any attribute or member of this name, before it is registered as a member of kind `keep`."""
+        """Delete an attribute or member `name` of another kind, before a member of kind `keep` is registered."""
         self.__dict__.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
         for kind in MEMBER_KINDS:
@@ -343,7 +343,7 @@ class Module(Stateful, Hookable):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for pickling and copying: members as plain dicts, without their mirrors in `__dict__`."""
+        """Return the state for pickling and copying: members as plain dicts, without their mirrors in `__dict__`."""
         members = {kind: dict(self.__dict__[kind]) for kind in MEMBER_KINDS if kind in self.__dict__}
         excluded = {"_has_hooks", *(name for names in members.values() for name in names)}
         return {name: value for name, value in self.__dict__.items() if name not in excluded} | members
@@ -356,7 +356,7 @@ class Module(Stateful, Hookable):
             self.__dict__.setdefault(kind, OrderedDict())
 
     def __copy__(self) -> Self:
-        """A shallow copy, which shares the members: what is registered in one is also registered in the other."""
+        """Return a shallow copy, which shares the members: registering one in either module affects both."""
         copied = type(self).__new__(type(self))
         copied.__setstate__(self.__getstate__())
         for kind in MEMBER_KINDS:
@@ -366,12 +366,12 @@ class Module(Stateful, Hookable):
     # Traversal
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules."""
+        """Iterate over the direct submodules."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The direct submodules and their names, each module once."""
+        """Iterate over (name, module) pairs of the direct submodules, each module once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -379,14 +379,14 @@ class Module(Stateful, Hookable):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all modules below it, each once."""
+        """Iterate over this module and all its descendants, each once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all modules below it, with their dotted names.
+        """Iterate over (dotted name, module) pairs of this module and all its descendants.
 
         >>> net = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sequential(torch.nn.Tanh()))
         >>> [name for name, module in net.named_modules()]
@@ -421,14 +421,14 @@ class Module(Stateful, Hookable):
                 yield (f"{module_prefix}.{name}" if module_prefix else name), member
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of this module and, if `recurse`, of all modules below it; each once."""
+        """Iterate over the parameters of this module and, if `recurse`, of its descendants; each once."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names.
+        """Iterate over (dotted name, parameter) pairs.
 
         >>> [(name, tuple(param.shape)) for name, param in torch.nn.Linear(2, 3).named_parameters()]
         [('weight', (3, 2)), ('bias', (3,))]
@@ -436,18 +436,18 @@ class Module(Stateful, Hookable):
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[torch.Tensor]:
-        """The buffers of this module and, if `recurse`, of all modules below it; each once."""
+        """Iterate over the buffers of this module and, if `recurse`, of its descendants; each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, torch.Tensor]]:
-        """The buffers with their dotted names."""
+        """Iterate over (dotted name, buffer) pairs."""
         yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def get_submodule(self, target: str) -> Module:
-        """The module of dotted name `target`; AttributeError if there is none."""
+        """Return the module with dotted name `target`; AttributeError if it is missing."""
         module = self
         for name in target.split(".") if target else ():
             module = module._get_member(name)
@@ -456,7 +456,7 @@ class Module(Stateful, Hookable):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put `module` at the dotted name `target`; if `strict`, only in place of an existing one.
+        """Set the submodule with dotted name `target`; if `strict`, it must already exist.
 
         >>> net = torch.nn.Sequential(torch.nn.ReLU())
         >>> net.set_submodule("0", torch.nn.Tanh())
@@ -474,7 +474,7 @@ class Module(Stateful, Hookable):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of dotted name `target`; AttributeError if there is none."""
+        """Return the parameter with dotted name `target`; AttributeError if it is missing."""
         path, _, name = target.rpartition(".")
         param = self.get_submodule(path)._get_member(name)
         if not isinstance(param, Parameter):
@@ -482,7 +482,7 @@ class Module(Stateful, Hookable):
         return param
 
     def get_buffer(self, target: str) -> torch.Tensor:
-        """The buffer of dotted name `target`; AttributeError if there is none."""
+        """Return the buffer with dotted name `target`; AttributeError if it is missing."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         buffer: torch.Tensor = module._get_member(name)
@@ -498,7 +498,7 @@ class Module(Stateful, Hookable):
     # Conversion
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Call `fn` on every module below this one, then on this one.
+        """Call `fn` on every descendant module, then on this module.
 
         >>> def zero_bias(module):
         ...     if isinstance(module, torch.nn.Linear):
@@ -616,7 +616,7 @@ class Module(Stateful, Hookable):
     # Modes
 
     def train(self, mode: bool = True) -> Self:
-        """Set this module and all below it to training mode, or to evaluation mode.
+        """Set this module and its descendants to training mode, or to evaluation mode if `mode` is False.
 
         >>> torch.nn.Dropout(0.9).train(False)(torch.ones(3))
         tensor([1., 1., 1.])
@@ -629,7 +629,7 @@ class Module(Stateful, Hookable):
         return self
 
     def eval(self) -> Self:
-        """The same as `train(False)`."""
+        """Set evaluation mode; the same as `train(False)`."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -660,7 +660,7 @@ class Module(Stateful, Hookable):
                 grad.requires_grad_(False).zero_()
 
     def _replicate_for_data_parallel(self) -> Self:
-        """A copy of this module that shares everything but has no parameters of its own."""
+        """Return a shallow copy of this module without parameters."""
         replica = type(self).__new__(type(self))
         members = {"_parameters": {}, "_buffers": dict(self._buffers), "_modules": dict(self._modules)}
         replica.__setstate__({**self.__getstate__(), **members, "_is_replica": True})
@@ -672,7 +672,7 @@ class Module(Stateful, Hookable):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What `repr` shows between the parentheses; override it to show a module's settings."""
+        """Return the settings that `repr` shows between the parentheses; override it in subclasses."""
         return ""
 
     def __repr__(self) -> str:
@@ -686,13 +686,13 @@ class Module(Stateful, Hookable):
 
 
 def indent(text: str) -> str:
-    """`text` with two spaces before every line but the first and blank ones."""
+    """Indent every line of `text` except the first and blank lines by two spaces."""
     first, *lines = text.split("\n")
     return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in lines)])
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[torch.device | None, torch.dtype | None, bool, Any]:
-    """The device, dtype, non_blocking and memory_format asked for by the arguments of `to`."""
+    """Parse the arguments of `to`: return `(device, dtype, non_blocking, memory_format)`."""
     first = args[0] if args else None
     names: tuple[str, ...]
     if isinstance(first, torch.Tensor):

@@ -1,4 +1,4 @@
-"""Normalization of each sample on its own."""
+"""Normalization of each sample independently of the batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class _Affine(Module):
-    """The base of layers with a weight, initially 1, and a bias, initially 0; either may be None."""
+    """The base of layers with an optional weight, initially 1, and bias, initially 0."""
 
     def _register_affine(
         self,
@@ -49,16 +49,16 @@ class LayerNorm(_Affine):
     Ba et al., *Layer normalization*, 2016.
 
     Args:
-        normalized_shape: the sizes of the dimensions to normalize over, the last of the input; one number for the last
-            alone.
-        eps: added to the variance before the root is taken.
-        elementwise_affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of shape
+        normalized_shape: the sizes of the last dimensions, which are normalized over; one number for the last
+            dimension.
+        eps: added to the variance before taking the square root.
+        elementwise_affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, of shape
             `normalized_shape`.
-        bias: whether there is a `bias` beside `weight`, where `elementwise_affine`.
+        bias: with `elementwise_affine`, whether to learn a `bias` in addition to `weight`.
         device, dtype: of the parameters.
 
     Shape:
-        - Input: `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        - Input: `(*, *normalized_shape)`; RuntimeError if the last sizes differ.
         - Output: the shape of the input.
 
     Example:
@@ -102,14 +102,14 @@ class RMSNorm(Module):
     Zhang and Sennrich, *Root mean square layer normalization*, 2019.
 
     Args:
-        normalized_shape: the sizes of the dimensions to normalize over, the last of the input; one number for the last
-            alone.
-        eps: added to the mean square before the root is taken; None for the machine epsilon of the input's dtype.
-        elementwise_affine: whether there is a learned `weight`, initially 1, of shape `normalized_shape`.
-        device, dtype: of the parameter.
+        normalized_shape: the sizes of the last dimensions, which are normalized over; one number for the last
+            dimension.
+        eps: added to the mean square before taking the square root; None for the machine epsilon of the input's dtype.
+        elementwise_affine: whether to learn a `weight`, initially 1, of shape `normalized_shape`.
+        device, dtype: device and dtype of the parameter.
 
     Shape:
-        - Input: `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        - Input: `(*, *normalized_shape)`; RuntimeError if the last sizes differ.
         - Output: the shape of the input.
 
     Example:
@@ -150,16 +150,16 @@ class RMSNorm(Module):
 class GroupNorm(_Affine):
     """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts each channel.
 
-    `y = (x - mean) / sqrt(var + eps) * weight + bias`, in training and in evaluation. With one group it normalizes the
-    whole sample, with as many as there are channels each by itself, as instance normalization does.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`, in training and in evaluation. One group
+    normalizes the whole sample; one group per channel is instance normalization.
 
     Wu and He, *Group normalization*, 2018.
 
     Args:
         num_groups: the number of groups of neighbouring channels; ValueError unless it divides `num_channels`.
         num_channels: the number of channels, the second dimension of the input.
-        eps: added to the variance before the root is taken.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of shape `(num_channels,)`.
+        eps: added to the variance before taking the square root.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, of shape `(num_channels,)`.
         device, dtype: of the parameters.
         bias: whether there is a `bias` beside `weight`, where `affine`.
 
@@ -216,18 +216,18 @@ class _ResponseNorm(Module):
 
 
 class LocalResponseNorm(_ResponseNorm):
-    """Divides each element by a power of the mean square of its neighbours in the other channels at the same place.
+    """Divides each element by a power of the mean square over neighbouring channels at the same position.
 
-    `y = x / (k + alpha * m) ** beta`, where m is the mean of the squares in `size` channels around that of x; channels
-    beyond the first and the last count as zeros.
+    `y = x / (k + alpha * m) ** beta`, where m is the mean of the squares in the `size` channels around the channel of x;
+    channels out of range count as zeros.
 
     Krizhevsky et al., *ImageNet classification with deep convolutional neural networks*, 2012.
 
     Args:
-        size: the number of neighbouring channels, its own included.
-        alpha: how much the neighbours count.
+        size: the number of neighbouring channels, including the channel itself.
+        alpha: the factor of the mean square.
         beta: the exponent.
-        k: added to the base of the power, so that it is not 0.
+        k: added to the base of the power so that it is not 0.
 
     Shape:
         - Input: `(N, C, *)`; ValueError for fewer than 3 dimensions.
@@ -243,13 +243,13 @@ class LocalResponseNorm(_ResponseNorm):
 
 
 class CrossMapLRN2d(_ResponseNorm):
-    """`LocalResponseNorm` of images, as the Torch library of Lua had it: the window never leaves channel 0.
+    """`LocalResponseNorm` of images as in Lua Torch: channel 0 stays in the window of every later channel.
 
     Args:
-        size: the number of neighbouring channels, its own included; odd.
-        alpha: how much the neighbours count.
+        size: the number of neighbouring channels, including the channel itself; odd.
+        alpha: the factor of the mean square.
         beta: the exponent.
-        k: added to the base of the power, so that it is not 0.
+        k: added to the base of the power so that it is not 0.
 
     Shape:
         - Input: `(N, C, H, W)`; ValueError for other numbers of dimensions.

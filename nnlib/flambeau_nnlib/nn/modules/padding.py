@@ -1,4 +1,4 @@
-"""Layers that add a border to their input.
+"""Padding layers, which add elements around their input.
 
 `padding` is one number for all sides, or a number for each: left, right, then top, bottom, then front, back.
 """
@@ -35,7 +35,7 @@ Padding = int | Sequence[int]
 
 
 class _Pad(Module):
-    """Pads the last `_dims` dimensions; `_mode` is that of `F.pad`."""
+    """Pads the last `_dims` dimensions by `F.pad` with mode `_mode`."""
 
     __constants__: tuple[str, ...] = ("padding",)
     _dims: int
@@ -72,7 +72,7 @@ class ConstantPad1d(_ConstantPad):
     Args:
         padding: the numbers of elements to add on the left and on the right, or one number for both. Negative numbers
             crop.
-        value: what the added elements hold.
+        value: the value of the added elements.
 
     Shape:
         - Input: `(N, C, W)` or `(C, W)`.
@@ -92,7 +92,7 @@ class ConstantPad2d(_ConstantPad):
     Args:
         padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
             Negative numbers crop.
-        value: what the added elements hold.
+        value: the value of the added elements.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
@@ -113,7 +113,7 @@ class ConstantPad3d(_ConstantPad):
     Args:
         padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
             number for all. Negative numbers crop.
-        value: what the added elements hold.
+        value: the value of the added elements.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
@@ -196,7 +196,7 @@ class _ReflectionPad(_Pad):
 
 
 class ReflectionPad1d(_ReflectionPad):
-    """Pads sequences with their mirror image, the edge itself not repeated.
+    """Pads sequences with their mirror image, without repeating the edge.
 
     Args:
         padding: the numbers of elements to add on the left and on the right, or one number for both. The call raises
@@ -215,7 +215,7 @@ class ReflectionPad1d(_ReflectionPad):
 
 
 class ReflectionPad2d(_ReflectionPad):
-    """Pads images with their mirror image, the edge itself not repeated.
+    """Pads images with their mirror image, without repeating the edge.
 
     Args:
         padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
@@ -237,7 +237,7 @@ class ReflectionPad2d(_ReflectionPad):
 
 
 class ReflectionPad3d(_ReflectionPad):
-    """Pads volumes with their mirror image, the edge itself not repeated.
+    """Pads volumes with their mirror image, without repeating the edge.
 
     Args:
         padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
@@ -262,7 +262,7 @@ class _ReplicationPad(_Pad):
 
 
 class ReplicationPad1d(_ReplicationPad):
-    """Pads sequences with copies of their edge.
+    """Pads sequences with copies of their first and last elements.
 
     Args:
         padding: the numbers of elements to add on the left and on the right, or one number for both. Negative numbers
@@ -281,7 +281,7 @@ class ReplicationPad1d(_ReplicationPad):
 
 
 class ReplicationPad2d(_ReplicationPad):
-    """Pads images with copies of their edge.
+    """Pads images with copies of the nearest edge pixel.
 
     Args:
         padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
@@ -303,7 +303,7 @@ class ReplicationPad2d(_ReplicationPad):
 
 
 class ReplicationPad3d(_ReplicationPad):
-    """Pads volumes with copies of their edge.
+    """Pads volumes with copies of the nearest edge voxel.
 
     Args:
         padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
@@ -332,7 +332,7 @@ class _CircularPad(_Pad):
 
 
 class CircularPad1d(_CircularPad):
-    """Pads sequences with their other end.
+    """Pads sequences circularly: each side gets the elements of the opposite end.
 
     Args:
         padding: the numbers of elements to add on the left and on the right, or one number for both. The call raises
@@ -351,7 +351,7 @@ class CircularPad1d(_CircularPad):
 
 
 class CircularPad2d(_CircularPad):
-    """Pads images with their other end.
+    """Pads images circularly: each side gets the pixels of the opposite side.
 
     Args:
         padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
@@ -373,7 +373,7 @@ class CircularPad2d(_CircularPad):
 
 
 class CircularPad3d(_CircularPad):
-    """Pads volumes with their other end.
+    """Pads volumes circularly: each side gets the voxels of the opposite side.
 
     Args:
         padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one

@@ -1,4 +1,4 @@
-"""Layers that trade channels for pixels."""
+"""Layers that rearrange channels to pixels, and pixels to channels."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Enlarges images by the factor r = `upscale_factor`, taking the new pixels from r * r times as many channels.
+    """Enlarges images by the factor r = `upscale_factor`, rearranging r * r channels to r by r pixels.
 
-    Channels `c * r * r` to `(c + 1) * r * r - 1` are the r by r pixels that stand for one pixel of channel c, row by row.
+    The r by r pixels of output channel c are, row by row, the input channels `c * r * r` to `(c + 1) * r * r - 1`.
 
     Shi et al., *Real-time single image and video super-resolution using an efficient sub-pixel convolutional neural
     network*, 2016.
 
     Args:
-        upscale_factor: by how much height and width grow; the call raises RuntimeError where its square does not divide the
-            number of channels.
+        upscale_factor: the factor of height and width; the call raises RuntimeError unless its square divides the number
+            of channels.
 
     Shape:
         - Input: `(*, C * r * r, H, W)`.
@@ -45,10 +45,10 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Shrinks images by the factor r = `downscale_factor`, turning r by r pixels into channels: reverses `PixelShuffle`.
+    """Shrinks images by the factor r = `downscale_factor`, rearranging r by r pixels to channels; inverts `PixelShuffle`.
 
     Args:
-        downscale_factor: by how much height and width shrink; the call raises RuntimeError where it does not divide them.
+        downscale_factor: the divisor of height and width; the call raises RuntimeError unless it divides them.
 
     Shape:
         - Input: `(*, C, H * r, W * r)`.

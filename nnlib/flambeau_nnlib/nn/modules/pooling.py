@@ -1,4 +1,4 @@
-"""Pooling layers: each output is the maximum or a mean of a window of the input."""
+"""Pooling layers (maximum, mean or norm of windows of the input) and max unpooling."""
 
 from __future__ import annotations
 
@@ -88,13 +88,12 @@ class MaxPool1d(_MaxPoolNd):
 
     Args:
         kernel_size: the length of a window.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap.
-        padding: how many elements of minus infinity are added on each side; at most half of the window.
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap).
+        padding: the number of elements of minus infinity added on each side; at most half of the window.
         dilation: the step from one element of a window to the next.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool1d`: its position among the `L`
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool1d`: its position among the `L`
             elements of the channel.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
-            end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding.
 
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
@@ -102,8 +101,8 @@ class MaxPool1d(_MaxPoolNd):
           `L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded as `ceil_mode` says.
 
     Raises:
-        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
-            window fits.
+        RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
+            fits.
 
     Example:
         >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
@@ -118,15 +117,14 @@ class MaxPool2d(_MaxPoolNd):
 
     Args:
         kernel_size: height and width of a window, or one number for both.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; a pair, or
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap); a pair, or
             one number for both.
-        padding: how many elements of minus infinity are added on each side; at most half of the window; a
+        padding: the number of elements of minus infinity added on each side; at most half of the window; a
             pair, or one number for both.
         dilation: the step from one element of a window to the next; a pair, or one number for both.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool2d`: its position among the `H * W`
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool2d`: its position among the `H * W`
             elements of the channel.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
-            end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
@@ -135,8 +133,8 @@ class MaxPool2d(_MaxPoolNd):
           `ceil_mode` says, and W_out the same with index 1.
 
     Raises:
-        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
-            window fits.
+        RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
+            fits.
 
     Example:
         >>> torch.nn.MaxPool2d(3, stride=2)(torch.randn(20, 16, 50, 32)).shape
@@ -153,15 +151,14 @@ class MaxPool3d(_MaxPoolNd):
 
     Args:
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; three
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap); three
             numbers, or one for all.
-        padding: how many elements of minus infinity are added on each side; at most half of the window;
+        padding: the number of elements of minus infinity added on each side; at most half of the window;
             three numbers, or one for all.
         dilation: the step from one element of a window to the next; three numbers, or one for all.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool3d`: its position among the
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool3d`: its position among the
             `D * H * W` elements of the channel.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
-            end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
@@ -170,8 +167,8 @@ class MaxPool3d(_MaxPoolNd):
           `ceil_mode` says, and H_out and W_out the same with the other indices.
 
     Raises:
-        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
-            window fits.
+        RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
+            fits.
 
     Example:
         >>> torch.nn.MaxPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
@@ -200,7 +197,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the values that `MaxPool1d` kept back to where they were, and zeros elsewhere.
+    """Inverts `MaxPool1d`: places the maxima at their original positions, with zeros elsewhere.
 
     Max pooling maps several input sizes to one output size; `output_size` chooses among them.
 
@@ -226,7 +223,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the values that `MaxPool2d` kept back to where they were, and zeros elsewhere.
+    """Inverts `MaxPool2d`: places the maxima at their original positions, with zeros elsewhere.
 
     Max pooling maps several input sizes to one output size; `output_size` chooses among them.
 
@@ -255,7 +252,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the values that `MaxPool3d` kept back to where they were, and zeros elsewhere.
+    """Inverts `MaxPool3d`: places the maxima at their original positions, with zeros elsewhere.
 
     Max pooling maps several input sizes to one output size; `output_size` chooses among them.
 
@@ -287,11 +284,11 @@ class AvgPool1d(Module):
 
     Args:
         kernel_size: the length of a window.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap.
-        padding: how many zeros are added on each side; at most half of the window.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
-            end; what lies beyond it does not count.
-        count_include_pad: whether the zeros of the padding count in the means.
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap).
+        padding: the number of zeros added on each side; at most half of the window.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding; the mean
+            ignores elements beyond the padding.
+        count_include_pad: whether the means include the zeros of the padding.
 
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
@@ -299,8 +296,8 @@ class AvgPool1d(Module):
           as `ceil_mode` says.
 
     Raises:
-        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
-            window fits.
+        RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
+            fits.
 
     Example:
         >>> torch.nn.AvgPool1d(3, stride=2)(torch.tensor([[1.0, 2, 3, 4, 5, 6, 7]]))
@@ -372,14 +369,14 @@ class AvgPool2d(_AvgPoolNd):
 
     Args:
         kernel_size: height and width of a window, or one number for both.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; a pair, or
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap); a pair, or
             one number for both.
-        padding: how many zeros are added on each side; at most half of the window; a pair, or one number
+        padding: the number of zeros added on each side; at most half of the window; a pair, or one number
             for both.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
-            end; what lies beyond it does not count.
-        count_include_pad: whether the zeros of the padding count in the means.
-        divisor_override: what the sum of each window is divided by, in place of the number of its elements; not 0.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding; the mean
+            ignores elements beyond the padding.
+        count_include_pad: whether the means include the zeros of the padding.
+        divisor_override: the divisor of the sum of each window, instead of its number of elements; not 0.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
@@ -388,8 +385,8 @@ class AvgPool2d(_AvgPoolNd):
           same with index 1.
 
     Raises:
-        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
-            window fits.
+        RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
+            fits.
 
     Example:
         >>> torch.nn.AvgPool2d((3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
@@ -404,14 +401,14 @@ class AvgPool3d(_AvgPoolNd):
 
     Args:
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; three
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap); three
             numbers, or one for all.
-        padding: how many zeros are added on each side; at most half of the window; three numbers, or one
+        padding: the number of zeros added on each side; at most half of the window; three numbers, or one
             for all.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
-            end; what lies beyond it does not count.
-        count_include_pad: whether the zeros of the padding count in the means.
-        divisor_override: what the sum of each window is divided by, in place of the number of its elements; not 0.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the padding; the mean
+            ignores elements beyond the padding.
+        count_include_pad: whether the means include the zeros of the padding.
+        divisor_override: the divisor of the sum of each window, instead of its number of elements; not 0.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
@@ -420,8 +417,8 @@ class AvgPool3d(_AvgPoolNd):
           W_out the same with the other indices.
 
     Raises:
-        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
-            window fits.
+        RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
+            fits.
 
     Example:
         >>> torch.nn.AvgPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
@@ -472,19 +469,19 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The maximum of windows at random places in an image: shrinks by factors that are not whole numbers.
+    """The maximum of windows at random positions in an image, for non-integer reduction factors.
 
-    Steps between windows vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
+    Steps between windows vary by one around `size_in / size_out`. They are drawn for each sample and channel, in training and
     evaluation.
 
     Graham, *Fractional max-pooling*, 2014.
 
     Args:
         kernel_size: height and width of a window, or one number for both.
-        output_size: the sizes of the output, or one for all dimensions. Give either this or `output_ratio`.
-        output_ratio: the sizes of the output as shares of those of the input, above 0 and below 1, rounded down.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool2d`.
-        _random_samples: numbers in [0, 1) of shape `(N, C, 2)` that place the windows, in place of new draws.
+        output_size: the spatial sizes of the output, or one number for all. Give either `output_size` or `output_ratio`.
+        output_ratio: the output sizes as fractions of the input sizes, above 0 and below 1; sizes are rounded down.
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool2d`.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 2)` that determine the positions of the windows; None to draw them.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
@@ -492,7 +489,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
           RuntimeError where `output_size + kernel_size - 1` is above the size of the input.
 
     Raises:
-        ValueError: both or none of `output_size` and `output_ratio` are given, or a ratio is out of range.
+        ValueError: both or neither of `output_size` and `output_ratio` are given, or a ratio is out of range.
 
     Example:
         >>> torch.nn.FractionalMaxPool2d(3, output_ratio=(0.5, 0.5))(torch.randn(2, 16, 50, 32)).shape
@@ -504,27 +501,27 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The maximum of windows at random places in a volume: shrinks by factors that are not whole numbers.
+    """The maximum of windows at random positions in a volume, for non-integer reduction factors.
 
-    Steps between windows vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
+    Steps between windows vary by one around `size_in / size_out`. They are drawn for each sample and channel, in training and
     evaluation.
 
     Graham, *Fractional max-pooling*, 2014.
 
     Args:
         kernel_size: depth, height and width of a window, or one number for all.
-        output_size: the sizes of the output, or one for all dimensions. Give either this or `output_ratio`.
-        output_ratio: the sizes of the output as shares of those of the input, above 0 and below 1, rounded down.
-        return_indices: whether to return also where each maximum was, for `MaxUnpool3d`.
-        _random_samples: numbers in [0, 1) of shape `(N, C, 3)` that place the windows, in place of new draws.
+        output_size: the spatial sizes of the output, or one number for all. Give either `output_size` or `output_ratio`.
+        output_ratio: the output sizes as fractions of the input sizes, above 0 and below 1; sizes are rounded down.
+        return_indices: whether to also return the index of each maximum, for `MaxUnpool3d`.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 3)` that determine the positions of the windows; None to draw them.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
         - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`. The call raises
-          RuntimeError where `output_size + kernel_size - 1` is above the size of the input less one.
+          RuntimeError if `output_size + kernel_size` is above the size of the input.
 
     Raises:
-        ValueError: both or none of `output_size` and `output_ratio` are given, or a ratio is out of range.
+        ValueError: both or neither of `output_size` and `output_ratio` are given, or a ratio is out of range.
 
     Example:
         >>> torch.nn.FractionalMaxPool3d(3, output_size=(2, 3, 4))(torch.randn(2, 3, 6, 8, 9)).shape
@@ -559,10 +556,10 @@ class LPPool1d(_LPPoolNd):
     For p = 1 it is the sum of the window, for p = infinity the maximum of `|x|`.
 
     Args:
-        norm_type: p; not 0.
+        norm_type: the order p of the norm; not 0.
         kernel_size: the length of a window.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap).
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the end.
 
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
@@ -583,11 +580,11 @@ class LPPool2d(_LPPoolNd):
     For p = 1 it is the sum of the window, for p = infinity the maximum of `|x|`.
 
     Args:
-        norm_type: p; not 0.
+        norm_type: the order p of the norm; not 0.
         kernel_size: height and width of a window, or one number for both.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; a pair, or
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap); a pair, or
             one number for both.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the end.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
@@ -608,11 +605,11 @@ class LPPool3d(_LPPoolNd):
     For p = 1 it is the sum of the window, for p = infinity the maximum of `|x|`.
 
     Args:
-        norm_type: p; not 0.
+        norm_type: the order p of the norm; not 0.
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; three
+        stride: the step from one window to the next; None, the default, for `kernel_size` (no overlap); three
             numbers, or one for all.
-        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
+        ceil_mode: whether to round output sizes up, so that the last window may extend beyond the end.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.

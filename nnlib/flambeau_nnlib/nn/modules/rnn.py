@@ -1,4 +1,4 @@
-"""Recurrent layers: sequences of steps, in several layers and both directions."""
+"""Recurrent layers (RNN, LSTM, GRU) for sequences, with stacked layers and both directions."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 
 
 class RNNBase(Module):
-    """The base of `RNN`, `LSTM` and `GRU`: layers and directions, packed sequences, and the names of weights.
+    """The base of `RNN`, `LSTM` and `GRU`: handles layers, directions, packed sequences and the names of weights.
 
     Args:
         mode: the kind of step: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"; ValueError for others.
         input_size: the number of features of the input at each step.
         hidden_size: the number of features of the state h.
-        num_layers: the number of layers, each of which takes the output of the one before.
+        num_layers: the number of stacked layers; each gets the output of the previous one.
         bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
-        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
-            states.
-        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
-        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
-            directions' features, one after the other.
+        batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
+            depend on it.
+        dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.
+        bidirectional: whether to also run a second set of weights from the last step to the first; the output
+            concatenates the features of both directions.
         proj_size: the number of features that h is projected to at each step of an LSTM; 0 for no projection.
         device, dtype: of the parameters.
 
@@ -113,7 +113,7 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
-        """The parameters of each layer and direction."""
+        """Return the parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     @property
@@ -122,7 +122,7 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor | None]:
-        """The current weights, in a new list, None for one that was deleted; programs that apply dropout to weights use it."""
+        """Return a new list of the current weights, None for deleted ones; programs that apply dropout to weights use it."""
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     @_flat_weights.setter
@@ -139,13 +139,13 @@ class RNNBase(Module):
 
     def __getstate__(self) -> dict[str, Any]:
         flat = {"_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
-        return super().__getstate__() | flat  # which PyTorch needs to load the module
+        return super().__getstate__() | flat  # PyTorch requires these entries to load the module
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({name: value for name, value in state.items() if not name.startswith("_flat_weight")})
 
     def flatten_parameters(self) -> None:
-        """Does nothing, since weights need no particular layout in memory here; it exists for programs that call it."""
+        """Do nothing: flambeau's kernels need no contiguous block of weights. Programs written for PyTorch call it."""
 
     def extra_repr(self) -> str:
         settings = [
@@ -181,7 +181,7 @@ class RNNBase(Module):
         if not steps:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         state = self._initial_state(input, state, batch)
-        if has_torch_function((input,)):  # which is to see one call, as of PyTorch's layers
+        if has_torch_function((input,)):  # dispatch the layer as one call, as PyTorch does
             output, *final = self._call_function(input, state)
             state = tuple(final)
         else:
@@ -210,7 +210,7 @@ class RNNBase(Module):
         return rnn_layers(self.mode, input, state, weights, self._num_directions, dropout, batch_sizes)
 
     def _call_function(self, input: Tensor, state: State) -> Any:
-        """All layers by the function of `torch` for them."""
+        """Run all layers by one call of `torch.rnn_tanh`, `torch.rnn_relu`, `torch.lstm` or `torch.gru`."""
         function = getattr(recurrence, self.mode.lower())
         weights = [weight for weight in self._flat_weights if weight is not None]
         first = state if self.mode == "LSTM" else state[0]
@@ -219,7 +219,7 @@ class RNNBase(Module):
         )
 
     def _weights(self, index: int) -> LayerWeights:
-        """The weights of a layer and direction."""
+        """Return the weights of a layer and direction."""
         weights = [getattr(self, name) for name in self._all_weights[index]]
         if not self.bias:
             weights[2:2] = [None, None]
@@ -272,23 +272,23 @@ class RNN(RNNBase):
     Args:
         input_size: the number of features of the input at each step.
         hidden_size: the number of features of the state h.
-        num_layers: the number of layers, each of which takes the output of the one before.
+        num_layers: the number of stacked layers; each gets the output of the previous one.
         nonlinearity: "tanh" or "relu"; ValueError for others.
         bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
-        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
-            states.
-        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
-        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
-            directions' features, one after the other.
-        device, dtype: of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the first
-            layer, and so on; those of the other direction end in `_reverse`.
-        proj_size: only for `LSTM`; ValueError for anything but None.
+        batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
+            depend on it.
+        dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.
+        bidirectional: whether to also run a second set of weights from the last step to the first; the output
+            concatenates the features of both directions.
+        device, dtype: device and dtype of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the
+            first layer, and so on; names for the reverse direction end in `_reverse`.
+        proj_size: only supported by `LSTM`; must be None, else ValueError.
 
     Shape:
         - Input: `(L, N, input_size)`, `(N, L, input_size)` with `batch_first`, `(L, input_size)`, or a `PackedSequence`
           of sequences of several lengths.
         - State h, before and after: `(D * num_layers, N, hidden_size)`, or without N, where D is 2 if `bidirectional`
-          and else 1. Zeros where none is given.
+          and else 1. Zeros by default.
         - Output: `(L, N, D * hidden_size)`, or as for the input: h of the last layer at each step. The call returns it
           and the state after the last step.
 
@@ -337,7 +337,7 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory: the state is h and a cell c, which input, forget and output gates change.
+    """Long short-term memory: input, forget and output gates control a cell state c and the hidden state h.
 
     At each step, with `i, f, g, o` the four parts of `W_ih @ x + b_ih + W_hh @ h + b_hh`,
     `c = sigmoid(f) * c + sigmoid(i) * tanh(g)` and `h = sigmoid(o) * tanh(c)`. All parameters are initialized from
@@ -349,22 +349,22 @@ class LSTM(RNNBase):
     Args:
         input_size: the number of features of the input at each step.
         hidden_size: the number of features of the state h.
-        num_layers: the number of layers, each of which takes the output of the one before.
+        num_layers: the number of stacked layers; each gets the output of the previous one.
         bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
-        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
-            states.
-        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
-        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
-            directions' features, one after the other.
+        batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
+            depend on it.
+        dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.
+        bidirectional: whether to also run a second set of weights from the last step to the first; the output
+            concatenates the features of both directions.
         proj_size: the number of features that h is projected to at each step, below `hidden_size`; 0 for no projection.
-        device, dtype: of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the first
-            layer, and so on; those of the other direction end in `_reverse`. `weight_hr_l0` projects.
+        device, dtype: device and dtype of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the
+            first layer, and so on; names for the reverse direction end in `_reverse`. `weight_hr_l0` is the projection.
 
     Shape:
         - Input: `(L, N, input_size)`, `(N, L, input_size)` with `batch_first`, `(L, input_size)`, or a `PackedSequence`
           of sequences of several lengths.
         - State h, before and after: `(D * num_layers, N, H)`, or without N, where D is 2 if `bidirectional` and else 1.
-          Zeros where none is given. H is `proj_size`, or `hidden_size` where that is 0.
+          Zeros by default. H is `proj_size`, or `hidden_size` if `proj_size` is 0.
         - Cell c, before and after: `(D * num_layers, N, hidden_size)`, or without N. States are given as a tuple
           `(h, c)`.
         - Output: `(L, N, D * H)`, or as for the input: h of the last layer at each step. The call returns it and the
@@ -418,7 +418,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units: an update gate mixes h with a new value, for which a reset gate weighs the old h.
+    """Gated recurrent units: an update gate mixes the old h with a new value, computed from input and the gated old h.
 
     At each step, with `xr, xz, xn` the three parts of `W_ih @ x + b_ih` and `hr, hz, hn` those of `W_hh @ h + b_hh`,
     `r = sigmoid(xr + hr)`, `z = sigmoid(xz + hz)`, `n = tanh(xn + r * hn)` and `h = (1 - z) * n + z * h`. All
@@ -429,22 +429,22 @@ class GRU(RNNBase):
     Args:
         input_size: the number of features of the input at each step.
         hidden_size: the number of features of the state h.
-        num_layers: the number of layers, each of which takes the output of the one before.
+        num_layers: the number of stacked layers; each gets the output of the previous one.
         bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
-        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
-            states.
-        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
-        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
-            directions' features, one after the other.
-        device, dtype: of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the first
-            layer, and so on; those of the other direction end in `_reverse`.
-        proj_size: only for `LSTM`; ValueError for anything but None.
+        batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
+            depend on it.
+        dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.
+        bidirectional: whether to also run a second set of weights from the last step to the first; the output
+            concatenates the features of both directions.
+        device, dtype: device and dtype of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the
+            first layer, and so on; names for the reverse direction end in `_reverse`.
+        proj_size: only supported by `LSTM`; must be None, else ValueError.
 
     Shape:
         - Input: `(L, N, input_size)`, `(N, L, input_size)` with `batch_first`, `(L, input_size)`, or a `PackedSequence`
           of sequences of several lengths.
         - State h, before and after: `(D * num_layers, N, hidden_size)`, or without N, where D is 2 if `bidirectional`
-          and else 1. Zeros where none is given.
+          and else 1. Zeros by default.
         - Output: `(L, N, D * hidden_size)`, or as for the input: h of the last layer at each step. The call returns it
           and the state after the last step.
 
@@ -489,7 +489,7 @@ class GRU(RNNBase):
 
 
 def permute_batch(state: State, permutation: Tensor | None) -> State:
-    """The state with its sequences in another order."""
+    """Return the state with its batch dimension permuted."""
     return state if permutation is None else tuple(part.index_select(1, permutation) for part in state)
 
 

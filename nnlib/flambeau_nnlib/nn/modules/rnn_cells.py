@@ -1,4 +1,4 @@
-"""Cells: one step of a recurrent layer."""
+"""Recurrent cells, which compute one step of a recurrent layer."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(Module):
-    """The base of all cells: weights and biases for a number of gates.
+    """The base of all recurrent cells, with weights and biases for `num_chunks` gates.
 
     All parameters are initialized from U(-k, k) with k = 1 / sqrt(hidden_size).
 
     Args:
         input_size: the number of features of the input.
         hidden_size: the number of features of the state.
-        bias: whether there are learned biases, `bias_ih` and `bias_hh`.
-        num_chunks: the number of gates, by which the first dimension of each parameter is larger than `hidden_size`.
-        device, dtype: of the parameters.
+        bias: whether to learn biases, `bias_ih` and `bias_hh`.
+        num_chunks: the number of gates; the first dimension of each parameter is `num_chunks * hidden_size`.
+        device, dtype: device and dtype of the parameters.
 
     Example:
         >>> cell = torch.nn.GRUCell(10, 20)
@@ -65,7 +65,7 @@ class RNNCellBase(Module):
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
 
     def _step(self, mode: str, input: Tensor, state: State | None, state_names: tuple[str, ...]) -> State:
-        """The next state; `input` and the state may lack the batch dimension."""
+        """Compute the next state, from `input` and `state` with or without a batch dimension."""
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -96,14 +96,14 @@ class RNNCell(RNNCellBase):
     Args:
         input_size: the number of features of the input.
         hidden_size: the number of features of the state.
-        bias: whether there are learned biases, `bias_ih` and `bias_hh`.
+        bias: whether to learn biases, `bias_ih` and `bias_hh`.
         nonlinearity: "tanh" or "relu"; RuntimeError in the call for others.
-        device, dtype: of the parameters; `weight_ih` is `(hidden_size, input_size)`, `weight_hh`
+        device, dtype: device and dtype of the parameters; `weight_ih` is `(hidden_size, input_size)`, `weight_hh`
             `(hidden_size, hidden_size)` and each bias `(hidden_size,)`.
 
     Shape:
         - Input: `(N, input_size)` or `(input_size,)`; ValueError for other numbers of dimensions.
-        - State h, before and after: `(N, hidden_size)` or `(hidden_size,)`; zeros where none is given.
+        - State h, before and after: `(N, hidden_size)` or `(hidden_size,)`; zeros by default.
 
     Example:
         >>> cell, h = torch.nn.RNNCell(10, 20), None
@@ -146,8 +146,8 @@ class LSTMCell(RNNCellBase):
     Args:
         input_size: the number of features of the input.
         hidden_size: the number of features of the state.
-        bias: whether there are learned biases, `bias_ih` and `bias_hh`.
-        device, dtype: of the parameters; `weight_ih` is `(4 * hidden_size, input_size)`, `weight_hh`
+        bias: whether to learn biases, `bias_ih` and `bias_hh`.
+        device, dtype: device and dtype of the parameters; `weight_ih` is `(4 * hidden_size, input_size)`, `weight_hh`
             `(4 * hidden_size, hidden_size)` and each bias `(4 * hidden_size,)`.
 
     Shape:
@@ -191,13 +191,13 @@ class GRUCell(RNNCellBase):
     Args:
         input_size: the number of features of the input.
         hidden_size: the number of features of the state.
-        bias: whether there are learned biases, `bias_ih` and `bias_hh`.
-        device, dtype: of the parameters; `weight_ih` is `(3 * hidden_size, input_size)`, `weight_hh`
+        bias: whether to learn biases, `bias_ih` and `bias_hh`.
+        device, dtype: device and dtype of the parameters; `weight_ih` is `(3 * hidden_size, input_size)`, `weight_hh`
             `(3 * hidden_size, hidden_size)` and each bias `(3 * hidden_size,)`.
 
     Shape:
         - Input: `(N, input_size)` or `(input_size,)`; ValueError for other numbers of dimensions.
-        - State h, before and after: `(N, hidden_size)` or `(hidden_size,)`; zeros where none is given.
+        - State h, before and after: `(N, hidden_size)` or `(hidden_size,)`; zeros by default.
 
     Example:
         >>> torch.nn.GRUCell(10, 20)(torch.randn(3, 10)).shape

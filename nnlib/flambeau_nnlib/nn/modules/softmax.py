@@ -26,7 +26,7 @@ class _AlongDim(Module):
 class Softmax(_AlongDim):
     """`exp(x) / sum(exp(x))` along a dimension: positive values that sum to 1, such as the probabilities of classes.
 
-    For a loss, `CrossEntropyLoss` takes the scores without this layer.
+    `CrossEntropyLoss` includes it: pass the scores to that loss without this layer.
 
     Args:
         dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions and
@@ -66,7 +66,7 @@ class Softmin(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of the softmax along a dimension, computed without overflow: what `NLLLoss` takes.
+    """The logarithm of the softmax along a dimension, computed without overflow, as input for `NLLLoss`.
 
     Args:
         dim: the dimension along which the exponentials of the result sum to 1. None, deprecated, means 0 for input of 0, 1
@@ -86,11 +86,11 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmax2d(Module):
-    """The softmax over the channels at each place of an image.
+    """The softmax over the channels at each position of an image.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`; ValueError for other numbers of dimensions.
-        - Output: the shape of the input; the C values of a place sum to 1.
+        - Output: the shape of the input; the C values at each position sum to 1.
 
     Example:
         >>> torch.nn.Softmax2d()(torch.zeros(1, 4, 2, 2))[0, 0]

@@ -1,4 +1,4 @@
-"""Embedding layers, which look rows of a table up."""
+"""Embedding layers, which return rows of a table by index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """A weight of `num_embeddings` rows; the one at `padding_idx` starts as zeros and gets no gradient."""
+    """The base of embedding layers: a weight `(num_embeddings, embedding_dim)`, with a row of zeros at `padding_idx`."""
 
     num_embeddings: int
     embedding_dim: int
@@ -60,24 +60,24 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """A learned vector of `embedding_dim` numbers for each of `num_embeddings` indices: looks rows of a table up.
+    """A table of `num_embeddings` learned vectors of size `embedding_dim`, looked up by index.
 
-    The vectors are initialized from N(0, 1). `Embedding.from_pretrained` makes a layer of given vectors.
+    The vectors are initialized from N(0, 1). `Embedding.from_pretrained` creates a layer from given vectors.
 
     Args:
         num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`; IndexError in the call for
             another.
         embedding_dim: the size of each vector.
         padding_idx: an index whose vector starts as zeros and gets no gradient, so that training does not change it;
-            may be counted from the end. AssertionError where there is no such index.
-        max_norm: the greatest norm of a vector; longer vectors that are looked up are scaled down to it, in place. None for
+            may be negative. AssertionError if out of range.
+        max_norm: the largest norm of a vector; selected vectors of larger norm are scaled down to it, in place. None for
             no limit.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch.
-        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up.
-        _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
-        _freeze: whether the table is left out of training: its `requires_grad` is False.
-        device, dtype: of the parameter `weight`, `(num_embeddings, embedding_dim)`.
+        norm_type: the order p of the norm for `max_norm`.
+        scale_grad_by_freq: whether to divide the gradient of a vector by the number of times its index is in the batch.
+        sparse: whether the gradient of `weight` is a sparse tensor of the selected rows.
+        _weight: the initial table, `(num_embeddings, embedding_dim)`; None to draw it.
+        _freeze: whether to exclude the table from training, by `requires_grad=False`.
+        device, dtype: device and dtype of the parameter `weight`, `(num_embeddings, embedding_dim)`.
 
     Shape:
         - Input: `(*)`, of integer indices, any number of dimensions.
@@ -154,7 +154,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """A layer of the given rows, not trained if `freeze`.
+        """Create a layer from the given rows; they are not trained if `freeze`.
 
         >>> torch.nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.3], [4.0, 5.1]]))(torch.tensor([1]))
         tensor([[4.0000, 5.1000]])
@@ -176,34 +176,33 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the learned vectors of each bag of indices, without storing the single vectors.
+    """The sum, mean or maximum of the learned vectors of each bag of indices, computed without storing all vectors.
 
-    It does what `Embedding` and a `sum`, `mean` or `max` after it do; an empty bag gives zeros.
+    The result equals `Embedding` followed by `sum`, `mean` or `max`; an empty bag gives zeros.
 
     Args:
         num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`.
         embedding_dim: the size of each vector.
-        max_norm: the greatest norm of a vector; longer vectors that are looked up are scaled down to it, in place. None for
+        max_norm: the largest norm of a vector; selected vectors of larger norm are scaled down to it, in place. None for
             no limit.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch; not for
+        norm_type: the order p of the norm for `max_norm`.
+        scale_grad_by_freq: whether to divide the gradient of a vector by the number of times its index is in the batch; not for
             mode "max".
         mode: "sum", "mean" or "max".
-        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up. Not for mode "max".
-        _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
-        include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
-        padding_idx: an index that is left out of the bags; its vector starts as zeros and gets no gradient.
-        device, dtype: of the parameter `weight`, `(num_embeddings, embedding_dim)`.
+        sparse: whether the gradient of `weight` is a sparse tensor of the selected rows. Not for mode "max".
+        _weight: the initial table, `(num_embeddings, embedding_dim)`; None to draw it.
+        include_last_offset: whether the last of the `offsets` is the end of the last bag, not its start.
+        padding_idx: an index that is ignored in the bags; its vector starts as zeros and gets no gradient.
+        device, dtype: device and dtype of the parameter `weight`, `(num_embeddings, embedding_dim)`.
 
     Shape:
         - Input: integer indices, `(B, N)` for B bags of N indices each, or `(N,)` for bags that `offsets` divides.
-        - Offsets: `(B,)`, where each bag begins in the input, the first being 0; `(B + 1,)` with `include_last_offset`.
-          Only for input of one dimension.
-        - Per-sample weights: the shape of the input, factors of the vectors, for mode "sum". By default 1.
+        - Offsets: `(B,)`, the start of each bag in a 1-D input; the first one is 0. `(B + 1,)` with `include_last_offset`.
+        - Per-sample weights: the shape of the input, factors of the vectors, for mode "sum". The default is 1.
         - Output: `(B, embedding_dim)`.
 
     Raises:
-        ValueError: in the call, where there is no such mode, or offsets and input do not fit.
+        ValueError: in the call, if the mode is unknown, or offsets and input do not fit.
 
     Example:
         >>> bags = torch.nn.EmbeddingBag(10, 3, mode="sum")
@@ -286,7 +285,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """A layer of the given rows, not trained if `freeze`."""
+        """Create a layer from the given rows; they are not trained if `freeze`."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         num_embeddings, embedding_dim = embeddings.shape

@@ -39,7 +39,7 @@ class Stateful:
     dump_patches = False
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, torch.Tensor | None]
-    _modules: dict[str, Any]  # modules, and None; `typing.get_type_hints` of a network finds no `Module` here
+    _modules: dict[str, Any]  # modules or None; `Any`, because `typing.get_type_hints` could not resolve `Module` here
     _non_persistent_buffers_set: set[str]
     _state_dict_pre_hooks: OrderedDict[int, Hook]
     _state_dict_hooks: OrderedDict[int, Hook]
@@ -54,7 +54,7 @@ class Stateful:
         prefix: str = "",
         keep_vars: bool = False,
     ) -> dict[str, Any]:
-        """All parameters and persistent buffers, by their dotted names; None entries are left out.
+        """Return all parameters and persistent buffers by dotted name; None entries are omitted.
 
         The tensors share memory with the module's own, detached unless `keep_vars`.
 
@@ -89,14 +89,14 @@ class Stateful:
         return destination
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Save this module, without its children."""
+        """Save the state of this module without its submodules to `destination`."""
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not Stateful.get_extra_state:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, torch.Tensor]:
-        """The parameters and persistent buffers of this module itself, without the None ones."""
+        """Return the parameters and persistent buffers of this module without its submodules; None entries are omitted."""
         state: dict[str, torch.Tensor] = {name: param for name, param in self._parameters.items() if param is not None}
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._non_persistent_buffers_set:
@@ -106,8 +106,8 @@ class Stateful:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copy the tensors of `state_dict` into the parameters and buffers of the same names.
 
-        With `assign`, the tensors become the module's own instead of being copied. Returns the missing and the
-        unexpected keys. Raises RuntimeError on a shape mismatch and, if `strict`, on missing or unexpected keys.
+        With `assign`, the tensors replace the module's tensors instead of being copied. Return the missing and the
+        unexpected keys. Raise RuntimeError on a shape mismatch and, if `strict`, on missing or unexpected keys.
 
         >>> first, second = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
         >>> second.load_state_dict(first.state_dict())
@@ -159,7 +159,7 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module, without its children; problems are appended to the lists."""
+        """Load the state of this module without its submodules; keys and errors are appended to the given lists."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
@@ -191,14 +191,14 @@ class Stateful:
                         unexpected_keys.append(key)
 
     def _load_tensor(self, name: str, key: str, target: torch.Tensor, source: Any, assign: bool) -> str | None:
-        """Copy or assign `source` to the parameter or buffer `target`; the error message if that fails."""
+        """Copy or assign `source` to the parameter or buffer `target`; return an error message if that fails, else None."""
         if not torch.overrides.is_tensor_like(source):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
                 f"from checkpoint but received {type(source)}"
             )
         if not is_lazy(target):
-            if target.dim() == 0 and source.shape == (1,):  # scalars were saved as one element until 0.3
+            if target.dim() == 0 and source.shape == (1,):  # PyTorch before 0.4 saved scalars as 1-element tensors
                 source = source[0]
             if source.shape != target.shape:
                 return (
@@ -243,11 +243,11 @@ class Stateful:
         return None
 
     def get_extra_state(self) -> Any:
-        """Override, with `set_extra_state`, to keep something other than tensors in the state dict."""
+        """Return extra state for the state dict, of any type; override it together with `set_extra_state`."""
         raise RuntimeError(f"{type(self).__name__} has no extra state: override get_extra_state to add some")
 
     def set_extra_state(self, state: Any) -> None:
-        """Receives, in `load_state_dict`, what `get_extra_state` returned."""
+        """Restore the state that `get_extra_state` returned; called by `load_state_dict`."""
         raise RuntimeError(f"{type(self).__name__} has no extra state: override set_extra_state to load some")
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
@@ -261,7 +261,7 @@ class Stateful:
         return add_hook(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
-        """As `register_state_dict_post_hook`, but the hook of the root module may return another dictionary."""
+        """Register a hook like `register_state_dict_post_hook`; a hook of the root module may return another dictionary."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was "
@@ -283,7 +283,7 @@ class Stateful:
 
 
 class _WithModule:
-    """A hook that is called with its module first.  It does not keep the module alive, and is copied with it."""
+    """A hook that is called with its module as first argument. It refers to the module weakly, and is copied with it."""
 
     def __init__(self, hook: Hook, module: Any) -> None:
         self.hook, self.module = hook, weakref.ref(module)
@@ -299,7 +299,7 @@ class _WithModule:
 
 
 def with_metadata(state: Mapping[str, Any], metadata: Any) -> OrderedDict[str, Any]:
-    """A copy of a state dict; `metadata`, the versions of its modules, becomes its attribute `_metadata`, unless it is None."""
+    """Copy a state dict, and set its attribute `_metadata` (the modules' versions) to `metadata` if that is not None."""
     copied: OrderedDict[str, Any] = OrderedDict(state)
     if metadata is not None:
         vars(copied)["_metadata"] = metadata

@@ -1,7 +1,7 @@
 """The transformer: layers of attention and feed-forward networks.
 
-Masks are those of `MultiheadAttention`: a `mask` `(L, S)` or `(N * nhead, L, S)` says what each place must not attend to,
-a `key_padding_mask` `(N, S)` or `(S,)` which places are padding.
+Masks are those of `MultiheadAttention`: a `mask` `(L, S)` or `(N * nhead, L, S)` is True where a query must not attend to a
+key, a `key_padding_mask` `(N, S)` or `(S,)` is True for padding.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ __getattr__ = private_names(__name__)
 class Transformer(Module):
     """An encoder of the source sequence, and a decoder of the target that attends to the encoder's output.
 
-    The embedding of tokens, and the map from the output to tokens, are not part of it. In training, each place of the target
-    has to be kept from attending to later ones: pass `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
+    It does not include the embedding of tokens or the map from the output to tokens. In training, prevent target positions
+    from attending to later ones with `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
@@ -52,27 +52,26 @@ class Transformer(Module):
         num_encoder_layers: the number of layers of the encoder.
         num_decoder_layers: the number of layers of the decoder.
         dim_feedforward: the number of hidden features of the feed-forward networks.
-        dropout: the probability that an element is zeroed, while training.
-        activation: that of the feed-forward networks: "relu", "gelu" or a function of a tensor.
-        custom_encoder: the encoder, in place of a `TransformerEncoder`.
-        custom_decoder: the decoder, in place of a `TransformerDecoder`.
+        dropout: the probability that an element is zeroed in training.
+        activation: the activation of the feed-forward networks: "relu", "gelu" or a function of a tensor.
+        custom_encoder: the encoder, instead of a `TransformerEncoder`.
+        custom_decoder: the decoder, instead of a `TransformerDecoder`.
         layer_norm_eps: the `eps` of each `LayerNorm`.
         batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
-        norm_first: whether attention and feed-forward networks get normalized input, rather than their sum with the
-            input being normalized.
+        norm_first: whether to normalize the input of attention and feed-forward networks instead of the sum of their
+            input and output.
         bias: whether linear maps and normalizations have a learned bias.
         device, dtype: of the parameters.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
-        - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`. RuntimeError where batches
+        - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`. RuntimeError if batches
           of `src` and `tgt` differ in size, or features are not `d_model`.
         - Masks: `src_mask` `(S, S)`, `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True
           where a place must not attend to another; `src_key_padding_mask` `(N, S)`, `tgt_key_padding_mask` `(N, T)` and
-          `memory_key_padding_mask` `(N, S)`, or without N, True for padding. Masks of floating point are added to the
+          `memory_key_padding_mask` `(N, S)`, or without N, True for padding. Floating-point masks are added to the
           scores.
-        - `src_is_causal`, `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None to find
-          out.
+        - `src_is_causal`, `tgt_is_causal`, `memory_is_causal`: whether the mask is the causal mask; None to detect it.
         - Output: the shape of `tgt`.
 
     Example:
@@ -157,7 +156,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> Tensor:
-        """The mask `(sz, sz)` that keeps each place from attending to later ones: -inf there, 0 elsewhere.
+        """Return the causal mask `(sz, sz)`: -inf for keys after the query, 0 elsewhere.
 
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],
@@ -167,24 +166,24 @@ class Transformer(Module):
 
 
 class TransformerEncoder(Module):
-    """Several copies of an encoder layer, one after the other.
+    """A stack of `num_layers` copies of an encoder layer.
 
-    All start from the values of the given layer, which itself is not used.
+    All copies start from the values of the given layer, which itself is not used.
 
     Args:
         encoder_layer: the layer to copy, such as a `TransformerEncoderLayer`.
         num_layers: the number of copies.
-        norm: a module that is applied to the output, such as a `LayerNorm`; None for nothing.
-        enable_nested_tensor: whether, in evaluation without gradients, places that are padding at the end of sequences
-            come out of the layers as zeros. Has no effect, with a warning, for layers that do not meet PyTorch's
+        norm: a module that is applied to the output, such as a `LayerNorm`, or None.
+        enable_nested_tensor: whether the output is zero at padded positions at the end of sequences, in evaluation
+            without gradients. It has no effect, with a warning, for layers that do not meet PyTorch's
             conditions, such as `batch_first=True`.
         mask_check: accepted for compatibility; whether padding is at the end is always checked.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
-        - Masks: `mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
-          `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
-        - `is_causal`: whether `mask` hides all later places; None to detect it.
+        - Masks: `mask` `(S, S)` or `(N * nhead, S, S)`, True where a query must not attend to a key;
+          `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Floating-point masks are added to the scores.
+        - `is_causal`: whether `mask` is the causal mask; None to detect it.
         - Output: the shape of `src`.
 
     Example:
@@ -241,22 +240,22 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Several copies of a decoder layer, one after the other.
+    """A stack of `num_layers` copies of a decoder layer.
 
-    All start from the values of the given layer, which itself is not used.
+    All copies start from the values of the given layer, which itself is not used.
 
     Args:
         decoder_layer: the layer to copy, such as a `TransformerDecoderLayer`.
         num_layers: the number of copies.
-        norm: a module that is applied to the output, such as a `LayerNorm`; None for nothing.
+        norm: a module that is applied to the output, such as a `LayerNorm`, or None.
 
     Shape:
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
         - `memory`: the encoder's output, `(S, N, d_model)`, or as for `tgt`.
-        - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
-          not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
-          True for padding. Masks of floating point are added to the scores.
-        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None for the first, to detect it.
+        - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a query must
+          not attend to a key; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
+          True for padding. Floating-point masks are added to the scores.
+        - `tgt_is_causal`, `memory_is_causal`: whether the mask is the causal mask; `tgt_is_causal=None` detects it.
         - Output: the shape of `tgt`.
 
     Example:
@@ -301,7 +300,7 @@ class TransformerDecoder(Module):
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention, then a feed-forward network of one hidden layer; each is added to its input and normalized.
+    """Self-attention, then a feed-forward network with one hidden layer, each with a residual connection and a `LayerNorm`.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
@@ -309,21 +308,20 @@ class TransformerEncoderLayer(Module):
         d_model: the number of features of input and output.
         nhead: the number of heads of the attention; AssertionError unless it divides `d_model`.
         dim_feedforward: the number of hidden features of the feed-forward network.
-        dropout: the probability that an element is zeroed, while training.
-        activation: that of the feed-forward network: "relu", "gelu" or a function of a tensor; RuntimeError for another
-            string.
+        dropout: the probability that an element is zeroed in training.
+        activation: the activation of the feed-forward network: "relu", "gelu" or a function of a tensor; RuntimeError for
+            another string.
         layer_norm_eps: the `eps` of each `LayerNorm`.
-        batch_first: whether the batch is the first dimension of input and output, rather than the second.
-        norm_first: whether attention and feed-forward network get normalized input, `x + f(norm(x))`, rather than the
-            sum being normalized, `norm(x + f(x))`.
+        batch_first: whether the batch is dimension 0 of input and output; False for dimension 1.
+        norm_first: whether attention and feed-forward network compute `x + f(norm(x))` instead of `norm(x + f(x))`.
         bias: whether linear maps and normalizations have a learned bias.
         device, dtype: of the parameters.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
-        - Masks: `src_mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
-          `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
-        - `is_causal`: whether `src_mask` hides all later places; a hint, for which the mask has to be given as well.
+        - Masks: `src_mask` `(S, S)` or `(N * nhead, S, S)`, True where a query must not attend to a key;
+          `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Floating-point masks are added to the scores.
+        - `is_causal`: a hint that `src_mask` is the causal mask; it requires `src_mask`.
         - Output: the shape of `src`.
 
     Example:
@@ -364,7 +362,7 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = as_activation(activation)
-        # 1 for ReLU, 2 for GELU, 0 for others: PyTorch expects this attribute in a file
+        # 1 for ReLU, 2 for GELU, 0 for others; PyTorch requires this attribute in saved modules
         self.activation_relu_or_gelu = (
             1 if _is_activation(self.activation, F.relu, ReLU) else 2 if _is_activation(self.activation, F.gelu, GELU) else 0
         )
@@ -404,7 +402,7 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to `memory`, then a feed-forward network; each is added to its input and normalized.
+    """Self-attention, attention to `memory`, then a feed-forward network, each with a residual connection and a `LayerNorm`.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
@@ -412,24 +410,22 @@ class TransformerDecoderLayer(Module):
         d_model: the number of features of inputs and output.
         nhead: the number of heads of each attention; AssertionError unless it divides `d_model`.
         dim_feedforward: the number of hidden features of the feed-forward network.
-        dropout: the probability that an element is zeroed, while training.
-        activation: that of the feed-forward network: "relu", "gelu" or a function of a tensor; RuntimeError for another
-            string.
+        dropout: the probability that an element is zeroed in training.
+        activation: the activation of the feed-forward network: "relu", "gelu" or a function of a tensor; RuntimeError for
+            another string.
         layer_norm_eps: the `eps` of each `LayerNorm`.
         batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
-        norm_first: whether attentions and feed-forward network get normalized input, `x + f(norm(x))`, rather than the
-            sum being normalized, `norm(x + f(x))`.
+        norm_first: whether attentions and feed-forward network compute `x + f(norm(x))` instead of `norm(x + f(x))`.
         bias: whether linear maps and normalizations have a learned bias.
         device, dtype: of the parameters.
 
     Shape:
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
         - `memory`: the encoder's output, `(S, N, d_model)`, or as for `tgt`.
-        - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
-          not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
-          True for padding. Masks of floating point are added to the scores.
-        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; hints, for which the masks have
-          to be given as well.
+        - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a query must
+          not attend to a key; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
+          True for padding. Floating-point masks are added to the scores.
+        - `tgt_is_causal`, `memory_is_causal`: hints that the mask is the causal mask; they require the masks.
         - Output: the shape of `tgt`.
 
     Example:
@@ -552,12 +548,12 @@ def as_activation(activation: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def as_bool(mask: Tensor) -> Tensor:
-    """A padding mask as booleans: True where a floating-point mask has -inf."""
+    """Convert a padding mask to bool: True where a floating-point mask is -inf."""
     return mask if mask.dtype == torch.bool else mask == float("-inf")
 
 
 def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
-    """`is_causal` or, if that is None, whether `mask` is the one that hides all later places, and no others."""
+    """Return `is_causal`, or whether `mask` is exactly the causal mask if `is_causal` is None."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
     size = mask.size(-2)
@@ -568,7 +564,7 @@ def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
 
 
 def nested_tensor_obstacle(layer: Module) -> str:
-    """Why nested tensors, which skip padding, cannot be used for this encoder layer; empty if they can."""
+    """Return why this encoder layer does not support nested tensors (which skip padding); an empty string if it does."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention, activation = layer.self_attn, layer.activation

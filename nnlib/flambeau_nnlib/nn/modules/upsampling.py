@@ -1,4 +1,4 @@
-"""Layers that resize their input."""
+"""Upsampling layers, which resize sequences, images and volumes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ class Upsample(Module):
     """Resizes sequences, images or volumes, to a given size or by a factor.
 
     Args:
-        size: the size of each dimension of space of the output, or one number for all. Give either this or `scale_factor`,
-            or the call raises ValueError.
-        scale_factor: the factor of each dimension of space, or one for all; sizes are rounded down.
-        mode: "nearest" (the pixel at or before the place), "nearest-exact" (the nearest pixel), "linear" (sequences),
-            "bilinear", "bicubic" (images), "trilinear" (volumes) or "area" (the mean of the pixels that become one).
-        align_corners: whether the centres of the corner pixels stay where they are, so that results depend on the size; else
-            the outer edges of the corner pixels do. For the linear and cubic modes,
-            where None means False; the call raises ValueError for others.
-        recompute_scale_factor: with `scale_factor`, whether the interpolation uses the factor that the rounded sizes give,
-            not the one given; None means False.
+        size: the spatial sizes of the output, or one number for all. Give either `size` or `scale_factor`; otherwise the
+            call raises ValueError.
+        scale_factor: the factor of each spatial dimension, or one number for all; sizes are rounded down.
+        mode: "nearest" (the pixel at the rounded-down position), "nearest-exact" (the nearest pixel), "linear" (sequences),
+            "bilinear", "bicubic" (images), "trilinear" (volumes) or "area" (the mean of the covered pixels).
+        align_corners: whether input and output are aligned at the centres of the corner pixels, not at their outer edges.
+            For the linear and cubic modes, where None means False; the call raises ValueError for other modes.
+        recompute_scale_factor: whether to interpolate with the factor computed from the rounded sizes instead of the given
+            `scale_factor`; None means False.
 
     Shape:
         - Input: `(N, C, W_in)`, `(N, C, H_in, W_in)` or `(N, C, D_in, H_in, W_in)`.
-        - Output: `(N, C, W_out)`, `(N, C, H_out, W_out)` or `(N, C, D_out, H_out, W_out)`, where each size is that of `size`,
-          or `floor(size_in * scale_factor)`.
+        - Output: `(N, C, W_out)`, `(N, C, H_out, W_out)` or `(N, C, D_out, H_out, W_out)`, with sizes from `size`, or
+          `floor(size_in * scale_factor)`.
 
     Example:
         >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
@@ -76,11 +75,11 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resizes images, each pixel being that of the input it falls on: `Upsample` in mode "nearest".
+    """Resizes images by nearest-neighbour interpolation: `Upsample` in mode "nearest".
 
     Args:
-        size: height and width of the output, or one number for both. Give either this or `scale_factor`.
-        scale_factor: the factor of height and width, or one for both; sizes are rounded down.
+        size: height and width of the output, or one number for both. Give either `size` or `scale_factor`.
+        scale_factor: the factors of height and width, or one number for both; sizes are rounded down.
 
     Shape:
         - Input: `(N, C, H_in, W_in)`.
@@ -99,13 +98,13 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resizes images by bilinear interpolation that leaves the corner pixels where they are.
+    """Resizes images by bilinear interpolation with aligned corner pixels.
 
     It is `Upsample` in mode "bilinear" with `align_corners=True`.
 
     Args:
-        size: height and width of the output, or one number for both. Give either this or `scale_factor`.
-        scale_factor: the factor of height and width, or one for both; sizes are rounded down.
+        size: height and width of the output, or one number for both. Give either `size` or `scale_factor`.
+        scale_factor: the factors of height and width, or one number for both; sizes are rounded down.
 
     Shape:
         - Input: `(N, C, H_in, W_in)`.

@@ -1,4 +1,4 @@
-"""Arguments that are one value for all dimensions, and prefixes of the keys of a `state_dict`."""
+"""Helpers for per-dimension arguments, and for prefixes of `state_dict` keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __getattr__ = private_names(__name__)
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats a number n times, and makes a tuple of anything iterable."""
+    """Return a function that repeats a number n times to a tuple, and converts iterables to tuples."""
 
     def parse(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * n
@@ -29,12 +29,12 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(values: tuple[Any, ...], n: int) -> tuple[Any, ...]:
-    """`values` from last to first, each n times: the order in which `F.pad` takes the padding of each side."""
+    """Return `values` from last to first, each n times: the order of padding in `F.pad`."""
     return tuple(value for value in reversed(values) for _ in range(n))
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix off the keys of a `state_dict`, in place: `"module."` where a `DataParallel` wrapped the model.
+    """Remove a prefix from the keys of a `state_dict`, in place, such as the `"module."` of a `DataParallel`.
 
     >>> state = torch.nn.DataParallel(torch.nn.Linear(2, 1)).state_dict()
     >>> consume_prefix_in_state_dict_if_present(state, "module."); list(state)

@@ -1,4 +1,4 @@
-"""All of flambeau on this backend, but for what `exceptions.txt` declares."""
+"""Run the conformance kit on this backend; `exceptions.txt` lists expected failures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""flambeau on mylibrary.  array-api-strict stands in for it here: put your library in its place."""
+"""flambeau on mylibrary.  This template uses array-api-strict: replace it by your library."""
 
 from __future__ import annotations
 

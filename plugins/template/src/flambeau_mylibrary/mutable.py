@@ -1,4 +1,4 @@
-"""flambeau on a library whose arrays can be written to, and whose views share memory.  NumPy stands in for it here."""
+"""flambeau on a library with mutable arrays and views that share memory.  This template uses NumPy as an example."""
 
 from __future__ import annotations
 

@@ -266,8 +266,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
     Args:
         tensor: the tensor to fill, of 3, 4 or 5 dimensions, or ValueError is raised; it is returned.
-        groups: the groups of the convolution, each of which gets an identity; ValueError unless it divides the first
-            dimension.
+        groups: the number of groups of the convolution; each group gets an identity. ValueError unless it divides the
+            first dimension.
 
     Example:
         >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))

@@ -19,7 +19,7 @@ State = tuple[Tensor, ...]
 
 
 class LayerWeights(NamedTuple):
-    """The weights of one recurrent layer in one direction; fields of absent weights are None."""
+    """The weights of one recurrent layer in one direction, with None for absent weights."""
 
     weight_ih: Tensor
     weight_hh: Tensor

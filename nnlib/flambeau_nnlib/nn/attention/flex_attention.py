@@ -47,7 +47,7 @@ class AuxRequest(NamedTuple):
 
 
 class AuxOutput(NamedTuple):
-    """The statistics requested by `AuxRequest`; fields that were not requested are None."""
+    """The statistics requested by `AuxRequest`, with None for those not requested."""
 
     lse: Tensor | None = None
     """The logarithm of the sum of the exponentials of each query's scores."""

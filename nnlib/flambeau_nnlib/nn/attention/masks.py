@@ -103,7 +103,7 @@ def create_mask(mod_fn: MaskMod | ScoreMod, B: int | None, H: int | None, Q_LEN:
     Args:
         mod_fn: a function `(batch, head, q_idx, kv_idx) -> bool`, or `(score, batch, head, q_idx, kv_idx) -> score`, which
             masks by a score of `-inf`.
-        B, H: how many batches and heads; 1 if they are None.
+        B, H: the numbers of batches and heads; None for 1.
         Q_LEN, KV_LEN: the lengths of queries and keys.
         device: the device of the mask; the default device if None.
 

@@ -231,7 +231,7 @@ def _check_size(size: int, expected: int, heads: int) -> None:
 
 
 def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int) -> Tensor | None:
-    """Combine both masks to one that is added to the scores `(batch, heads, length, keys)`; None if both are None."""
+    """Combine both masks to one that is added to the scores `(batch, heads, length, keys)`, or None without masks."""
     if mask is not None:
         kind, expected = ("2D", (length, keys)) if mask.dim() == 2 else ("3D", (batch * heads, length, keys))
         if tuple(mask.shape) != expected:

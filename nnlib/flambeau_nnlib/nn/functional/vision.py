@@ -21,13 +21,8 @@ native_channel_shuffle = declare("native_channel_shuffle", kind=Kind.MOVEMENT)(c
 
 # --- resizing -----------------------------------------------------------------------------------------------------
 
-_DIMENSIONS = {
-    "linear": 3,
-    "bilinear": 4,
-    "bicubic": 4,
-    "lanczos": 4,
-    "trilinear": 5,
-}  # the number of input dimensions of each mode
+# The number of input dimensions of each mode.
+_DIMENSIONS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}
 _METHODS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos"}
 _AREA_POOLS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
@@ -60,7 +55,7 @@ def interpolate(
 
     Raises:
         ValueError: both or neither of `size` and `scale_factor` are given, or the mode does not support an option.
-        NotImplementedError: the mode does not exist, or not for so many dimensions.
+        NotImplementedError: the mode is unknown, or not available for this number of dimensions.
 
     Example:
         >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)

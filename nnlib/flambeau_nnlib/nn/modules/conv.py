@@ -177,7 +177,7 @@ class Conv1d(_ConvNd):
         dilation: the step between the input elements that one kernel covers; 1 for adjacent ones.
         groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
-        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        bias: whether to add a learned bias to each output channel; False sets `bias` to None.
         padding_mode: the padding values: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
             edge) or "circular" (the other end).
         device, dtype: device and dtype of the parameters `weight`, `(out_channels, in_channels / groups, kernel_size)`, and
@@ -218,7 +218,7 @@ class Conv2d(_ConvNd):
             height and width, or one number for both.
         groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
-        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        bias: whether to add a learned bias to each output channel; False sets `bias` to None.
         padding_mode: the padding values: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
             edge) or "circular" (the other end).
         device, dtype: device and dtype of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and
@@ -262,7 +262,7 @@ class Conv3d(_ConvNd):
             or one for all.
         groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
-        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        bias: whether to add a learned bias to each output channel; False sets `bias` to None.
         padding_mode: the padding values: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
             edge) or "circular" (the other end).
         device, dtype: device and dtype of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and
@@ -373,7 +373,7 @@ class ConvTranspose1d(_ConvTransposeNd):
             convolution of this stride maps to the input size. Must be below the stride or the dilation.
         groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels.
-        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        bias: whether to add a learned bias to each output channel; False sets `bias` to None.
         dilation: the step between the elements of a kernel in the output.
         padding_mode: "zeros", the only mode supported.
         device, dtype: device and dtype of the parameters `weight`, `(in_channels, out_channels / groups, kernel_size)`, and
@@ -421,7 +421,7 @@ class ConvTranspose2d(_ConvTransposeNd):
             width, or one number for both.
         groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels.
-        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        bias: whether to add a learned bias to each output channel; False sets `bias` to None.
         dilation: the step between the elements of a kernel in the output. A pair for height and width, or one
             number for both.
         padding_mode: "zeros", the only mode supported.
@@ -471,7 +471,7 @@ class ConvTranspose3d(_ConvTransposeNd):
             all.
         groups: the number of groups of channels, which are convolved separately; must divide in_channels and
             out_channels.
-        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        bias: whether to add a learned bias to each output channel; False sets `bias` to None.
         dilation: the step between the elements of a kernel in the output. Three numbers, or one for all.
         padding_mode: "zeros", the only mode supported.
         device, dtype: device and dtype of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and

@@ -110,10 +110,10 @@ class InstanceNorm1d(_InstanceNorm):
         num_features: the number of channels. For another number, the call raises ValueError if `affine`, else it warns.
         eps: added to the variance before taking the square root.
         momentum: the weight of the new batch in the running statistics, if they are kept.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
         track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_features, L)` or `(num_features, L)`; ValueError for other numbers of dimensions, or where a
@@ -141,10 +141,10 @@ class InstanceNorm2d(_InstanceNorm):
         num_features: the number of channels. For another number, the call raises ValueError if `affine`, else it warns.
         eps: added to the variance before taking the square root.
         momentum: the weight of the new batch in the running statistics, if they are kept.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
         track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_features, H, W)` or `(num_features, H, W)`; ValueError for other numbers of dimensions, or
@@ -171,10 +171,10 @@ class InstanceNorm3d(_InstanceNorm):
         num_features: the number of channels. For another number, the call raises ValueError if `affine`, else it warns.
         eps: added to the variance before taking the square root.
         momentum: the weight of the new batch in the running statistics, if they are kept.
-        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
+        affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
         track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_features, D, H, W)` or `(num_features, D, H, W)`; ValueError for other numbers of dimensions,

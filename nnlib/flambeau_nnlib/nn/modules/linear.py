@@ -44,7 +44,7 @@ class Linear(Module):
     Args:
         in_features: the size of the last dimension of the input; the call raises RuntimeError for another size.
         out_features: the size of the last dimension of the output.
-        bias: whether a learned bias is added; without it, `bias` is None.
+        bias: whether to add a learned bias; False sets `bias` to None.
         device, dtype: device and dtype of the parameters `weight`, `(out_features, in_features)`, and `bias`, `(out_features,)`.
 
     Shape:
@@ -157,7 +157,7 @@ class Bilinear(Module):
         in1_features: the size of the last dimension of the first input; ValueError unless it is positive.
         in2_features: the size of the last dimension of the second input.
         out_features: the size of the last dimension of the output.
-        bias: whether a learned bias is added; without it, `bias` is None.
+        bias: whether to add a learned bias; False sets `bias` to None.
         device, dtype: device and dtype of the parameters `weight`, `(out_features, in1_features, in2_features)`, and `bias`,
             `(out_features,)`.
 

@@ -289,7 +289,7 @@ class Module(Stateful, Hookable):
                 state["_has_hooks"] = True
 
     def _set_members(self, kind: str, members: dict[str, Any]) -> None:
-        """Replace all members of a kind; a `Members` instance is shared with the modules that already own it."""
+        """Replace all parameters, buffers or submodules (`kind`); a `Members` instance is shared with its other owners."""
         previous = self.__dict__.get(kind, ())
         if previous is members:
             return

@@ -161,7 +161,7 @@ class GroupNorm(_Affine):
         eps: added to the variance before taking the square root.
         affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, of shape `(num_channels,)`.
         device, dtype: of the parameters.
-        bias: whether there is a `bias` beside `weight`, where `affine`.
+        bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
         - Input: `(N, num_channels, *)`.

@@ -68,7 +68,7 @@ class Transformer(Module):
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`. RuntimeError if batches
           of `src` and `tgt` differ in size, or features are not `d_model`.
         - Masks: `src_mask` `(S, S)`, `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True
-          where a place must not attend to another; `src_key_padding_mask` `(N, S)`, `tgt_key_padding_mask` `(N, T)` and
+          where a query must not attend to a key; `src_key_padding_mask` `(N, S)`, `tgt_key_padding_mask` `(N, T)` and
           `memory_key_padding_mask` `(N, S)`, or without N, True for padding. Floating-point masks are added to the
           scores.
         - `src_is_causal`, `tgt_is_causal`, `memory_is_causal`: whether the mask is the causal mask; None to detect it.
@@ -553,7 +553,7 @@ def as_bool(mask: Tensor) -> Tensor:
 
 
 def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
-    """Return `is_causal`, or whether `mask` is exactly the causal mask if `is_causal` is None."""
+    """Return `is_causal` if it is a bool; for None, return whether `mask` is exactly the causal mask."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
     size = mask.size(-2)

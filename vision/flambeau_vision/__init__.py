@@ -1,4 +1,4 @@
-"""Datasets, transforms, models and operations for computer vision: what torchvision is to torch."""
+"""Datasets, transforms, models and operations for computer vision, with the API of torchvision."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _image_backend = "PIL"
 
 
 def set_image_backend(backend: str) -> None:
-    """Choose what reads image files: `"PIL"` or `"accimage"`."""
+    """Set the package that reads image files: `"PIL"` or `"accimage"`."""
     global _image_backend
     if backend not in ("PIL", "accimage"):
         raise ValueError(f"Invalid backend '{backend}'. Options are 'PIL' and 'accimage'")
@@ -35,25 +35,25 @@ def set_image_backend(backend: str) -> None:
 
 
 def get_image_backend() -> str:
-    """What reads image files."""
+    """Return the name of the package that reads image files."""
     return _image_backend
 
 
 def set_video_backend(backend: str) -> None:
-    """For programs that choose what decodes videos: it is always PyAV."""
+    """Do nothing: videos are always decoded by PyAV."""
 
 
 def get_video_backend() -> str:
-    """What decodes videos."""
+    """Return the name of the video decoder."""
     return "pyav"
 
 
 def disable_beta_transforms_warning() -> None:
-    """For programs that were written when `transforms.v2` warned that it would still change."""
+    """Do nothing: `transforms.v2` emits no beta warning."""
 
 
 def __getattr__(name: str) -> Any:
-    # Subpackages are imported when first used, so that `import torchvision` stays quick.
+    # Subpackages are imported when first used, so that `import torchvision` stays fast.
     if name in _SUBPACKAGES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

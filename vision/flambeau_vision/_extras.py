@@ -1,4 +1,4 @@
-"""Optional packages: imported when first needed, with an error that says what to install."""
+"""Import optional packages on first use, with an error that names the package to install."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["is_pil_image", "optional", "pillow", "progress_bar"]
 
 @cache
 def optional(module: str, package: str, purpose: str) -> ModuleType:
-    """Import `module`, or say which `package` to install for `purpose`."""
+    """Import and return `module`; if it is missing, raise an error that names the `package` to install for `purpose`."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -21,18 +21,18 @@ def optional(module: str, package: str, purpose: str) -> ModuleType:
 
 
 def pillow(submodule: str = "Image") -> ModuleType:
-    """The Pillow module `PIL.<submodule>`; Pillow does all work on images that are files or PIL images."""
+    """Import and return the Pillow module `PIL.<submodule>`."""
     return optional(f"PIL.{submodule}", "'flambeau[vision]'", "working with PIL images and image files")
 
 
 def is_pil_image(value: Any) -> bool:
-    """Whether `value` is a PIL image; does not import Pillow, since without it there are no PIL images."""
+    """Whether `value` is a PIL image. Pillow is not imported: before someone imports it, no PIL image can exist."""
     image_module = sys.modules.get("PIL.Image")
     return image_module is not None and isinstance(value, image_module.Image)
 
 
 class _SilentBar:
-    """Takes the place of a progress bar if tqdm is not installed."""
+    """Replacement for a tqdm progress bar that prints nothing."""
 
     def __enter__(self) -> _SilentBar:
         return self
@@ -45,7 +45,7 @@ class _SilentBar:
 
 
 def progress_bar(total: int | None, initial: int = 0, description: str | None = None, unit: str = "B") -> Any:
-    """A tqdm bar that counts bytes, or what `unit` says, on a terminal; a silent substitute if tqdm is not installed."""
+    """Return a tqdm bar that counts `unit` (bytes by default) on a terminal, or a silent bar if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm
     except ModuleNotFoundError:

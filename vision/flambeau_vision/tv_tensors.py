@@ -1,4 +1,4 @@
-"""Tensors that say what they hold: an image, a video, bounding boxes, key points or a mask.
+"""Tensor types for images, videos, bounding boxes, key points and masks.
 
 The transforms of `flambeau_vision.transforms.v2` dispatch on these types.
 """
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class BoundingBoxFormat(Enum):
-    """What the numbers of a box are: four of an upright one, five or eight of a rotated one."""
+    """The meaning of the numbers of a box: four for an axis-aligned box, five or eight for a rotated one."""
 
     XYXY = "XYXY"  # left, top, right, bottom
     XYWH = "XYWH"  # left, top, width, height
@@ -36,10 +36,10 @@ class BoundingBoxFormat(Enum):
 
 
 def is_rotated_bounding_format(format: BoundingBoxFormat | str) -> bool:
-    """Whether the boxes of a format are rotated.
+    """Whether a format is one of rotated boxes.
 
     Raises:
-        ValueError: `format` is neither a format nor a name.
+        ValueError: `format` is neither a `BoundingBoxFormat` nor its name.
 
     Example:
         >>> from flambeau_vision.tv_tensors import is_rotated_bounding_format
@@ -52,17 +52,17 @@ def is_rotated_bounding_format(format: BoundingBoxFormat | str) -> bool:
     return name in ("XYWHR", "CXCYWHR", "XYXYXYXY")
 
 
-_keeps_type = False  # what `set_return_type` sets
+_keeps_type = False  # set by `set_return_type`
 
 
 class set_return_type:
-    """Choose what operations on the types of this module return; as a context manager, until its end.
+    """Set the type that operations on `TVTensor`s return. As a context manager, restore the previous setting at the end.
 
     Args:
-        return_type: `"Tensor"`, as it is at first, or `"TVTensor"`: the type of the first operand that has one.
+        return_type: `"Tensor"`, the initial setting, or `"TVTensor"` for the type of the first operand that is a `TVTensor`.
 
     Raises:
-        ValueError: if `return_type` is something else.
+        ValueError: if `return_type` is neither.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -87,8 +87,8 @@ class set_return_type:
 
 
 class TVTensor(torch.Tensor):
-    """The base of the types. Operations return plain tensors, unless `set_return_type` says otherwise; `clone`, `to`,
-    `detach` and the like keep the type.
+    """Base class of the tensor types in this module. Operations return plain tensors unless `set_return_type` is called;
+    `clone`, `to`, `detach` and similar methods keep the type.
     """
 
     @classmethod
@@ -117,22 +117,22 @@ class TVTensor(torch.Tensor):
 
     @classmethod
     def wrap(cls, tensor: torch.Tensor, like: Any, **kwargs: Any) -> Any:
-        """The tensor as one of this type, with what `like` says of it unless given anew: what `tv_tensors.wrap` calls."""
+        """Return `tensor` as this type, with the metadata of `like` except for given arguments; called by `tv_tensors.wrap`."""
         return tensor.as_subclass(cls)
 
     def _plain(self) -> torch.Tensor:
         return self.as_subclass(torch.Tensor)
 
     def clone(self, *args: Any, **kwargs: Any) -> Any:
-        """A copy of the same type."""
+        """Return a copy of the same type."""
         return wrap(self._plain().clone(*args, **kwargs), like=self)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """The same with another dtype or on another device, of the same type."""
+        """Convert the dtype or the device; the result has the same type."""
         return wrap(self._plain().to(*args, **kwargs), like=self)
 
     def detach(self) -> Any:
-        """The same values without graph, of the same type."""
+        """Return the same values without autograd graph, as the same type."""
         return wrap(self._plain().detach(), like=self)
 
     def __deepcopy__(self, memo: dict) -> Any:
@@ -140,7 +140,7 @@ class TVTensor(torch.Tensor):
 
 
 class Image(TVTensor):
-    """An image of shape `(..., C, H, W)`, from anything `flambeau.as_tensor` takes or a PIL image.
+    """An image of shape `(..., C, H, W)`, made from a PIL image or any argument of `flambeau.as_tensor`.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -169,24 +169,24 @@ class Video(TVTensor):
 
 
 class Mask(TVTensor):
-    """Masks of shape `(..., H, W)`: class numbers per pixel, or one boolean plane per object."""
+    """Masks of shape `(..., H, W)`: a class index per pixel, or one boolean plane per object."""
 
     def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Mask:
         return cls._from(data, dtype, device, requires_grad)
 
 
 class BoundingBoxes(TVTensor):
-    """Boxes of shape `(N, 4)` in an image; rotated ones `(N, 5)`, or `(N, 8)` as corners.
+    """Boxes in an image, of shape `(N, 4)`; rotated boxes have shape `(N, 5)`, or `(N, 8)` as corners.
 
     Args:
-        data: the boxes; floats if they are rotated.
+        data: the boxes; rotated boxes must be floating point.
         format: a `BoundingBoxFormat` or its name.
         canvas_size: `(height, width)` of the image.
-        clamping_mode: `"soft"` or `"hard"`: transforms cut boxes off at the border of the canvas; None: they do not. Of rotated
-            boxes, `"soft"` leaves as much as their angle allows, and corners may stick out; with `"hard"`, none does.
+        clamping_mode: `"soft"` or `"hard"`: transforms clamp boxes to the canvas; None: they do not. Rotated boxes keep
+            their angle: with `"soft"` their corners may stick out of the canvas, with `"hard"` they do not.
 
     Raises:
-        ValueError: if `clamping_mode` is something else, the last dimension has another size, or rotated boxes are no floats.
+        ValueError: if `clamping_mode` is unknown, the last dimension has the wrong size, or rotated boxes are not floating point.
     """
 
     format: BoundingBoxFormat
@@ -221,7 +221,7 @@ class BoundingBoxes(TVTensor):
 
     @classmethod
     def wrap(cls, tensor: torch.Tensor, like: BoundingBoxes, **kwargs: Any) -> BoundingBoxes:
-        """Boxes with the format, canvas and clamping mode of `like` unless given anew."""
+        """Return boxes with the format, canvas size and clamping mode of `like`, except for given arguments."""
         boxes = tensor.as_subclass(cls)
         boxes.format = kwargs.get("format", like.format)
         boxes.clamping_mode = kwargs.get("clamping_mode", like.clamping_mode)
@@ -234,7 +234,7 @@ class BoundingBoxes(TVTensor):
 
 
 class KeyPoints(TVTensor):
-    """Points `(x, y)` in an image, in a tensor of shape `(..., 2)`: skeletons, polygons and the like.
+    """Points `(x, y)` in an image, as a tensor of shape `(..., 2)`: skeletons or polygons, for example.
 
     Args:
         data: the points.
@@ -266,7 +266,7 @@ class KeyPoints(TVTensor):
 
     @classmethod
     def wrap(cls, tensor: torch.Tensor, like: KeyPoints, **kwargs: Any) -> KeyPoints:
-        """Points with the canvas of `like` unless given anew."""
+        """Return points with the canvas size of `like`, unless `canvas_size` is given."""
         points = tensor.as_subclass(cls)
         points.canvas_size = tuple(kwargs.get("canvas_size", like.canvas_size))
         return points
@@ -277,14 +277,14 @@ class KeyPoints(TVTensor):
 
 
 def wrap(wrappee: torch.Tensor, *, like: TVTensor, **kwargs: Any) -> TVTensor:
-    """Give a plain tensor the type of `like`, and for boxes and points what it says of them unless given anew.
+    """Convert a plain tensor to the type of `like`; boxes and points also get its metadata, except for given arguments.
 
-    Types of one's own define the class method `wrap` where they have more to say.
+    User-defined types with more metadata override the class method `wrap`.
 
     Args:
         wrappee: the plain tensor.
-        like: has the type.
-        **kwargs: what is given anew: `canvas_size`, and for boxes `format` and `clamping_mode`.
+        like: the tensor whose type and metadata the result gets.
+        **kwargs: metadata to replace: `canvas_size`, and for boxes `format` and `clamping_mode`.
 
     Example:
         >>> from flambeau_vision import tv_tensors

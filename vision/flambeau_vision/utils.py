@@ -1,4 +1,4 @@
-"""Looking at images: grids, boxes, masks, keypoints and flow."""
+"""Show images: arrange them in grids, draw boxes, masks and keypoints, and colour optical flow."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = [
 Tensor = torch.Tensor
 Colour = str | tuple[int, int, int]
 
-_DASH = 5  # pixels, and as many between two dashes
+_DASH = 5  # length of dashes and gaps, in pixels
 
 
 def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
-    """Map `value_range`, by default from the smallest to the largest value, linearly to 0 to 1."""
+    """Map `value_range` linearly to `[0, 1]`; the default range is `(image.min(), image.max())`."""
     low, high = (image.min().item(), image.max().item()) if value_range is None else value_range
     return (image.clamp(low, high) - low) / max(high - low, 1e-5)
 
@@ -44,22 +44,22 @@ def make_grid(
     scale_each: bool = False,
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Images side by side in one image.
+    """Arrange images in a grid and return it as one image.
 
     Args:
         tensor: images of shape `(N, C, H, W)`, or a list of images of one size.
-        nrow: how many images are in a row.
+        nrow: number of images in a row.
         padding: pixels between images, and around them.
-        normalize: stretch the values to the range from 0 to 1.
-        value_range: the values `(low, high)` that become 0 and 1; None for the smallest and the largest.
-        scale_each: stretch each image by itself.
-        pad_value: the value between images.
+        normalize: scale the values to `[0, 1]`.
+        value_range: values `(low, high)` that map to 0 and 1; None for the minimum and the maximum.
+        scale_each: normalize each image separately.
+        pad_value: value of the pixels between images.
 
     Returns:
         a tensor of shape `(C, height, width)`; grey images get three channels.
 
     Raises:
-        TypeError: `tensor` is no tensor or list, or `value_range` no tuple.
+        TypeError: `tensor` is not a tensor or a list of tensors, or `value_range` is not a tuple.
 
     Example:
         >>> from flambeau_vision.utils import make_grid
@@ -93,12 +93,12 @@ def make_grid(
 
 
 def save_image(tensor: Tensor | list[Tensor], fp: str | Path | BinaryIO, format: str | None = None, **kwargs: Any) -> None:
-    """Write images to a file, as a grid if there are several.
+    """Write an image to a file; several images are arranged in a grid.
 
     Args:
         tensor: images with values from 0 to 1, in a form that `make_grid` takes.
         fp: a path or an open file.
-        format: the file format, such as `"png"`; None for what the path's ending says.
+        format: the file format, such as `"png"`; None to use the extension of the path.
         **kwargs: further arguments of `make_grid`.
 
     Example:
@@ -127,13 +127,13 @@ def _check_image(image: Tensor, channels: tuple[int, ...] = (3,)) -> None:
 
 
 def _palette(count: int) -> list[tuple[int, int, int]]:
-    """Colours that differ from their neighbours."""
+    """Return `count` colours; consecutive ones are easy to tell apart."""
     multipliers = (2**25 - 1, 2**15 - 1, 2**21 - 1)
     return [tuple((index * multiplier) % 255 for multiplier in multipliers) for index in range(count)]
 
 
 def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
-    """One colour for each of `count` objects."""
+    """Return a list of `count` colours, one per object."""
     if colors is None:
         return _palette(count)
     if isinstance(colors, str | tuple):
@@ -145,14 +145,14 @@ def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
 
 
 def _drawing(image: Tensor) -> tuple[Any, Any]:
-    """The image as a PIL image, and Pillow's module for drawing on it."""
+    """Return the image as a PIL image, and the module `PIL.ImageDraw`."""
     pixels = image if image.dtype == torch.uint8 else image.mul(255).round().clamp(0, 255).to(torch.uint8)
     canvas = to_pil_image(pixels.expand(3, -1, -1) if pixels.shape[0] == 1 else pixels)
     return canvas, pillow("ImageDraw")
 
 
 def _drawn(canvas: Any, image: Tensor) -> Tensor:
-    """The drawing as a tensor with the dtype and device of `image`."""
+    """Convert the drawing to a tensor with the dtype and device of `image`."""
     pixels = pil_to_tensor(canvas).to(image.device)
     return pixels if image.dtype == torch.uint8 else pixels.to(image.dtype) / 255
 
@@ -174,24 +174,25 @@ def draw_bounding_boxes(
 
     Args:
         image: shape `(3, H, W)` or `(1, H, W)`, uint8, or floating with values from 0 to 1.
-        boxes: shape `(N, 4)`: left, top, right, bottom, in pixels; or rotated ones of shape `(N, 8)`: the `(x, y)` of four
-            corners, of which the first two are the ends of the upper side, which is dashed.
-        labels: for each box a text, or None; None for no texts.
-        colors: one for all or a list of one for each: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for colours
-            that differ.
-        fill: fill the boxes, half transparent.
+        boxes: shape `(N, 4)`: left, top, right, bottom, in pixels; or rotated boxes of shape `(N, 8)`, the `(x, y)` of four
+            corners. The side between the first two corners is dashed.
+        labels: a text or None for each box; None for no texts.
+        colors: one colour, or a list with a colour per box: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for
+            different colours.
+        fill: fill the boxes with a half transparent colour.
         width: width of the lines in pixels.
-        font: a TrueType font file; None for a font that comes with Pillow.
-        font_size: size of that font in points; None for 10.
-        label_colors: the colours of the texts; None for those of the boxes, or black with `fill_labels`.
-        label_background_colors: the colours behind the texts; None for those of the boxes.
+        font: a TrueType font file; None for the default font of Pillow.
+        font_size: font size in points; None for 10.
+        label_colors: text colours; None for the colours of the boxes, or black with `fill_labels`.
+        label_background_colors: background colours of the texts; None for the colours of the boxes.
         fill_labels: fill the rectangles behind the texts.
 
     Returns:
         a new image of shape `(3, H, W)`, of the dtype of `image`.
 
     Raises:
-        ValueError: there are not as many labels or colours as boxes, a box ends before it starts, or `image` is no image.
+        ValueError: the number of labels or colours does not match the boxes, `x2 < x1` or `y2 < y1` in a box, or
+            `image` has the wrong shape.
 
     Example:
         >>> from flambeau_vision.utils import draw_bounding_boxes
@@ -231,7 +232,7 @@ def draw_bounding_boxes(
 
 
 def _draw_rotated(draw: Any, box: list[int], width: int, outline: tuple[int, ...], fill: tuple[int, ...] | None) -> None:
-    """The sides of a rotated box, the first one dashed, and its inside."""
+    """Draw a rotated box with a dashed first side, and fill it if `fill` is given."""
     corners = list(zip(box[::2], box[1::2], strict=True))
     (x, y), (end_x, end_y) = corners[:2]
     length, angle, is_dash = math.hypot(end_x - x, end_y - y), math.atan2(end_y - y, end_x - x), True
@@ -258,20 +259,20 @@ def draw_segmentation_masks(
     alpha: float = 0.8,
     colors: Sequence[Colour] | Colour | None = None,
 ) -> Tensor:
-    """Colour the pixels of masks; where masks overlap, the colour is black.
+    """Colour the pixels of masks; pixels in several masks become black.
 
     Args:
         image: shape `(3, H, W)`, uint8, or floating with values from 0 to 1.
         masks: booleans of shape `(N, H, W)` or `(H, W)`.
-        alpha: how much colour to mix in: 0 leaves the image as it is, 1 covers it.
-        colors: one for all or a list of one for each mask: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for
-            colours that differ.
+        alpha: opacity of the masks: 0 shows the image, 1 only the colour.
+        colors: one colour, or a list with a colour per mask: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for
+            different colours.
 
     Returns:
         a new image.
 
     Raises:
-        ValueError: `masks` are not boolean or of another size than `image`, or there are too few colours.
+        ValueError: `masks` are not boolean, their size differs from that of `image`, or there are too few colours.
 
     Example:
         >>> from flambeau_vision.utils import draw_segmentation_masks
@@ -310,7 +311,7 @@ def draw_keypoints(
     width: int = 3,
     visibility: Tensor | None = None,
 ) -> Tensor:
-    """Draw points, and lines between them: a skeleton, say.
+    """Draw keypoints and, for skeletons, the lines between them.
 
     Args:
         image: shape `(3, H, W)`, uint8, or floating with values from 0 to 1.
@@ -319,13 +320,13 @@ def draw_keypoints(
         colors: the colour of the points, a name, `"#rrggbb"` or `(r, g, b)`; None for blue.
         radius: radius of the points in pixels.
         width: width of the lines in pixels.
-        visibility: booleans of shape `(instances, K)` or `(instances, K, 1)`, which points to draw; None for all.
+        visibility: booleans of shape `(instances, K)` or `(instances, K, 1)`, True for points to draw; None for all.
 
     Returns:
         a new image.
 
     Raises:
-        ValueError: `keypoints` or `visibility` are in no such form.
+        ValueError: `keypoints` or `visibility` have the wrong shape.
 
     Example:
         >>> from flambeau_vision.utils import draw_keypoints
@@ -358,8 +359,8 @@ def draw_keypoints(
 
 
 def _colour_wheel() -> Tensor:
-    """55 colours around the circle, as the [Middlebury benchmark](https://vision.middlebury.edu/flow/) has them."""
-    # Each arc starts with one colour full and lets the next rise, or starts with both and lets one fall.
+    """Return the 55 hues of the [Middlebury benchmark](https://vision.middlebury.edu/flow/), around the colour circle."""
+    # In each arc one channel is 255, another rises from 0 to 255 or falls back to 0, and the third is 0.
     arcs = (
         (0, 1, 15, True),
         (1, 0, 6, False),
@@ -390,7 +391,7 @@ def flow_to_image(flow: Tensor) -> Tensor:
         uint8 of shape `(3, H, W)` or `(N, 3, H, W)`; white where nothing moves.
 
     Raises:
-        ValueError: `flow` is of another dtype or shape.
+        ValueError: `flow` has another dtype or shape.
 
     Example:
         >>> from flambeau_vision.utils import flow_to_image

@@ -1,5 +1,5 @@
-"""Models with their published weights: of images here, of parts of them in `.segmentation` and
-`.detection`, of videos in `.video`, and of what moves in `.optical_flow`.
+"""Models with their published weights: image classification here, `.segmentation`, `.detection`, `.video` and
+`.optical_flow` in subpackages.
 """
 
 from __future__ import annotations

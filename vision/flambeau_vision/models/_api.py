@@ -1,4 +1,4 @@
-"""Models by name, and their published weights."""
+"""Registry of models by name, with their published weights."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _weights: dict[str, type[WeightsEnum]] = {}
 
 @dataclass(eq=False)
 class Weights:
-    """Published weights: a member of a `WeightsEnum`.
+    """Published weights, the value of a member of a `WeightsEnum`.
 
     Args:
-        url: the address of the file.
-        transforms: called without arguments, returns the transform that prepares images for the model.
-        meta: among others `categories`, the names of the classes, and `num_params`.
+        url: URL of the file.
+        transforms: called without arguments, returns the preprocessing transform of the model.
+        meta: metadata, such as `categories` (the class names) and `num_params`.
 
     Example:
         >>> from flambeau_vision.models import ResNet18_Weights
@@ -54,7 +54,7 @@ class Weights:
 
 
 class WeightsEnum(Enum):
-    """The published weights of one model; `DEFAULT` is the best of them.
+    """Base class for the published weights of one model; `DEFAULT` is the best member.
 
     Example:
         >>> from flambeau_vision.models import ResNet50_Weights
@@ -65,7 +65,7 @@ class WeightsEnum(Enum):
 
     @classmethod
     def verify(cls, weights: Any) -> WeightsEnum | None:
-        """The member of this enum that `weights` stands for.
+        """Return the member of this enum given by `weights`.
 
         Args:
             weights: a member, its name, or None.
@@ -74,8 +74,8 @@ class WeightsEnum(Enum):
             the member, or None.
 
         Raises:
-            TypeError: they are weights of another model.
-            KeyError: there is no such name.
+            TypeError: `weights` belongs to another model.
+            KeyError: the enum has no member of this name.
         """
         if isinstance(weights, str):
             return cls[weights.replace(f"{cls.__name__}.", "")]
@@ -84,7 +84,7 @@ class WeightsEnum(Enum):
         return weights
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> Mapping[str, torch.Tensor]:
-        """Download the weights; arguments are those of `hub.load_state_dict_from_url` after the address."""
+        """Download the weights; arguments are passed to `hub.load_state_dict_from_url` after the URL."""
         return torch.hub.load_state_dict_from_url(self.url, *args, **kwargs)
 
     def __repr__(self) -> str:
@@ -92,24 +92,24 @@ class WeightsEnum(Enum):
 
     @property
     def url(self) -> str:
-        """The address of the file."""
+        """URL of the file."""
         return self.value.url
 
     @property
     def transforms(self) -> Callable[[], Callable]:
-        """Called without arguments, returns the transform that prepares images for the model."""
+        """Function without arguments that returns the preprocessing transform of the model."""
         return self.value.transforms
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """Metadata, such as the names of the classes."""
+        """Metadata, such as the class names."""
         return self.value.meta
 
 
 def _resolve(
     weights_class: type[WeightsEnum], other: type[WeightsEnum] | None, weights: Any, pretrained: bool | None
 ) -> WeightsEnum | None:
-    """The member that the arguments stand for; `pretrained` is a deprecated argument, as is a bool for `weights`."""
+    """Return the member given by the arguments. `pretrained` and bool values of `weights` are deprecated."""
     if isinstance(weights, bool):
         weights, pretrained = None, weights
     if pretrained is not None:
@@ -121,19 +121,19 @@ def _resolve(
 
 
 def fix_argument(kwargs: dict[str, Any], name: str, value: Any) -> None:
-    """Set an argument that the weights determine.
+    """Set an argument that is determined by the weights.
 
     Raises:
-        ValueError: if it was given with another value.
+        ValueError: if the argument was given with another value.
     """
     if kwargs.setdefault(name, value) != value:
         raise ValueError(f"The parameter '{name}' expected value {value} but got {kwargs[name]} instead.")
 
 
-_WEIGHTS_DOC = """The published weights of `{model}`; `DEFAULT` is the best of them.
+_WEIGHTS_DOC = """Published weights of `{model}`; `DEFAULT` is the best member.
 
-Each member has the `url` where it is, `transforms`, which makes the transform that prepares images for it, and `meta`,
-with the names of the classes and the number of parameters. `{model}(weights={weights}.DEFAULT)` loads it.
+Each member has the `url` of the file, `transforms`, which creates the preprocessing transform, and `meta`, with the class names
+and the number of parameters. `{model}(weights={weights}.DEFAULT)` loads the weights.
 
 Example:
     >>> from {package} import {weights}
@@ -146,13 +146,13 @@ _BUILDER_DOC = """{summary}
 Args:
     weights: the published weights to load, a member of `{weights}` or its name, such as `"DEFAULT"`; None to
         initialize at random.
-    progress: show how far the download of the weights is.
-    pretrained: what early versions had in place of `weights`, and warns of its age: True for the first of them.
-    **kwargs: the further arguments.
+    progress: show a progress bar of the download.
+    pretrained: deprecated, use `weights`: True for the first published weights.
+    **kwargs: further arguments of the model.
 
 Raises:
-    TypeError: `weights` are those of another model.
-    KeyError: there are no weights of this name.
+    TypeError: `weights` belongs to another model.
+    KeyError: no weights have this name.
     ValueError: a further argument contradicts the weights.
 
 Example:
@@ -165,7 +165,7 @@ Example:
 
 
 def _package_of(build: Callable) -> str:
-    """The package that a builder is public in: the one of its module, unless that is a package itself."""
+    """Return the public package of a builder: its module if that is a package, otherwise the parent package."""
     import sys
 
     name = build.__module__
@@ -173,7 +173,7 @@ def _package_of(build: Callable) -> str:
 
 
 def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
-    """Add the arguments that `register_model` adds to the docstring of the builder."""
+    """Set the docstrings of a builder, with the arguments added by `register_model`, and of its weights."""
     best = weights_class["DEFAULT"]
     facts = {
         "model": builder.__name__,
@@ -189,11 +189,11 @@ def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
 def register_model(
     weights_class: type[WeightsEnum], loads: bool = False, name: str | None = None, other: type[WeightsEnum] | None = None
 ) -> Callable:
-    """A decorator that makes a public builder, with arguments `weights` and `progress`, of a function that builds a model.
+    """Return a decorator that registers a model and adds the arguments `weights` and `progress` to its build function.
 
-    The builder loads the weights into the model; with `loads` the function does that itself, and is called with `weights`
-    and `progress` too. The model is listed as `name`, by default that of the function, and takes weights of the enum `other`
-    as well.
+    The public builder loads the weights into the model. With `loads=True`, the function is called with `weights` and
+    `progress` and loads them. The model is listed as `name`, by default the name of the function. It also accepts weights of
+    the enum `other`.
     """
 
     def decorate(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
@@ -210,7 +210,7 @@ def register_model(
             model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
             return model
 
-        del builder.__wrapped__  # so that inspect shows the signature of the public builder
+        del builder.__wrapped__  # so that inspect shows the signature of `builder`
         _document(builder, weights_class)
         _builders[name or build.__name__] = builder
         _weights[name or build.__name__] = weights_class
@@ -224,12 +224,12 @@ def list_models(
     include: Iterable[str] | str | None = None,
     exclude: Iterable[str] | str | None = None,
 ) -> list[str]:
-    """The names of the models, sorted.
+    """Return the sorted names of the registered models.
 
     Args:
-        module: only models defined in this module, such as `models.detection`; None for all.
-        include: only names that match this pattern, or one of several, with `*` and `?` as in file names.
-        exclude: no names that match this pattern, or one of several.
+        module: the package of the models, such as `models.detection`; None for all.
+        include: return only names that match this pattern or one of a list, with the wildcards `*` and `?`.
+        exclude: omit names that match this pattern or one of a list.
 
     Example:
         >>> from flambeau_vision import models
@@ -247,20 +247,20 @@ def list_models(
 
 
 def _module_of(build: Callable) -> ModuleType:
-    """The package of models that a builder belongs to: `models`, `models.segmentation`, `models.detection` and so on."""
+    """Return the package of a builder, such as `models`, `models.segmentation` or `models.detection`."""
     import sys
 
     return sys.modules[_package_of(build)]
 
 
 def get_model_builder(name: str) -> Callable[..., nn.Module]:
-    """The function that builds a model.
+    """Return the function that builds a model.
 
     Args:
-        name: the name of the model, in small or capital letters; see `list_models`.
+        name: name of the model, case-insensitive; see `list_models`.
 
     Raises:
-        ValueError: there is no model of this name.
+        ValueError: no model has this name.
 
     Example:
         >>> from flambeau_vision import models
@@ -274,14 +274,14 @@ def get_model_builder(name: str) -> Callable[..., nn.Module]:
 
 
 def get_model(name: str, **config: Any) -> nn.Module:
-    """Build a model.
+    """Build a model by name.
 
     Args:
-        name: the name of the model, in small or capital letters; see `list_models`.
-        **config: the arguments of its builder, such as `weights` and `num_classes`.
+        name: name of the model, case-insensitive; see `list_models`.
+        **config: arguments of its builder, such as `weights` and `num_classes`.
 
     Raises:
-        ValueError: there is no model of this name.
+        ValueError: no model has this name.
 
     Example:
         >>> from flambeau_vision import models
@@ -293,13 +293,13 @@ def get_model(name: str, **config: Any) -> nn.Module:
 
 
 def get_model_weights(name: str | Callable) -> type[WeightsEnum]:
-    """The published weights of a model, as an enum class.
+    """Return the enum class of the published weights of a model.
 
     Args:
-        name: the name of the model, or its builder.
+        name: name of the model, or its builder.
 
     Raises:
-        ValueError: there is no model of this name.
+        ValueError: no model has this name.
 
     Example:
         >>> from flambeau_vision import models
@@ -313,13 +313,13 @@ def get_model_weights(name: str | Callable) -> type[WeightsEnum]:
 
 
 def get_weight(name: str) -> WeightsEnum:
-    """Published weights by their full name.
+    """Return published weights by their full name.
 
     Args:
-        name: the name of the enum and of the member, such as `"ResNet50_Weights.IMAGENET1K_V1"`.
+        name: name of the enum and the member, such as `"ResNet50_Weights.IMAGENET1K_V1"`.
 
     Raises:
-        ValueError: there are no weights of this name.
+        ValueError: no weights have this name.
 
     Example:
         >>> from flambeau_vision import models

@@ -1,4 +1,4 @@
-"""The class names of published weights."""
+"""Class names of published weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["COCO_CATEGORIES", "VOC_CATEGORIES", "CategoriesInFile", "imagenet", 
 
 
 class CategoriesInFile(Sequence):
-    """Names of classes, one a line of a file beside this one, which is read on first access."""
+    """Sequence of class names, read on first access from a file in this folder with one name per line."""
 
     def __init__(self, file: str, count: int) -> None:
         self.file = file
@@ -36,12 +36,12 @@ def _lines(file: str) -> list[str]:
 
 
 def imagenet_categories() -> list[str]:
-    """The 1,000 classes of ImageNet, in the order of their numbers: the first name of each in WordNet."""
+    """Return the 1,000 class names of ImageNet in order of their index: the first WordNet name of each."""
     return _lines("imagenet_categories.txt")
 
 
 def imagenet(file: str, num_params: int, crop_size: int = 224, resize_size: int = 256, **transform: Any) -> Weights:
-    """Weights for the classes of ImageNet, published as `file.pth`."""
+    """Return weights for the ImageNet classes, published as `file.pth`."""
     prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size, **transform)
     return Weights(
         f"{SITE}{file}.pth", prepare, {"categories": CategoriesInFile("imagenet_categories.txt", 1000), "num_params": num_params}
@@ -53,7 +53,7 @@ VOC_CATEGORIES = """
     pottedplant sheep sofa train tvmonitor
 """.split()  # noqa: SIM905
 
-# By the ids of COCO, some of which are unused.
+# Indexed by the category ids of COCO; N/A marks unused ids.
 _COCO_NAMES = """
     __background__ person bicycle car motorcycle airplane bus train truck boat traffic-light fire-hydrant N/A stop-sign
     parking-meter bench bird cat dog horse sheep cow elephant bear zebra giraffe N/A backpack umbrella N/A N/A handbag

@@ -1,4 +1,4 @@
-"""What several models share."""
+"""Helpers shared by several models."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["IntermediateLayerGetter", "initialize_conv_net", "make_divisible"]
 
 
 class IntermediateLayerGetter(nn.ModuleDict):
-    """Returns the outputs of some children of a network, under new names; the children after the last of them are dropped.
+    """Return the outputs of some children of a network under new names; later children are removed.
 
-    Children have to run in the order in which they are defined, each on the output of the one before.
+    The children must run in the order of their definition, each on the output of the previous one.
 
     Args:
         model: the network.
-        return_layers: from names of children to the names of their outputs.
+        return_layers: a dict from child names to output names.
 
     Raises:
-        ValueError: if the network has no child of one of the names.
+        ValueError: if the network has no child with one of the names.
     """
 
     def __init__(self, model: nn.Module, return_layers: Mapping[str, str]) -> None:
@@ -42,16 +42,16 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
 
 def make_divisible(value: float, divisor: int = 8, least: int | None = None) -> int:
-    """The multiple of `divisor` nearest to `value`, but not less than nine tenths of it."""
+    """Round `value` to a multiple of `divisor` that is at least 90 % of `value`."""
     rounded = max(divisor if least is None else least, int(value + divisor / 2) // divisor * divisor)
     return rounded + divisor if rounded < 0.9 * value else rounded
 
 
-_make_divisible = make_divisible  # the name in torchvision, which programs import
+_make_divisible = make_divisible  # the name in torchvision, imported by other packages
 
 
 def initialize_conv_net(model: nn.Module) -> None:
-    """Kaiming initialization (fan-out) of convolutions, small normal weights for linear layers, zero biases."""
+    """Initialize convolutions with Kaiming normal (fan-out), linear layers with small normal weights, and biases with 0."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out")

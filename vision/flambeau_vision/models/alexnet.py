@@ -19,8 +19,8 @@ class AlexNet(nn.Module):
     Krizhevsky, [One weird trick for parallelizing convolutional neural networks](https://arxiv.org/abs/1404.5997), 2014.
 
     Args:
-        num_classes: how many outputs there are.
-        dropout: the probability with which features are zeroed in training, before the first two linear layers.
+        num_classes: number of classes, the size of the output.
+        dropout: dropout probability before the first two linear layers.
 
     Shape:
         - Input: `(N, 3, H, W)`, of 63 x 63 pixels or more.
@@ -66,11 +66,11 @@ class AlexNet(nn.Module):
 
 
 class AlexNet2017(AlexNet):
-    """AlexNet as torchvision had it in 2017: without the last pooling, for images of 224 x 224 only. Weights are the same.
+    """AlexNet of torchvision in 2017: without adaptive pooling, for 224 x 224 images only. Weights are compatible with `AlexNet`.
 
     Args:
-        num_classes: how many outputs there are.
-        dropout: the probability with which features are zeroed in training, before the first two linear layers.
+        num_classes: number of classes, the size of the output.
+        dropout: dropout probability before the first two linear layers.
 
     Shape:
         - Input: `(N, 3, 224, 224)`.
@@ -98,5 +98,5 @@ class AlexNet_Weights(WeightsEnum):
 
 @register_model(AlexNet_Weights)
 def alexnet(**kwargs: Any) -> AlexNet:
-    """AlexNet; further arguments are those of `AlexNet`."""
+    """Build AlexNet; further arguments are passed to `AlexNet`."""
     return AlexNet(**kwargs)

@@ -1,4 +1,4 @@
-"""ConvNeXt: a convolutional network with what was learned from transformers."""
+"""ConvNeXt: convolutional networks with design elements of transformers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LayerNorm2d(nn.LayerNorm):
 
 
 class CNBlock(nn.Module):
-    """7 x 7 depthwise convolution, then two linear layers on each pixel; scaled, beside a shortcut."""
+    """Residual block: 7 x 7 depthwise convolution, then two linear layers per pixel, multiplied by a learned scale."""
 
     def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Layer | None = None) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class CNBlock(nn.Module):
 
 @dataclass
 class CNBlockConfig:
-    """A stage: channels, channels after it (None at the end), and blocks."""
+    """Configuration of a stage: input channels, output channels (None for the last stage) and number of blocks."""
 
     input_channels: int
     out_channels: int | None
@@ -73,24 +73,24 @@ class CNBlockConfig:
 
 
 class ConvNeXt(nn.Module):
-    """ConvNeXt: a convolutional network made as transformers are.
+    """ConvNeXt: a convolutional network with design elements of transformers.
 
     Liu, Mao, Wu, Feichtenhofer, Darrell and Xie, [A ConvNet for the 2020s](https://arxiv.org/abs/2201.03545), 2022.
 
     Args:
-        block_setting: the stages, each a `CNBlockConfig` of channels, channels after it (None at the end) and blocks.
-        stochastic_depth_prob: the probability of dropping the last block in training; those before it are dropped less.
-        layer_scale: the factor of what a block adds, at first; it is learned.
-        num_classes: how many outputs there are.
-        block: the class of the blocks; None for `CNBlock`.
-        norm_layer: called with the number of channels for the normalizations between stages; None for one of layers.
+        block_setting: the stages, each a `CNBlockConfig(input_channels, out_channels, num_layers)`.
+        stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
+        layer_scale: initial value of the learned factor of the residual branches.
+        num_classes: number of classes, the size of the output.
+        block: class of the blocks; None for `CNBlock`.
+        norm_layer: called with the number of channels to create the normalizations between stages; None for `LayerNorm2d`.
 
     Shape:
-        - Input: `(N, 3, H, W)`; the resolution falls to a quarter, and to half with each further stage.
+        - Input: `(N, 3, H, W)`; the first stage has a quarter of the resolution, each further stage half of the previous one.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: there are no stages.
+        ValueError: `block_setting` is empty.
 
     Example:
         >>> from flambeau_vision import models
@@ -171,23 +171,23 @@ class ConvNeXt_Large_Weights(WeightsEnum):
 
 @register_model(ConvNeXt_Tiny_Weights)
 def convnext_tiny(**kwargs: Any) -> ConvNeXt:
-    """The tiny ConvNeXt; further arguments are those of `ConvNeXt`."""
+    """Build the tiny ConvNeXt; further arguments are passed to `ConvNeXt`."""
     return _convnext(96, 9, 0.1, **kwargs)
 
 
 @register_model(ConvNeXt_Small_Weights)
 def convnext_small(**kwargs: Any) -> ConvNeXt:
-    """The small ConvNeXt; further arguments are those of `ConvNeXt`."""
+    """Build the small ConvNeXt; further arguments are passed to `ConvNeXt`."""
     return _convnext(96, 27, 0.4, **kwargs)
 
 
 @register_model(ConvNeXt_Base_Weights)
 def convnext_base(**kwargs: Any) -> ConvNeXt:
-    """The base ConvNeXt; further arguments are those of `ConvNeXt`."""
+    """Build the base ConvNeXt; further arguments are passed to `ConvNeXt`."""
     return _convnext(128, 27, 0.5, **kwargs)
 
 
 @register_model(ConvNeXt_Large_Weights)
 def convnext_large(**kwargs: Any) -> ConvNeXt:
-    """The large ConvNeXt; further arguments are those of `ConvNeXt`."""
+    """Build the large ConvNeXt; further arguments are passed to `ConvNeXt`."""
     return _convnext(192, 27, 0.5, **kwargs)

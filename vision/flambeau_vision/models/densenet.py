@@ -1,4 +1,4 @@
-"""DenseNet: every layer sees all layers before it."""
+"""DenseNet: each layer receives the outputs of all previous layers of its block."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Tensor = torch.Tensor
 
 
 class _DenseLayer(nn.Module):
-    """A bottleneck: a 1 x 1 convolution over all channels so far, then a 3 x 3 one to `growth_rate` new channels."""
+    """Layer of a block: a 1 x 1 convolution of all previous channels, then a 3 x 3 convolution to `growth_rate` channels."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class _DenseBlock(nn.ModuleDict):
 
 
 class _Transition(nn.Sequential):
-    """Halves the channels and the resolution."""
+    """Layer between blocks that halves channels and resolution."""
 
     def __init__(self, num_input_features: int, num_output_features: int) -> None:
         super().__init__()
@@ -98,19 +98,19 @@ class _Transition(nn.Sequential):
 
 
 class DenseNet(nn.Module):
-    """DenseNet: each layer of a block takes the features of all layers before it.
+    """DenseNet: each layer of a block receives the outputs of all previous layers.
 
     Huang, Liu, van der Maaten and Weinberger, [Densely Connected Convolutional Networks](https://arxiv.org/abs/1608.06993),
     2016.
 
     Args:
-        growth_rate: how many channels each layer adds.
-        block_config: how many layers each block has.
+        growth_rate: number of channels that each layer adds.
+        block_config: number of layers of each block.
         num_init_features: channels of the first convolution.
-        bn_size: width of the narrow convolutions, times `growth_rate`.
-        drop_rate: the probability with which what a layer adds is zeroed in training.
-        num_classes: how many outputs there are.
-        memory_efficient: recompute features in backward instead of saving them.
+        bn_size: channels of the 1 x 1 convolutions, as a multiple of `growth_rate`.
+        drop_rate: dropout probability of the output of each layer.
+        num_classes: number of classes, the size of the output.
+        memory_efficient: recompute features in the backward pass instead of storing them.
 
     Shape:
         - Input: `(N, 3, H, W)`.
@@ -200,23 +200,23 @@ class DenseNet201_Weights(WeightsEnum):
 
 @register_model(DenseNet121_Weights)
 def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet of 121 layers; further arguments are those of `DenseNet`."""
+    """Build a DenseNet of 121 layers; further arguments are passed to `DenseNet`."""
     return DenseNet(32, (6, 12, 24, 16), 64, **kwargs)
 
 
 @register_model(DenseNet161_Weights)
 def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet of 161 layers; further arguments are those of `DenseNet`."""
+    """Build a DenseNet of 161 layers; further arguments are passed to `DenseNet`."""
     return DenseNet(48, (6, 12, 36, 24), 96, **kwargs)
 
 
 @register_model(DenseNet169_Weights)
 def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet of 169 layers; further arguments are those of `DenseNet`."""
+    """Build a DenseNet of 169 layers; further arguments are passed to `DenseNet`."""
     return DenseNet(32, (6, 12, 32, 32), 64, **kwargs)
 
 
 @register_model(DenseNet201_Weights)
 def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet of 201 layers; further arguments are those of `DenseNet`."""
+    """Build a DenseNet of 201 layers; further arguments are passed to `DenseNet`."""
     return DenseNet(32, (6, 12, 48, 32), 64, **kwargs)

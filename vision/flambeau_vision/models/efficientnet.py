@@ -49,7 +49,7 @@ Layer = Callable[..., nn.Module]
 
 
 class _MBConv(nn.Module):
-    """A block with a shortcut where the shape stays the same; subclasses define its layers."""
+    """Base of blocks with a shortcut if input and output have the same shape; subclasses define the layers."""
 
     def __init__(self, cnf: Stage, stochastic_depth_prob: float, norm_layer: Layer) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class _MBConv(nn.Module):
 
 
 class MBConv(_MBConv):
-    """1 x 1 expansion, depthwise convolution, squeeze and excitation, 1 x 1 projection."""
+    """Inverted bottleneck: 1 x 1 expansion, depthwise convolution, squeeze-and-excitation, 1 x 1 projection."""
 
     @staticmethod
     def _layers(cnf: Stage, wide: int, norm_layer: Layer) -> list[nn.Module]:
@@ -83,7 +83,7 @@ class MBConv(_MBConv):
 
 
 class FusedMBConv(_MBConv):
-    """Expansion by a full convolution, 1 x 1 projection."""
+    """Fused inverted bottleneck: expansion by a full convolution, then 1 x 1 projection."""
 
     @staticmethod
     def _layers(cnf: Stage, wide: int, norm_layer: Layer) -> list[nn.Module]:
@@ -98,7 +98,7 @@ class FusedMBConv(_MBConv):
 
 @dataclass
 class Stage:
-    """The configuration of the blocks of one stage; the stride is that of the first block."""
+    """Configuration of the blocks of one stage; only the first block has the stride."""
 
     expand_ratio: float
     kernel: int
@@ -109,32 +109,32 @@ class Stage:
     block: type[_MBConv] = MBConv
 
     def scaled(self, width: float, depth: float) -> Stage:
-        """The stage with more channels and more blocks."""
+        """Return the stage with channels multiplied by `width` and blocks by `depth`."""
         channels = [make_divisible(count * width, 8) for count in (self.input_channels, self.out_channels)]
         layers = math.ceil(self.num_layers * depth)
         return Stage(self.expand_ratio, self.kernel, self.stride, *channels, layers, self.block)
 
 
 class EfficientNet(nn.Module):
-    """EfficientNet: depth, width and resolution grow together; also its second version.
+    """EfficientNet and EfficientNetV2: depth, width and resolution are scaled together.
 
     Tan and Le, [EfficientNet: Rethinking Model Scaling](https://arxiv.org/abs/1905.11946), 2019, and
     [EfficientNetV2: Smaller Models and Faster Training](https://arxiv.org/abs/2104.00298), 2021.
 
     Args:
         inverted_residual_setting: the stages, each a `Stage`.
-        dropout: the probability with which features are zeroed in training, before the last layer.
-        stochastic_depth_prob: the probability of dropping the last block in training; those before it are dropped less.
-        num_classes: how many outputs there are.
-        norm_layer: called with the number of channels for a normalization; None for what was published.
-        last_channel: channels of the last convolution; None for four times those of the last stage.
+        dropout: dropout probability before the last layer.
+        stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
+        num_classes: number of classes, the size of the output.
+        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        last_channel: channels of the last convolution; None for four times the channels of the last stage.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: there are no stages.
+        ValueError: `inverted_residual_setting` is empty.
 
     Example:
         >>> from flambeau_vision import models
@@ -310,65 +310,65 @@ class EfficientNet_V2_L_Weights(WeightsEnum):
 
 @register_model(EfficientNet_B0_Weights)
 def efficientnet_b0(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B0; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B0; further arguments are passed to `EfficientNet`."""
     return _b(1.0, 1.0, 0.2, **kwargs)
 
 
 @register_model(EfficientNet_B1_Weights)
 def efficientnet_b1(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B1; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B1; further arguments are passed to `EfficientNet`."""
     return _b(1.0, 1.1, 0.2, **kwargs)
 
 
 @register_model(EfficientNet_B2_Weights)
 def efficientnet_b2(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B2; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B2; further arguments are passed to `EfficientNet`."""
     return _b(1.1, 1.2, 0.3, **kwargs)
 
 
 @register_model(EfficientNet_B3_Weights)
 def efficientnet_b3(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B3; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B3; further arguments are passed to `EfficientNet`."""
     return _b(1.2, 1.4, 0.3, **kwargs)
 
 
 @register_model(EfficientNet_B4_Weights)
 def efficientnet_b4(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B4; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B4; further arguments are passed to `EfficientNet`."""
     return _b(1.4, 1.8, 0.4, **kwargs)
 
 
 @register_model(EfficientNet_B5_Weights)
 def efficientnet_b5(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B5; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B5; further arguments are passed to `EfficientNet`."""
     return _large_b(1.6, 2.2, 0.4, **kwargs)
 
 
 @register_model(EfficientNet_B6_Weights)
 def efficientnet_b6(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B6; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B6; further arguments are passed to `EfficientNet`."""
     return _large_b(1.8, 2.6, 0.5, **kwargs)
 
 
 @register_model(EfficientNet_B7_Weights)
 def efficientnet_b7(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B7; further arguments are those of `EfficientNet`."""
+    """Build EfficientNet B7; further arguments are passed to `EfficientNet`."""
     return _large_b(2.0, 3.1, 0.5, **kwargs)
 
 
 @register_model(EfficientNet_V2_S_Weights)
 def efficientnet_v2_s(**kwargs: Any) -> EfficientNet:
-    """The small EfficientNet v2; further arguments are those of `EfficientNet`."""
+    """Build the small EfficientNet v2; further arguments are passed to `EfficientNet`."""
     return _v2(_V2_S, 0.2, **kwargs)
 
 
 @register_model(EfficientNet_V2_M_Weights)
 def efficientnet_v2_m(**kwargs: Any) -> EfficientNet:
-    """The middle EfficientNet v2; further arguments are those of `EfficientNet`."""
+    """Build the medium EfficientNet v2; further arguments are passed to `EfficientNet`."""
     return _v2(_V2_M, 0.3, **kwargs)
 
 
 @register_model(EfficientNet_V2_L_Weights)
 def efficientnet_v2_l(**kwargs: Any) -> EfficientNet:
-    """The large EfficientNet v2; further arguments are those of `EfficientNet`."""
+    """Build the large EfficientNet v2; further arguments are passed to `EfficientNet`."""
     return _v2(_V2_L, 0.4, **kwargs)

@@ -1,4 +1,4 @@
-"""Features from anywhere inside a network: it is traced, and what is not needed for them is cut away.
+"""Extract intermediate features of a network: trace it and remove all unused nodes.
 
 >>> from flambeau_vision.models import resnet18
 >>> from flambeau_vision.models.feature_extraction import create_feature_extractor
@@ -29,11 +29,11 @@ ReturnNodes = list[str] | dict[str, str]
 
 
 class LeafModuleAwareTracer(fx.Tracer):
-    """A tracer that does not look into modules of certain classes, beside those of `torch.nn`.
+    """Tracer that does not trace into modules of given classes, in addition to those of `torch.nn`.
 
     Args:
-        leaf_modules: the classes.
-        *args, **kwargs: as for `torch.fx.Tracer`.
+        leaf_modules: module classes that become single nodes.
+        *args, **kwargs: arguments of `torch.fx.Tracer`.
 
     >>> LeafModuleAwareTracer(leaf_modules=[]).leaf_modules
     ()
@@ -48,13 +48,13 @@ class LeafModuleAwareTracer(fx.Tracer):
 
 
 class NodePathTracer(LeafModuleAwareTracer):
-    """A tracer that notes where in the hierarchy of modules each node belongs.
+    """Tracer that records the module path of each node.
 
-    `node_to_qualname` gives, for each node, the path of its module, with the name of the node where that is not the call of a
-    module itself; where a path occurs several times, numbers are appended: `layer1.relu`, `layer1.relu_1`.
+    `node_to_qualname` maps each node to the path of its module. If the node is not the call of that module, the name of the node
+    is appended. Repeated paths get a number: `layer1.relu`, `layer1.relu_1`.
 
     Args:
-        *args, **kwargs: as for `LeafModuleAwareTracer`.
+        *args, **kwargs: arguments of `LeafModuleAwareTracer`.
 
     >>> tracer = NodePathTracer()
     >>> _ = tracer.trace(torch.nn.Sequential(torch.nn.ReLU()))
@@ -84,7 +84,7 @@ class NodePathTracer(LeafModuleAwareTracer):
         path = self.current_module_qualname
         if node.op != "call_module":
             path = f"{path}.{node}" if path else str(node)
-        path = re.sub(r"(?<=.)_[0-9]+$", "", path)  # the tracer counts in the whole network, we in the module
+        path = re.sub(r"(?<=.)_[0-9]+$", "", path)  # fx numbers names per network; here they are numbered per module
         for other in reversed(self.node_to_qualname.values()):
             numbered = re.fullmatch(rf"{re.escape(path)}(?:_([0-9]+))?", other)
             if numbered:
@@ -93,12 +93,12 @@ class NodePathTracer(LeafModuleAwareTracer):
 
 
 class DualGraphModule(fx.GraphModule):
-    """A module with one graph for training and one for evaluation; `train` and `eval` switch between them.
+    """Module with one graph for training and one for evaluation, selected by `train` and `eval`.
 
     Args:
-        root: the module that has what the graphs refer to.
+        root: the module that contains the submodules and parameters of the graphs.
         train_graph, eval_graph: the graphs.
-        class_name: the name of the module's class.
+        class_name: class name of the module.
 
     >>> import copy
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
@@ -124,10 +124,10 @@ class DualGraphModule(fx.GraphModule):
             )
 
     def train(self, mode: bool = True) -> DualGraphModule:
-        """Switch to training, or to evaluation where `mode` is False.
+        """Switch to the training graph, or to the evaluation graph if `mode` is False.
 
         Args:
-            mode: which.
+            mode: True for training.
         """
         if hasattr(self, "train_graph") and mode != self.training:
             self.graph = self.train_graph if mode else self.eval_graph
@@ -145,16 +145,16 @@ def get_graph_node_names(
     suppress_diff_warning: bool = False,
     concrete_args: dict[str, Any] | None = None,
 ) -> tuple[list[str], list[str]]:
-    """The names of all nodes of a network, in the order in which they are computed: in training, and in evaluation.
+    """Return the names of all nodes of a network in order of computation, as `(training, evaluation)`.
 
     Args:
         model: the network.
-        tracer_kwargs: options for `NodePathTracer`; by default it looks into nothing in `flambeau_vision.ops`.
-        suppress_diff_warning: be silent where the two differ.
-        concrete_args: as for `torch.fx.symbolic_trace`.
+        tracer_kwargs: arguments of `NodePathTracer`; by default, modules of `flambeau_vision.ops` are leaves.
+        suppress_diff_warning: do not warn if the two lists differ.
+        concrete_args: argument of `torch.fx.symbolic_trace`.
 
     Warns:
-        UserWarning: the two differ.
+        UserWarning: the two lists differ.
 
     >>> get_graph_node_names(torch.nn.Sequential(torch.nn.Linear(2, 1)))[1]
     ['input', '0']
@@ -189,7 +189,7 @@ def _warn_of_differences(train: list[str], evaluation: list[str], suppressed: bo
 
 
 def _is_part_of(part: list[str], whole: list[str]) -> bool:
-    """Whether the first names are among the second, in that order."""
+    """Whether `part` is a subsequence of `whole`."""
     rest = iter(whole)
     return all(name in rest for name in part)
 
@@ -203,22 +203,22 @@ def create_feature_extractor(
     suppress_diff_warning: bool = False,
     concrete_args: dict[str, Any] | None = None,
 ) -> fx.GraphModule:
-    """A network that returns values from the middle of another, in a dictionary; it shares the parameters.
+    """Return a network that computes intermediate values of `model` as a dict and shares its parameters.
 
     Args:
         model: the network.
-        return_nodes: names of nodes (see `get_graph_node_names`), or a dictionary from them to the names to return them under;
-            the beginning of a name stands for the last node that begins so, as `"layer1"` for the output of that module.
-        train_return_nodes, eval_return_nodes: both of them in the place of `return_nodes`, where they differ.
-        tracer_kwargs: options for `NodePathTracer`.
-        suppress_diff_warning: be silent where the nodes of training and evaluation differ.
-        concrete_args: as for `torch.fx.symbolic_trace`.
+        return_nodes: names of nodes (see `get_graph_node_names`), or a dict from node names to output names. The prefix of a
+            name selects the last node with this prefix: `"layer1"` selects the output of that module.
+        train_return_nodes, eval_return_nodes: separate nodes for training and evaluation, instead of `return_nodes`.
+        tracer_kwargs: arguments of `NodePathTracer`.
+        suppress_diff_warning: do not warn if the nodes of training and evaluation differ.
+        concrete_args: argument of `torch.fx.symbolic_trace`.
 
     Returns:
         The network, which has one graph for training and one for evaluation.
 
     Raises:
-        ValueError: nodes are given in no way, in both, or only for one mode; or the network has no node of a name.
+        ValueError: neither or both of `return_nodes` and the separate arguments are given, or a node does not exist.
 
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> list(create_feature_extractor(network, ["0"])(torch.ones(1, 2)))
@@ -269,7 +269,7 @@ def _check_names(nodes: dict[str, str], names: list[str]) -> None:
 
 
 def _return_only(graph: fx.Graph, paths: dict[fx.Node, str], wanted: dict[str, str]) -> None:
-    """Let a graph return the wanted nodes in a dictionary, and nothing that is not needed for them be in it."""
+    """Make a graph return the wanted nodes as a dict, and remove unused nodes."""
     output = graph.output_node()
     remaining = dict(wanted)
     found: dict[str, fx.Node] = {}

@@ -19,12 +19,12 @@ Tensor = torch.Tensor
 
 
 class GoogLeNetOutputs(NamedTuple):
-    """What a `GoogLeNet` with auxiliary classifiers returns in training.
+    """Training output of a `GoogLeNet` with auxiliary classifiers.
 
     Args:
         logits: the outputs, of shape `(N, num_classes)`.
-        aux_logits2: those of the auxiliary classifier nearer to the end.
-        aux_logits1: those of the one nearer to the start.
+        aux_logits2: logits of the later auxiliary classifier.
+        aux_logits1: logits of the earlier auxiliary classifier.
 
     Example:
         >>> from flambeau_vision import models
@@ -40,7 +40,7 @@ class GoogLeNetOutputs(NamedTuple):
 
 
 def to_tensorflow_colours(x: Tensor) -> Tensor:
-    """Convert ImageNet's normalization to mean 0.5 and deviation 0.5, which weights from TensorFlow expect."""
+    """Convert from the ImageNet normalization to mean 0.5 and standard deviation 0.5, expected by weights from TensorFlow."""
     std = torch.tensor([0.229, 0.224, 0.225], dtype=x.dtype, device=x.device)
     mean = torch.tensor([0.485, 0.456, 0.406], dtype=x.dtype, device=x.device)
     return x * (std / 0.5)[:, None, None] + ((mean - 0.5) / 0.5)[:, None, None]
@@ -59,7 +59,7 @@ class BasicConv2d(nn.Module):
 
 
 class Inception(nn.Module):
-    """Four branches side by side: 1 x 1; 1 x 1 and 3 x 3; the same again; pooling and 1 x 1."""
+    """Four parallel branches: 1 x 1; 1 x 1 then 3 x 3; 1 x 1 then 3 x 3; pooling then 1 x 1."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Inception(nn.Module):
             conv_block(in_channels, ch3x3red, kernel_size=1),
             conv_block(ch3x3red, ch3x3, kernel_size=3, padding=1),
         )
-        # 5 x 5 in the paper; the published weights have 3 x 3.
+        # The paper uses 5 x 5, but the published weights are 3 x 3.
         self.branch3 = nn.Sequential(
             conv_block(in_channels, ch5x5red, kernel_size=1),
             conv_block(ch5x5red, ch5x5, kernel_size=3, padding=1),
@@ -93,7 +93,7 @@ class Inception(nn.Module):
 
 
 class InceptionAux(nn.Module):
-    """A classifier on features from the middle of the network, to help training."""
+    """Auxiliary classifier on intermediate features, used in training."""
 
     def __init__(
         self,
@@ -114,22 +114,22 @@ class InceptionAux(nn.Module):
 
 
 class GoogLeNet(nn.Module):
-    """GoogLeNet, the first Inception network: branches of convolutions of several sizes, side by side.
+    """GoogLeNet (Inception v1): parallel branches of convolutions of several sizes.
 
     Szegedy et al., [Going Deeper with Convolutions](https://arxiv.org/abs/1409.4842), 2014.
 
     Args:
-        num_classes: how many outputs there are.
-        aux_logits: have two auxiliary classifiers; in training the result is then a `GoogLeNetOutputs`.
-        transform_input: shift the colours to what weights from TensorFlow expect.
-        init_weights: initialize by truncated normal distributions; None for that.
-        blocks: classes to use for convolutions, inception blocks and auxiliary classifiers; None for its own.
-        dropout: the probability with which features are zeroed in training, before the last layer.
-        dropout_aux: the same in the auxiliary classifiers.
+        num_classes: number of classes, the size of the output.
+        aux_logits: add two auxiliary classifiers; the output in training is then a `GoogLeNetOutputs`.
+        transform_input: convert the input normalization for weights from TensorFlow.
+        init_weights: initialize with truncated normal distributions; None means True.
+        blocks: classes of convolutions, inception blocks and auxiliary classifiers; None for the defaults.
+        dropout: dropout probability before the last layer.
+        dropout_aux: dropout probability in the auxiliary classifiers.
 
     Shape:
         - Input: `(N, 3, H, W)`.
-        - Output: `(N, num_classes)`; in training with `aux_logits` three such.
+        - Output: `(N, num_classes)`; in training with `aux_logits`, three tensors of this shape.
 
     Example:
         >>> from flambeau_vision import models
@@ -208,7 +208,7 @@ class GoogLeNet_Weights(WeightsEnum):
 
 @register_model(GoogLeNet_Weights, loads=True)
 def googlenet(*, weights: GoogLeNet_Weights | None, progress: bool, **kwargs: Any) -> GoogLeNet:
-    """GoogLeNet; further arguments are those of `GoogLeNet`. With weights there are no auxiliary classifiers."""
+    """Build GoogLeNet; further arguments are passed to `GoogLeNet`. With weights, the model has no auxiliary classifiers."""
     if weights is None:
         return GoogLeNet(**kwargs)
     keep_aux = kwargs.get("aux_logits", False)

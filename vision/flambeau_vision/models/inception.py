@@ -20,11 +20,11 @@ Tensor = torch.Tensor
 
 
 class InceptionOutputs(NamedTuple):
-    """What an `Inception3` with an auxiliary classifier returns in training.
+    """Training output of an `Inception3` with an auxiliary classifier.
 
     Args:
         logits: the outputs, of shape `(N, num_classes)`.
-        aux_logits: those of the auxiliary classifier.
+        aux_logits: logits of the auxiliary classifier.
 
     Example:
         >>> from flambeau_vision import models
@@ -38,7 +38,7 @@ class InceptionOutputs(NamedTuple):
 
 
 class InceptionA(nn.Module):
-    """1 x 1; 5 x 5; two 3 x 3; pooling."""
+    """Parallel branches: 1 x 1; 5 x 5; two 3 x 3; pooling."""
 
     def __init__(self, in_channels: int, pool_features: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class InceptionA(nn.Module):
 
 
 class InceptionB(nn.Module):
-    """Halves the resolution: 3 x 3; two 3 x 3; pooling."""
+    """Parallel branches that halve the resolution: 3 x 3; two 3 x 3; pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class InceptionB(nn.Module):
 
 
 class InceptionC(nn.Module):
-    """1 x 1; 7 x 7 as 1 x 7 and 7 x 1; twice that; pooling."""
+    """Parallel branches: 1 x 1; 1 x 7 and 7 x 1; two pairs of 7 x 1 and 1 x 7; pooling."""
 
     def __init__(self, in_channels: int, channels_7x7: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class InceptionC(nn.Module):
 
 
 class InceptionD(nn.Module):
-    """Halves the resolution: 3 x 3; 7 x 7 and 3 x 3; pooling."""
+    """Parallel branches that halve the resolution: 3 x 3; 1 x 7, 7 x 1 and 3 x 3; pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class InceptionD(nn.Module):
 
 
 class InceptionE(nn.Module):
-    """1 x 1; 1 x 3 beside 3 x 1; 3 x 3 and then the same; pooling."""
+    """Parallel branches: 1 x 1; 1 x 3 and 3 x 1 in parallel; 3 x 3, then 1 x 3 and 3 x 1 in parallel; pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class InceptionE(nn.Module):
 
 
 class InceptionAux(nn.Module):
-    """A classifier on features from the middle of the network, to help training."""
+    """Auxiliary classifier on intermediate features, used in training."""
 
     def __init__(self, in_channels: int, num_classes: int) -> None:
         super().__init__()
@@ -180,22 +180,22 @@ class InceptionAux(nn.Module):
 
 
 class Inception3(nn.Module):
-    """Inception v3, for images of 299 x 299: large convolutions are made of small ones.
+    """Inception v3, for images of 299 x 299: large convolutions are factorized into small ones.
 
     Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, [Rethinking the Inception Architecture for Computer
     Vision](https://arxiv.org/abs/1512.00567), 2015.
 
     Args:
-        num_classes: how many outputs there are.
-        aux_logits: have an auxiliary classifier; in training the result is then an `InceptionOutputs`.
-        transform_input: shift the colours to what weights from TensorFlow expect.
-        inception_blocks: classes to use for convolutions, the blocks A to E and the auxiliary classifier; None for its own.
-        init_weights: initialize by truncated normal distributions; None for that.
-        dropout: the probability with which features are zeroed in training, before the last layer.
+        num_classes: number of classes, the size of the output.
+        aux_logits: add an auxiliary classifier; the output in training is then an `InceptionOutputs`.
+        transform_input: convert the input normalization for weights from TensorFlow.
+        inception_blocks: classes of convolutions, blocks A to E and auxiliary classifier; None for the defaults.
+        init_weights: initialize with truncated normal distributions; None means True.
+        dropout: dropout probability before the last layer.
 
     Shape:
         - Input: `(N, 3, H, W)`, of 75 x 75 pixels or more.
-        - Output: `(N, num_classes)`; in training with `aux_logits` two such.
+        - Output: `(N, num_classes)`; in training with `aux_logits`, two tensors of this shape.
 
     Example:
         >>> from flambeau_vision import models
@@ -273,7 +273,7 @@ class Inception_V3_Weights(WeightsEnum):
 
 @register_model(Inception_V3_Weights, loads=True)
 def inception_v3(*, weights: Inception_V3_Weights | None, progress: bool, **kwargs: Any) -> Inception3:
-    """Inception v3; further arguments are those of `Inception3`. Input has at least 75 x 75 pixels."""
+    """Build Inception v3; further arguments are passed to `Inception3`. The input must have at least 75 x 75 pixels."""
     if weights is None:
         return Inception3(**kwargs)
     keep_aux = kwargs.get("aux_logits", True)

@@ -1,4 +1,4 @@
-"""MaxViT: convolutions, attention in windows, and attention on grids, in each layer."""
+"""MaxViT: each layer has a convolution, attention in windows and attention on grids."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Layer = Callable[..., nn.Module]
 
 
 def _halved(sides: tuple[int, int]) -> tuple[int, int]:
-    """Height and width after a convolution of stride 2."""
+    """Return height and width after a convolution of stride 2."""
     return (sides[0] - 1) // 2 + 1, (sides[1] - 1) // 2 + 1
 
 
 class MBConv(nn.Module):
-    """A widened depthwise convolution with weighted channels, beside a shortcut."""
+    """Residual block: 1 x 1 expansion, depthwise convolution, squeeze-and-excitation, 1 x 1 projection."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class MBConv(nn.Module):
 
 
 class RelativePositionalMultiHeadAttention(nn.Module):
-    """Attention among the pixels of a square, with a bias for each distance between two pixels.
+    """Self-attention among the pixels of a square, with a bias for each relative position.
 
     Shape:
         - Input: `(N, squares, max_seq_len, feat_dim)`.
@@ -92,7 +92,7 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         self.register_buffer("relative_position_index", down * (2 * side - 1) + right)
 
     def get_relative_positional_bias(self) -> Tensor:
-        """The bias for each head and pair of pixels: `(1, heads, pixels, pixels)`."""
+        """Return the bias of each head and pair of pixels: `(1, heads, pixels, pixels)`."""
         return self.relative_position_bias_table[self.relative_position_index].permute(2, 0, 1)[None]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,10 +105,10 @@ class RelativePositionalMultiHeadAttention(nn.Module):
 
 
 class PartitionAttentionLayer(nn.Module):
-    """Attention within parts of an image, then two linear layers on each pixel, beside shortcuts.
+    """Self-attention within partitions of an image, then two linear layers per pixel, both residual.
 
-    Parts are the windows of `partition_size` pixels a side; or, of the type `"grid"`, as many pixels that lie equally
-    far apart over the whole image.
+    Partitions are windows of `partition_size x partition_size` pixels. For the type `"grid"`, they are the same number of
+    pixels at equal distances over the image.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class PartitionAttentionLayer(nn.Module):
         if height % self.partition_size or width % self.partition_size:
             raise ValueError(f"The sides {height} x {width} are not divisible by the partition size {self.partition_size}")
         rows, columns = height // self.partition_size, width // self.partition_size
-        if self.is_grid:  # the pixels of a part are the same pixel of each window
+        if self.is_grid:  # a partition takes one pixel from each window
             split = (count, channels, self.partition_size, rows, self.partition_size, columns)
             order, back = (0, 3, 5, 2, 4, 1), (0, 5, 3, 1, 4, 2)
         else:
@@ -163,7 +163,7 @@ class PartitionAttentionLayer(nn.Module):
 
 
 class MaxVitLayer(nn.Module):
-    """A convolution, attention in windows, and attention on a grid."""
+    """MaxViT layer: `MBConv`, attention in windows, and attention on a grid."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class MaxVitLayer(nn.Module):
 
 
 class MaxVitBlock(nn.Module):
-    """Layers of one width, the first of which halves the sides."""
+    """MaxViT stage: layers with the same channels; the first layer halves height and width."""
 
     def __init__(
         self,
@@ -253,33 +253,33 @@ class MaxVitBlock(nn.Module):
 
 
 class MaxVit(nn.Module):
-    """A network of convolutions, attention in windows and attention on grids.
+    """MaxViT: a network of convolutions, attention in windows and attention on grids.
 
     Tu et al., [MaxViT: Multi-Axis Vision Transformer](https://arxiv.org/abs/2204.01697), 2022.
 
     Args:
         input_size: height and width of the images.
         stem_channels: channels of the first two convolutions.
-        partition_size: side of the windows and grids; it divides the sides of the features in each block.
+        partition_size: side of the windows and grids; must divide height and width of the features in each block.
         block_channels: channels of each block.
-        block_layers: how many layers each block has.
-        head_dim: channels of a head of the attention.
-        stochastic_depth_prob: the probability with which the last layer is skipped in training; less for those before.
-        norm_layer: called with the number of channels for a normalization; None for what was published.
-        activation_layer: called for an activation.
-        squeeze_ratio: channels of the weights of channels, divided by those of the layer.
-        expansion_ratio: how much wider the depthwise convolutions are.
-        mlp_ratio: the same for what is between the linear layers.
-        mlp_dropout: the probability with which features are zeroed in training, after the linear layers.
-        attention_dropout: the same, after the attention.
-        num_classes: how many outputs there are.
+        block_layers: number of layers of each block.
+        head_dim: channels of an attention head.
+        stochastic_depth_prob: probability of skipping the last layer in training; it decreases linearly for earlier layers.
+        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        activation_layer: called to create an activation.
+        squeeze_ratio: channels of the squeeze-and-excitation bottleneck, divided by the output channels.
+        expansion_ratio: channels of the depthwise convolutions, divided by the output channels.
+        mlp_ratio: hidden size between the two linear layers, divided by the channels.
+        mlp_dropout: dropout probability after the linear layers.
+        attention_dropout: dropout probability after the attention.
+        num_classes: number of classes, the size of the output.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: `partition_size` does not divide the sides.
+        ValueError: `partition_size` does not divide height and width of the features.
 
     Example:
         >>> from flambeau_vision import models
@@ -378,7 +378,7 @@ class MaxVit_T_Weights(WeightsEnum):
 
 @register_model(MaxVit_T_Weights)
 def maxvit_t(**kwargs: Any) -> MaxVit:
-    """The tiny MaxViT, for images of 224 x 224; further arguments are those of `MaxVit` after the shape, and `input_size`."""
+    """Build the tiny MaxViT for 224 x 224 images; `input_size` and further arguments are passed to `MaxVit`."""
     options = {"input_size": (224, 224), "stochastic_depth_prob": 0.2, **kwargs}
     return MaxVit(
         stem_channels=64, partition_size=7, block_channels=[64, 128, 256, 512], block_layers=[2, 2, 5, 2], head_dim=32, **options

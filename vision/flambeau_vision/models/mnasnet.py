@@ -1,4 +1,4 @@
-"""MNASNet: a network found by search, for phones."""
+"""MNASNet: networks for phones, found by architecture search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 Tensor = torch.Tensor
 
-# TensorFlow's momentum of 0.9997, by PyTorch's convention.
+# 1 - 0.9997: TensorFlow's momentum in PyTorch's convention.
 _MOMENTUM = 1 - 0.9997
 
 
@@ -34,7 +34,7 @@ def _norm(channels: int) -> nn.BatchNorm2d:
 
 
 class _InvertedResidual(nn.Module):
-    """1 x 1 expansion, depthwise convolution, 1 x 1 projection; with a shortcut where the shape stays the same."""
+    """Inverted residual: 1 x 1 expansion, depthwise convolution, 1 x 1 projection; shortcut if the shape is unchanged."""
 
     def __init__(self, in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion_factor: int) -> None:
         super().__init__()
@@ -66,14 +66,14 @@ def _stack(in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion: in
 
 
 class MNASNet(nn.Module):
-    """MNASNet: a network for phones, found by a search that measures latency on a phone.
+    """MNASNet: found by an architecture search that measures latency on phones.
 
     Tan et al., [MnasNet: Platform-Aware Neural Architecture Search for Mobile](https://arxiv.org/abs/1807.11626), 2018.
 
     Args:
-        alpha: factor of all channels, positive.
-        num_classes: how many outputs there are.
-        dropout: the probability with which features are zeroed in training, before the last layer.
+        alpha: positive factor of all channel numbers.
+        num_classes: number of classes, the size of the output.
+        dropout: dropout probability before the last layer.
 
     Shape:
         - Input: `(N, 3, H, W)`.
@@ -154,23 +154,23 @@ class MNASNet1_3_Weights(WeightsEnum):
 
 @register_model(MNASNet0_5_Weights)
 def mnasnet0_5(**kwargs: Any) -> MNASNet:
-    """MNASNet of half the width; further arguments are those of `MNASNet`."""
+    """Build MNASNet of half the width; further arguments are passed to `MNASNet`."""
     return MNASNet(0.5, **kwargs)
 
 
 @register_model(MNASNet0_75_Weights)
 def mnasnet0_75(**kwargs: Any) -> MNASNet:
-    """MNASNet of three quarters of the width; further arguments are those of `MNASNet`."""
+    """Build MNASNet of three quarters of the width; further arguments are passed to `MNASNet`."""
     return MNASNet(0.75, **kwargs)
 
 
 @register_model(MNASNet1_0_Weights)
 def mnasnet1_0(**kwargs: Any) -> MNASNet:
-    """MNASNet; further arguments are those of `MNASNet`."""
+    """Build MNASNet; further arguments are passed to `MNASNet`."""
     return MNASNet(1.0, **kwargs)
 
 
 @register_model(MNASNet1_3_Weights)
 def mnasnet1_3(**kwargs: Any) -> MNASNet:
-    """MNASNet of 1.3 times the width; further arguments are those of `MNASNet`."""
+    """Build MNASNet of 1.3 times the width; further arguments are passed to `MNASNet`."""
     return MNASNet(1.3, **kwargs)

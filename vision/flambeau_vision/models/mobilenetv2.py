@@ -18,7 +18,7 @@ __all__ = ["MobileNetV2", "MobileNet_V2_Weights", "mobilenet_v2"]
 Tensor = torch.Tensor
 Norm = Callable[..., nn.Module]
 
-# Expansion, channels, blocks, stride of the first block.
+# (expansion, channels, blocks, stride of the first block)
 _STAGES = (
     (1, 16, 1, 1),
     (6, 24, 2, 2),
@@ -31,7 +31,7 @@ _STAGES = (
 
 
 class InvertedResidual(nn.Module):
-    """1 x 1 expansion, 3 x 3 depthwise convolution, 1 x 1 projection; with a shortcut where the shape stays the same."""
+    """Inverted residual: 1 x 1 expansion, 3 x 3 depthwise convolution, 1 x 1 projection; shortcut if the shape is unchanged."""
 
     def __init__(self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Norm = nn.BatchNorm2d) -> None:
         super().__init__()
@@ -58,26 +58,26 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV2(nn.Module):
-    """MobileNet v2: blocks that widen, filter each channel by itself, and narrow.
+    """MobileNet v2: inverted residual blocks with depthwise convolutions.
 
     Sandler, Howard, Zhu, Zhmoginov and Chen, [MobileNetV2: Inverted Residuals and Linear
     Bottlenecks](https://arxiv.org/abs/1801.04381), 2018.
 
     Args:
-        num_classes: how many outputs there are.
-        width_mult: factor of all channels.
-        inverted_residual_setting: for each stage expansion, channels, blocks and stride; None for those of the paper.
-        round_nearest: channels are multiples of this.
-        block: the class of the blocks; None for its own.
-        norm_layer: called with the number of channels for a normalization; None for what was published.
-        dropout: the probability with which features are zeroed in training, before the last layer.
+        num_classes: number of classes, the size of the output.
+        width_mult: factor of all channel numbers.
+        inverted_residual_setting: `(expansion, channels, blocks, stride)` of each stage; None for the values of the paper.
+        round_nearest: channel numbers are rounded to multiples of this.
+        block: class of the blocks; None for the default.
+        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        dropout: dropout probability before the last layer.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: `inverted_residual_setting` has another form.
+        ValueError: `inverted_residual_setting` is empty or its entries do not have 4 elements.
 
     Example:
         >>> from flambeau_vision import models
@@ -131,5 +131,5 @@ class MobileNet_V2_Weights(WeightsEnum):
 
 @register_model(MobileNet_V2_Weights)
 def mobilenet_v2(**kwargs: Any) -> MobileNetV2:
-    """MobileNet v2; further arguments are those of `MobileNetV2`."""
+    """Build MobileNet v2; further arguments are passed to `MobileNetV2`."""
     return MobileNetV2(**kwargs)

@@ -27,7 +27,7 @@ Layer = Callable[..., nn.Module]
 
 
 class InvertedResidualConfig:
-    """The configuration of one block; channels are multiplied by `width_mult`."""
+    """Configuration of one block; channels are multiplied by `width_mult`."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class InvertedResidualConfig:
 
 
 class InvertedResidual(nn.Module):
-    """1 x 1 expansion, depthwise convolution, squeeze and excitation, 1 x 1 projection; a shortcut where the shape stays."""
+    """Inverted residual with squeeze-and-excitation; it has a shortcut if the shape is unchanged."""
 
     def __init__(
         self,
@@ -98,25 +98,25 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """MobileNet v3: the blocks of version 2, some with weighted channels, arranged by a search.
+    """MobileNet v3: blocks of MobileNet v2, some with squeeze-and-excitation, arranged by architecture search.
 
-    Howard et al., [Searching for MobileNetV3](https://arxiv.org/abs/1905.02244), 2019. Build it by `mobilenet_v3_small`
-    or `mobilenet_v3_large`, unless the blocks are to be others.
+    Howard et al., [Searching for MobileNetV3](https://arxiv.org/abs/1905.02244), 2019. Use `mobilenet_v3_small`
+    or `mobilenet_v3_large` to build it with the published blocks.
 
     Args:
-        inverted_residual_setting: the configuration of each block, an `InvertedResidualConfig`.
-        last_channel: width of the layer before the last.
-        num_classes: how many outputs there are.
-        block: the class of the blocks; None for its own.
-        norm_layer: called with the number of channels for a normalization; None for what was published.
-        dropout: the probability with which features are zeroed in training, before the last layer.
+        inverted_residual_setting: configuration of each block, an `InvertedResidualConfig`.
+        last_channel: size of the layer before the last.
+        num_classes: number of classes, the size of the output.
+        block: class of the blocks; None for the default.
+        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        dropout: dropout probability before the last layer.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: there are no blocks.
+        ValueError: `inverted_residual_setting` is empty.
 
     Example:
         >>> from flambeau_vision import models
@@ -161,9 +161,9 @@ class MobileNetV3(nn.Module):
 
 
 def _settings(size: str, width_mult: float, reduced_tail: bool, dilated: bool) -> tuple[list[InvertedResidualConfig], int]:
-    """The blocks of the large or the small network, and the width of its layer before the last."""
+    """Return the block configurations of the large or small network, and the size of its layer before the last."""
     half, dilation = (2 if reduced_tail else 1), (2 if dilated else 1)
-    # Input, kernel, widened, output, squeeze and excitation, activation, stride, dilation.
+    # (input channels, kernel, expanded channels, output channels, squeeze-and-excitation, activation, stride, dilation)
     large = [
         (16, 3, 16, 16, False, "RE", 1, 1),
         (16, 3, 64, 24, False, "RE", 2, 1),
@@ -218,10 +218,10 @@ class MobileNet_V3_Small_Weights(WeightsEnum):
 
 @register_model(MobileNet_V3_Large_Weights)
 def mobilenet_v3_large(**kwargs: Any) -> MobileNetV3:
-    """The large MobileNet v3; further arguments are those of `MobileNetV3`.
+    """Build the large MobileNet v3; further arguments are passed to `MobileNetV3`.
 
-    Besides, `width_mult` multiplies all channels, `reduced_tail` halves those of the last blocks and `dilated`
-    keeps their resolution.
+    `width_mult` multiplies all channels, `reduced_tail` halves the channels of the last blocks, and `dilated` uses dilation
+    instead of stride in them.
     """
     return _mobilenet_v3("large", **kwargs)
 

@@ -1,4 +1,4 @@
-"""RegNets: networks from a simple rule for their widths."""
+"""RegNet: networks whose widths follow a simple rule."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ Layer = Callable[..., nn.Module]
 
 @dataclass
 class BlockParams:
-    """The shape of a `RegNet`: one entry for each stage.
+    """Parameters of the stages of a `RegNet`; each list has one entry per stage.
 
     Attributes:
-        depths: how many blocks there are.
-        widths: channels.
-        group_widths: channels of a group of the convolution in the middle of a block.
-        bottleneck_multipliers: channels in the middle of a block, divided by `widths`.
-        strides: of the first block.
-        se_ratio: channels in the middle of a `SqueezeExcitation`, divided by those that come into the block; None for none.
+        depths: number of blocks.
+        widths: number of channels.
+        group_widths: channels per group of the 3 x 3 convolution.
+        bottleneck_multipliers: channels of the 3 x 3 convolution, divided by `widths`.
+        strides: stride of the first block.
+        se_ratio: channels of the `SqueezeExcitation` bottleneck, divided by the input channels of the block; None for none.
     """
 
     depths: Sequence[int]
@@ -88,21 +88,21 @@ class BlockParams:
         bottleneck_multiplier: float = 1.0,
         se_ratio: float | None = None,
     ) -> BlockParams:
-        """The shape that the rule of the paper gives.
+        """Compute the stages from the width rule of the paper.
 
-        Widths rise linearly from block to block, rounded to a power of `w_m` times `w_0`. Blocks of one width are a stage.
+        Widths increase linearly from block to block and are rounded to `w_0 * w_m ** k`. Blocks of the same width form a stage.
 
         Args:
-            depth: how many blocks there are in all.
-            w_0: width of the first, a multiple of 8.
-            w_a: how much wider each is than the one before, not negative.
-            w_m: ratio of the widths of stages, more than 1.
-            group_width: channels of a group.
-            bottleneck_multiplier: channels in the middle of a block, divided by its width.
+            depth: total number of blocks.
+            w_0: width of the first block, a multiple of 8.
+            w_a: slope of the width per block, not negative.
+            w_m: ratio of the widths of consecutive stages, more than 1.
+            group_width: channels per group.
+            bottleneck_multiplier: channels of the 3 x 3 convolution, divided by the block width.
             se_ratio: see `BlockParams`.
 
         Raises:
-            ValueError: a number is out of range.
+            ValueError: `w_0`, `w_a` or `w_m` is out of range.
 
         Example:
             >>> from flambeau_vision.models.regnet import BlockParams
@@ -128,7 +128,7 @@ class BlockParams:
 
 
 class BottleneckTransform(nn.Sequential):
-    """Convolutions of 1 x 1, 3 x 3 in groups, and 1 x 1, with channels weighed before the last."""
+    """Convolutions 1 x 1, grouped 3 x 3 and 1 x 1, with optional squeeze-and-excitation before the last."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class BottleneckTransform(nn.Sequential):
 
 
 class ResBottleneckBlock(nn.Module):
-    """A `BottleneckTransform` beside a shortcut."""
+    """Residual block with a `BottleneckTransform`."""
 
     def __init__(
         self,
@@ -180,25 +180,25 @@ class ResBottleneckBlock(nn.Module):
 
 
 class SimpleStemIN(Conv2dNormActivation):
-    """The first convolution, which halves the image."""
+    """First convolution, which halves height and width."""
 
     def __init__(self, width_in: int, width_out: int, norm_layer: Layer, activation_layer: Layer) -> None:
         super().__init__(width_in, width_out, 3, 2, norm_layer=norm_layer, activation_layer=activation_layer)
 
 
 class RegNet(nn.Module):
-    """A network of stages whose widths follow a simple rule.
+    """RegNet: stages of residual blocks whose widths follow a simple rule.
 
     Radosavovic, Kosaraju, Girshick, He and Dollár, [Designing Network Design Spaces](https://arxiv.org/abs/2003.13678), 2020.
 
     Args:
-        block_params: the shape.
-        num_classes: how many outputs there are.
+        block_params: the parameters of the stages.
+        num_classes: number of classes, the size of the output.
         stem_width: channels after the first convolution.
-        stem_type: called with both numbers of channels, `norm_layer` and `activation` for that.
-        block_type: called for the blocks as `ResBottleneckBlock` is.
-        norm_layer: called with the number of channels for a normalization; None for `BatchNorm2d`.
-        activation: called for an activation; None for `ReLU`.
+        stem_type: called with input channels, output channels, `norm_layer` and `activation` to create the stem.
+        block_type: class of the blocks, called like `ResBottleneckBlock`.
+        norm_layer: called with the number of channels to create a normalization; None for `BatchNorm2d`.
+        activation: called to create an activation; None for `ReLU`.
 
     Shape:
         - Input: `(N, 3, H, W)`.
@@ -244,7 +244,7 @@ class RegNet(nn.Module):
     def _initialize_weights(self) -> None:
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
-                # The fan-out as if there were no groups.
+                # The fan-out ignores groups.
                 fan_out = module.kernel_size[0] * module.kernel_size[1] * module.out_channels
                 nn.init.normal_(module.weight, mean=0.0, std=math.sqrt(2.0 / fan_out))
             elif isinstance(module, nn.Linear):
@@ -360,89 +360,89 @@ class RegNet_Y_128GF_Weights(WeightsEnum):
 
 @register_model(RegNet_X_400MF_Weights)
 def regnet_x_400mf(**kwargs: Any) -> RegNet:
-    """RegNetX of 400 MFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetX of 400 MFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(22, 24, 24.48, 2.54, 16, **kwargs)
 
 
 @register_model(RegNet_X_800MF_Weights)
 def regnet_x_800mf(**kwargs: Any) -> RegNet:
-    """RegNetX of 800 MFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetX of 800 MFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(16, 56, 35.73, 2.28, 16, **kwargs)
 
 
 @register_model(RegNet_X_1_6GF_Weights)
 def regnet_x_1_6gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 1.6 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetX of 1.6 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(18, 80, 34.01, 2.25, 24, **kwargs)
 
 
 @register_model(RegNet_X_3_2GF_Weights)
 def regnet_x_3_2gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 3.2 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetX of 3.2 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(25, 88, 26.31, 2.25, 48, **kwargs)
 
 
 @register_model(RegNet_X_8GF_Weights)
 def regnet_x_8gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 8 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetX of 8 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(23, 80, 49.56, 2.88, 120, **kwargs)
 
 
 @register_model(RegNet_X_16GF_Weights)
 def regnet_x_16gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 16 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetX of 16 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(22, 216, 55.59, 2.1, 128, **kwargs)
 
 
 @register_model(RegNet_X_32GF_Weights)
 def regnet_x_32gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 32 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetX of 32 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(23, 320, 69.86, 2.0, 168, **kwargs)
 
 
 @register_model(RegNet_Y_400MF_Weights)
 def regnet_y_400mf(**kwargs: Any) -> RegNet:
-    """RegNetY of 400 MFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 400 MFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(16, 48, 27.89, 2.09, 8, se_ratio=0.25, **kwargs)
 
 
 @register_model(RegNet_Y_800MF_Weights)
 def regnet_y_800mf(**kwargs: Any) -> RegNet:
-    """RegNetY of 800 MFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 800 MFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(14, 56, 38.84, 2.4, 16, se_ratio=0.25, **kwargs)
 
 
 @register_model(RegNet_Y_1_6GF_Weights)
 def regnet_y_1_6gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 1.6 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 1.6 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(27, 48, 20.71, 2.65, 24, se_ratio=0.25, **kwargs)
 
 
 @register_model(RegNet_Y_3_2GF_Weights)
 def regnet_y_3_2gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 3.2 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 3.2 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(21, 80, 42.63, 2.66, 24, se_ratio=0.25, **kwargs)
 
 
 @register_model(RegNet_Y_8GF_Weights)
 def regnet_y_8gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 8 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 8 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(17, 192, 76.82, 2.19, 56, se_ratio=0.25, **kwargs)
 
 
 @register_model(RegNet_Y_16GF_Weights)
 def regnet_y_16gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 16 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 16 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(18, 200, 106.23, 2.48, 112, se_ratio=0.25, **kwargs)
 
 
 @register_model(RegNet_Y_32GF_Weights)
 def regnet_y_32gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 32 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 32 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(20, 232, 115.89, 2.53, 232, se_ratio=0.25, **kwargs)
 
 
 @register_model(RegNet_Y_128GF_Weights)
 def regnet_y_128gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 128 GFLOPs; further arguments are those of `RegNet` but the first."""
+    """Build a RegNetY of 128 GFLOPs; further arguments are passed to `RegNet` after `block_params`."""
     return _regnet(27, 456, 160.83, 2.52, 264, se_ratio=0.25, **kwargs)

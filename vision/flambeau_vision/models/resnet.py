@@ -1,4 +1,4 @@
-"""ResNet and the networks built like it: ResNeXt and wide ResNet."""
+"""ResNet, ResNeXt and wide ResNet."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ Norm = Callable[[int], nn.Module]
 
 
 def conv3x3(in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
-    """A 3 x 3 convolution that keeps the size, except for `stride`."""
+    """Return a 3 x 3 convolution whose padding keeps the size at stride 1."""
     return nn.Conv2d(in_planes, out_planes, 3, stride, padding=dilation, groups=groups, bias=False, dilation=dilation)
 
 
 def conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
-    """A 1 x 1 convolution."""
+    """Return a 1 x 1 convolution."""
     return nn.Conv2d(in_planes, out_planes, 1, stride, bias=False)
 
 
 class BasicBlock(nn.Module):
-    """Two 3 x 3 convolutions beside a shortcut."""
+    """Residual block with two 3 x 3 convolutions."""
 
     expansion = 1
 
@@ -86,9 +86,9 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """A 3 x 3 convolution between two 1 x 1 ones that narrow and widen, beside a shortcut.
+    """Residual block with 1 x 1, 3 x 3 and 1 x 1 convolutions; the first reduces the channels, the last expands them.
 
-    The stride is that of the 3 x 3 convolution: ResNet "v1.5".
+    The 3 x 3 convolution has the stride, as in ResNet "v1.5".
     """
 
     expansion = 4
@@ -125,27 +125,27 @@ class Bottleneck(nn.Module):
 
 
 class ResNet(nn.Module):
-    """ResNet: blocks of convolutions, each beside a shortcut.
+    """ResNet: residual blocks of convolutions.
 
     He, Zhang, Ren and Sun, [Deep Residual Learning for Image Recognition](https://arxiv.org/abs/1512.03385), 2015.
 
     Args:
-        block: `BasicBlock`, of two 3 x 3 convolutions, or `Bottleneck`, of a 3 x 3 one between two 1 x 1.
-        layers: how many blocks each of the four stages has.
-        num_classes: how many outputs there are.
-        zero_init_residual: start with blocks that add nothing.
-        groups: groups of channels in the 3 x 3 convolutions.
-        width_per_group: channels in a group, in the first stage.
-        replace_stride_with_dilation: for each of the last three stages, whether to keep the resolution and dilate
-            instead; None for no stage.
-        norm_layer: called with the number of channels for a normalization; None for what was published.
+        block: `BasicBlock` (two 3 x 3 convolutions) or `Bottleneck` (1 x 1, 3 x 3 and 1 x 1).
+        layers: number of blocks of each of the four stages.
+        num_classes: number of classes, the size of the output.
+        zero_init_residual: initialize the residual branches to 0, so that blocks start as the identity.
+        groups: groups of the 3 x 3 convolutions.
+        width_per_group: channels per group in the first stage.
+        replace_stride_with_dilation: for each of the last three stages, whether to use dilation instead of
+            stride; None for no stage.
+        norm_layer: called with the number of channels to create a normalization; None for the published one.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: `replace_stride_with_dilation` has not three values, or a `BasicBlock` has groups or another width.
+        ValueError: `replace_stride_with_dilation` does not have three values, or `BasicBlock` is used with groups or width.
 
     Example:
         >>> from flambeau_vision import models
@@ -290,37 +290,37 @@ class Wide_ResNet101_2_Weights(WeightsEnum):
 
 @register_model(ResNet18_Weights)
 def resnet18(**kwargs: Any) -> ResNet:
-    """ResNet of 18 layers; further arguments are those of `ResNet`."""
+    """Build a ResNet of 18 layers; further arguments are passed to `ResNet`."""
     return ResNet(BasicBlock, [2, 2, 2, 2], **kwargs)
 
 
 @register_model(ResNet34_Weights)
 def resnet34(**kwargs: Any) -> ResNet:
-    """ResNet of 34 layers; further arguments are those of `ResNet`."""
+    """Build a ResNet of 34 layers; further arguments are passed to `ResNet`."""
     return ResNet(BasicBlock, [3, 4, 6, 3], **kwargs)
 
 
 @register_model(ResNet50_Weights)
 def resnet50(**kwargs: Any) -> ResNet:
-    """ResNet of 50 layers; further arguments are those of `ResNet`."""
+    """Build a ResNet of 50 layers; further arguments are passed to `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **kwargs)
 
 
 @register_model(ResNet101_Weights)
 def resnet101(**kwargs: Any) -> ResNet:
-    """ResNet of 101 layers; further arguments are those of `ResNet`."""
+    """Build a ResNet of 101 layers; further arguments are passed to `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **kwargs)
 
 
 @register_model(ResNet152_Weights)
 def resnet152(**kwargs: Any) -> ResNet:
-    """ResNet of 152 layers; further arguments are those of `ResNet`."""
+    """Build a ResNet of 152 layers; further arguments are passed to `ResNet`."""
     return ResNet(Bottleneck, [3, 8, 36, 3], **kwargs)
 
 
 @register_model(ResNeXt50_32X4D_Weights)
 def resnext50_32x4d(**kwargs: Any) -> ResNet:
-    """ResNeXt of 50 layers, 32 groups of 4 channels; further arguments are those of `ResNet`.
+    """Build a ResNeXt of 50 layers, 32 groups of 4 channels; further arguments are passed to `ResNet`.
 
     Xie, Girshick, Dollár, Tu and He, [Aggregated Residual Transformations for Deep Neural
     Networks](https://arxiv.org/abs/1611.05431), 2016.
@@ -330,19 +330,19 @@ def resnext50_32x4d(**kwargs: Any) -> ResNet:
 
 @register_model(ResNeXt101_32X8D_Weights)
 def resnext101_32x8d(**kwargs: Any) -> ResNet:
-    """ResNeXt of 101 layers, 32 groups of 8 channels; further arguments are those of `ResNet`."""
+    """Build a ResNeXt of 101 layers, 32 groups of 8 channels; further arguments are passed to `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 32, "width_per_group": 8, **kwargs})
 
 
 @register_model(ResNeXt101_64X4D_Weights)
 def resnext101_64x4d(**kwargs: Any) -> ResNet:
-    """ResNeXt of 101 layers, 64 groups of 4 channels; further arguments are those of `ResNet`."""
+    """Build a ResNeXt of 101 layers, 64 groups of 4 channels; further arguments are passed to `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 64, "width_per_group": 4, **kwargs})
 
 
 @register_model(Wide_ResNet50_2_Weights)
 def wide_resnet50_2(**kwargs: Any) -> ResNet:
-    """ResNet of 50 layers, twice as wide inside its blocks; further arguments are those of `ResNet`.
+    """Build a ResNet of 50 layers, twice as wide inside its blocks; further arguments are passed to `ResNet`.
 
     Zagoruyko and Komodakis, [Wide Residual Networks](https://arxiv.org/abs/1605.07146), 2016.
     """
@@ -351,5 +351,5 @@ def wide_resnet50_2(**kwargs: Any) -> ResNet:
 
 @register_model(Wide_ResNet101_2_Weights)
 def wide_resnet101_2(**kwargs: Any) -> ResNet:
-    """ResNet of 101 layers, twice as wide inside its blocks; further arguments are those of `ResNet`."""
+    """Build a ResNet of 101 layers, twice as wide inside its blocks; further arguments are passed to `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"width_per_group": 128, **kwargs})

@@ -44,7 +44,7 @@ def _depthwise(channels: int, stride: int) -> list[nn.Module]:
 
 
 class InvertedResidual(nn.Module):
-    """Half of the channels pass (or are only halved in size), half are filtered; then they are shuffled."""
+    """Transform half of the channels, copy the other half (at stride 2: downsample it), and shuffle all channels."""
 
     def __init__(self, inp: int, oup: int, stride: int) -> None:
         super().__init__()
@@ -67,23 +67,23 @@ class InvertedResidual(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """ShuffleNet v2: half of the channels pass a block as they are, and then all are shuffled.
+    """ShuffleNet v2: each block transforms half of the channels and shuffles all of them.
 
     Ma, Zhang, Zheng and Sun, [ShuffleNet V2: Practical Guidelines for Efficient CNN Architecture
     Design](https://arxiv.org/abs/1807.11164), 2018.
 
     Args:
-        stages_repeats: how many blocks each of the three stages has.
+        stages_repeats: number of blocks of each of the three stages.
         stages_out_channels: channels of the first convolution, the three stages and the last convolution.
-        num_classes: how many outputs there are.
-        inverted_residual: the class of the blocks.
+        num_classes: number of classes, the size of the output.
+        inverted_residual: class of the blocks.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: there are not three numbers of blocks, or not five of channels.
+        ValueError: `stages_repeats` does not have 3 elements, or `stages_out_channels` does not have 5.
 
     Example:
         >>> from flambeau_vision import models
@@ -147,23 +147,23 @@ class ShuffleNet_V2_X2_0_Weights(WeightsEnum):
 
 @register_model(ShuffleNet_V2_X0_5_Weights)
 def shufflenet_v2_x0_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 of half the width; further arguments are those of `ShuffleNetV2`."""
+    """Build ShuffleNet v2 of half the width; further arguments are passed to `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 48, 96, 192, 1024], **kwargs)
 
 
 @register_model(ShuffleNet_V2_X1_0_Weights)
 def shufflenet_v2_x1_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2; further arguments are those of `ShuffleNetV2`."""
+    """Build ShuffleNet v2; further arguments are passed to `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 116, 232, 464, 1024], **kwargs)
 
 
 @register_model(ShuffleNet_V2_X1_5_Weights)
 def shufflenet_v2_x1_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 of one and a half times the width; further arguments are those of `ShuffleNetV2`."""
+    """Build ShuffleNet v2 of one and a half times the width; further arguments are passed to `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 176, 352, 704, 1024], **kwargs)
 
 
 @register_model(ShuffleNet_V2_X2_0_Weights)
 def shufflenet_v2_x2_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 of twice the width; further arguments are those of `ShuffleNetV2`."""
+    """Build ShuffleNet v2 of twice the width; further arguments are passed to `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 244, 488, 976, 2048], **kwargs)

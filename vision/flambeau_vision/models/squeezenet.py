@@ -1,4 +1,4 @@
-"""SqueezeNet: as good as AlexNet with a fiftieth of its weights."""
+"""SqueezeNet: the accuracy of AlexNet with 1/50 of its parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tensor = torch.Tensor
 
 
 class Fire(nn.Module):
-    """A 1 x 1 convolution that narrows, then 1 x 1 and 3 x 3 convolutions side by side."""
+    """Fire module: a 1 x 1 convolution that reduces the channels, then parallel 1 x 1 and 3 x 3 convolutions."""
 
     def __init__(self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int) -> None:
         super().__init__()
@@ -75,21 +75,21 @@ def _features_1_1() -> nn.Sequential:
 
 
 class SqueezeNet(nn.Module):
-    """SqueezeNet: as good as AlexNet with a fiftieth of its weights.
+    """SqueezeNet: the accuracy of AlexNet with 1/50 of its parameters.
 
     Iandola, Han, Moskewicz, Ashraf, Dally and Keutzer, [SqueezeNet](https://arxiv.org/abs/1602.07360), 2016.
 
     Args:
-        version: `"1_0"`, or `"1_1"`, which takes less than half the work.
-        num_classes: how many outputs there are.
-        dropout: the probability with which features are zeroed in training, before the last convolution.
+        version: `"1_0"`, or `"1_1"`, which needs less than half of the operations.
+        num_classes: number of classes, the size of the output.
+        dropout: dropout probability before the last convolution.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: the version is another one.
+        ValueError: `version` is unknown.
 
     Example:
         >>> from flambeau_vision import models
@@ -129,11 +129,11 @@ class SqueezeNet1_1_Weights(WeightsEnum):
 
 @register_model(SqueezeNet1_0_Weights)
 def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.0; further arguments are those of `SqueezeNet`."""
+    """Build SqueezeNet 1.0; further arguments are passed to `SqueezeNet`."""
     return SqueezeNet("1_0", **kwargs)
 
 
 @register_model(SqueezeNet1_1_Weights)
 def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.1; further arguments are those of `SqueezeNet`."""
+    """Build SqueezeNet 1.1; further arguments are passed to `SqueezeNet`."""
     return SqueezeNet("1_1", **kwargs)

@@ -1,4 +1,4 @@
-"""Swin transformers, of the first and the second version."""
+"""Swin transformers, versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ Layer = Callable[..., nn.Module]
 
 
 def _squares_of_four(x: Tensor) -> Tensor:
-    """The features of each 2 x 2 pixels in one: `(..., H, W, C)` to `(..., ceil(H / 2), ceil(W / 2), 4 C)`."""
+    """Concatenate the features of each 2 x 2 pixels: `(..., H, W, C)` to `(..., ceil(H / 2), ceil(W / 2), 4 C)`."""
     height, width, _ = x.shape[-3:]
     x = F.pad(x, (0, 0, 0, width % 2, 0, height % 2))
     return torch.cat([x[..., row::2, column::2, :] for column in (0, 1) for row in (0, 1)], dim=-1)
 
 
 class PatchMerging(nn.Module):
-    """Halve the sides of the image and double the channels."""
+    """Halve height and width and double the channels."""
 
     def __init__(self, dim: int, norm_layer: Layer = nn.LayerNorm) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class PatchMerging(nn.Module):
 
 
 class PatchMergingV2(nn.Module):
-    """`PatchMerging`, normalized afterwards."""
+    """`PatchMerging` with the normalization after the projection."""
 
     def __init__(self, dim: int, norm_layer: Layer = nn.LayerNorm) -> None:
         super().__init__()
@@ -86,24 +86,24 @@ def _image(windows: Tensor, window: Sequence[int], height: int, width: int) -> T
 
 
 def _regions(length: int, window: int, shift: int) -> Tensor:
-    """For each place along a side that was rolled by `shift`, which of the parts that were neighbours it belongs to."""
+    """Return region indices along an axis rolled by `shift`; only equal indices were neighbours before the roll."""
     places = torch.arange(length)
     return (places >= length - window).long() + (places >= length - shift).long() if shift else torch.zeros_like(places)
 
 
 class ShiftedWindowAttention(nn.Module):
-    """Attention among the pixels of a window, with a bias for each distance between two pixels.
+    """Self-attention among the pixels of a window, with a bias for each relative position.
 
     Args:
         dim: channels.
         window_size: height and width of the windows.
-        shift_size: how far the windows are shifted down and to the right; where they leave the image they enter it again at
-            the other side, and pixels that are not neighbours do not see each other.
-        num_heads: heads of the attention; they divide `dim`.
-        qkv_bias: whether the layer that makes queries, keys and values has a bias.
-        proj_bias: whether the last layer has one.
-        attention_dropout: the probability with which weights of the attention are zeroed in training.
-        dropout: the probability with which features are zeroed in training.
+        shift_size: shift of the windows down and to the right. The shift is cyclic, and attention between pixels that are
+            not neighbours is masked.
+        num_heads: number of attention heads; must divide `dim`.
+        qkv_bias: whether the projection to queries, keys and values has a bias.
+        proj_bias: whether the output projection has a bias.
+        attention_dropout: dropout probability of the attention weights.
+        dropout: dropout probability.
 
     Shape:
         - Input: `(N, H, W, dim)`.
@@ -138,13 +138,13 @@ class ShiftedWindowAttention(nn.Module):
         self.define_relative_position_index()
 
     def define_relative_position_bias_table(self) -> None:
-        """Make the parameter with a bias for each distance and head."""
+        """Create the parameter with a bias per relative position and head."""
         high, wide = self.window_size
         table = torch.empty((2 * high - 1) * (2 * wide - 1), self.num_heads)
         self.relative_position_bias_table = nn.Parameter(nn.init.trunc_normal_(table, std=0.02))
 
     def define_relative_position_index(self) -> None:
-        """Make the buffer with the place in the table of each pair of pixels."""
+        """Create the buffer with the table index of each pair of pixels."""
         high, wide = self.window_size
         y = torch.arange(high).repeat_interleave(wide)
         x = torch.arange(wide).repeat(high)
@@ -155,7 +155,7 @@ class ShiftedWindowAttention(nn.Module):
         return self.relative_position_bias_table
 
     def get_relative_position_bias(self) -> Tensor:
-        """The bias for each head and pair of pixels: `(1, num_heads, pixels, pixels)`."""
+        """Return the bias of each head and pair of pixels: `(1, num_heads, pixels, pixels)`."""
         pixels = self.window_size[0] * self.window_size[1]
         return self._bias_table()[self.relative_position_index].reshape(pixels, pixels, -1).permute(2, 0, 1)[None]
 
@@ -166,7 +166,7 @@ class ShiftedWindowAttention(nn.Module):
         return (queries * queries.shape[-1] ** -0.5) @ keys.transpose(-2, -1)
 
     def _attend(self, windows: Tensor, apart: Tensor | None) -> Tensor:
-        """Attention in each window; `apart` says which pairs of pixels do not see each other."""
+        """Compute the attention in each window; pairs of pixels where `apart` is True are masked."""
         *places, pixels, channels = windows.shape
         heads = self._projected(windows).reshape(*places, pixels, 3, self.num_heads, channels // self.num_heads)
         queries, keys, values = heads.permute(3, 0, 1, 4, 2, 5)
@@ -196,7 +196,7 @@ class ShiftedWindowAttention(nn.Module):
 
 
 class ShiftedWindowAttentionV2(ShiftedWindowAttention):
-    """`ShiftedWindowAttention` by the angle between queries and keys, with a bias that a small network makes of the distance."""
+    """`ShiftedWindowAttention` with cosine similarity of queries and keys, and a bias computed by an MLP from the distance."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
             nn.init.zeros_(self.qkv.bias[dim : 2 * dim])
 
     def define_relative_position_bias_table(self) -> None:
-        """Make the buffer with the distances, on a logarithmic scale."""
+        """Create the buffer with the relative positions, on a logarithmic scale."""
         sides = [torch.arange(1.0 - side, side) / (side - 1) * 8 for side in self.window_size]
         distances = torch.stack(torch.meshgrid(*sides, indexing="ij"), dim=-1)[None]
         table = distances.sign() * torch.log2(distances.abs() + 1.0) / 3.0
@@ -237,7 +237,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
 
 
 class SwinTransformerBlock(nn.Module):
-    """Attention in windows, then two linear layers on each pixel; normalized before, beside a shortcut."""
+    """Transformer block: window attention, then two linear layers per pixel; both residual, with normalization before."""
 
     def __init__(
         self,
@@ -270,7 +270,7 @@ class SwinTransformerBlock(nn.Module):
 
 
 class SwinTransformerBlockV2(SwinTransformerBlock):
-    """`SwinTransformerBlock`, normalized afterwards."""
+    """`SwinTransformerBlock` with the normalization after attention and linear layers."""
 
     def __init__(self, *args: Any, attn_layer: Layer = ShiftedWindowAttentionV2, **kwargs: Any) -> None:
         super().__init__(*args, attn_layer=attn_layer, **kwargs)
@@ -281,25 +281,25 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
 
 
 class SwinTransformer(nn.Module):
-    """A transformer whose attention is within windows, which are shifted from layer to layer.
+    """Swin transformer: attention within windows that are shifted in every second block.
 
     Liu et al., [Swin Transformer: Hierarchical Vision Transformer using Shifted Windows](https://arxiv.org/abs/2103.14030), 2021,
     and [Swin Transformer V2: Scaling Up Capacity and Resolution](https://arxiv.org/abs/2111.09883), 2021.
 
     Args:
-        patch_size: height and width of the patches that become the first pixels.
+        patch_size: height and width of the patches of the first layer.
         embed_dim: channels of the first stage; each further stage has twice as many.
-        depths: how many blocks each stage has.
-        num_heads: heads of the attention in each stage.
+        depths: number of blocks of each stage.
+        num_heads: number of attention heads of each stage.
         window_size: height and width of the windows.
-        mlp_ratio: width between the two linear layers of a block, divided by the channels.
-        dropout: the probability with which features are zeroed in training.
-        attention_dropout: the probability with which weights of the attention are zeroed in training.
-        stochastic_depth_prob: the probability with which the last block is skipped in training; less for those before.
-        num_classes: how many outputs there are.
-        norm_layer: called with the number of channels for a normalization; None for `LayerNorm` with an eps of 1e-5.
-        block: called for the blocks; None for `SwinTransformerBlock`.
-        downsample_layer: called with the channels and `norm_layer` for what is between the stages.
+        mlp_ratio: hidden size between the two linear layers of a block, divided by the channels.
+        dropout: dropout probability.
+        attention_dropout: dropout probability of the attention weights.
+        stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
+        num_classes: number of classes, the size of the output.
+        norm_layer: called with the number of channels to create a normalization; None for `LayerNorm` with an eps of 1e-5.
+        block: class of the blocks; None for `SwinTransformerBlock`.
+        downsample_layer: called with the channels and `norm_layer` to create the layer between stages.
 
     Shape:
         - Input: `(N, 3, H, W)`.
@@ -421,35 +421,35 @@ def _swin(width: int, third: int, heads: int, window: int, skipped: float, **kwa
 
 @register_model(Swin_T_Weights)
 def swin_t(**kwargs: Any) -> SwinTransformer:
-    """The tiny Swin transformer; further arguments are those of `SwinTransformer` after the shape."""
+    """Build the tiny Swin transformer; further arguments are passed to `SwinTransformer`."""
     return _swin(96, 6, 3, 7, 0.2, **kwargs)
 
 
 @register_model(Swin_S_Weights)
 def swin_s(**kwargs: Any) -> SwinTransformer:
-    """The small Swin transformer; further arguments are those of `SwinTransformer` after the shape."""
+    """Build the small Swin transformer; further arguments are passed to `SwinTransformer`."""
     return _swin(96, 18, 3, 7, 0.3, **kwargs)
 
 
 @register_model(Swin_B_Weights)
 def swin_b(**kwargs: Any) -> SwinTransformer:
-    """The base Swin transformer; further arguments are those of `SwinTransformer` after the shape."""
+    """Build the base Swin transformer; further arguments are passed to `SwinTransformer`."""
     return _swin(128, 18, 4, 7, 0.5, **kwargs)
 
 
 @register_model(Swin_V2_T_Weights)
 def swin_v2_t(**kwargs: Any) -> SwinTransformer:
-    """The tiny Swin transformer of the second version; further arguments are those of `SwinTransformer` after the shape."""
+    """Build the tiny Swin transformer v2; further arguments are passed to `SwinTransformer`."""
     return _swin(96, 6, 3, 8, 0.2, **{**_SECOND, **kwargs})
 
 
 @register_model(Swin_V2_S_Weights)
 def swin_v2_s(**kwargs: Any) -> SwinTransformer:
-    """The small Swin transformer of the second version; further arguments are those of `SwinTransformer` after the shape."""
+    """Build the small Swin transformer v2; further arguments are passed to `SwinTransformer`."""
     return _swin(96, 18, 3, 8, 0.3, **{**_SECOND, **kwargs})
 
 
 @register_model(Swin_V2_B_Weights)
 def swin_v2_b(**kwargs: Any) -> SwinTransformer:
-    """The base Swin transformer of the second version; further arguments are those of `SwinTransformer` after the shape."""
+    """Build the base Swin transformer v2; further arguments are passed to `SwinTransformer`."""
     return _swin(128, 18, 4, 8, 0.5, **{**_SECOND, **kwargs})

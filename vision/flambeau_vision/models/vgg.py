@@ -1,4 +1,4 @@
-"""VGG: stacks of small convolutions."""
+"""VGG: stacks of 3 x 3 convolutions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "vgg19_bn",
 ]
 
-# Channels of each convolution; "M" is a pooling.
+# Channels of each convolution; "M" is max pooling.
 _LAYERS = {
     11: [64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"],
     13: [64, 64, "M", 128, 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"],
@@ -41,7 +41,7 @@ _LAYERS = {
 
 
 def make_layers(cfg: list[int | str], batch_norm: bool = False) -> nn.Sequential:
-    """Convolutions and poolings one after the other.
+    """Return a sequence of convolutions and poolings.
 
     Args:
         cfg: channels of each 3 x 3 convolution, with `"M"` where a pooling halves the size.
@@ -68,10 +68,10 @@ class VGG(nn.Module):
     Recognition](https://arxiv.org/abs/1409.1556), 2014.
 
     Args:
-        features: the convolutions, which end in 512 channels; `make_layers` makes them.
-        num_classes: how many outputs there are.
-        init_weights: initialize as the paper's authors do.
-        dropout: the probability with which features are zeroed in training, after the first two linear layers.
+        features: the convolutions with 512 output channels, such as those of `make_layers`.
+        num_classes: number of classes, the size of the output.
+        init_weights: initialize convolutions with Kaiming normal and linear layers with small normal weights.
+        dropout: dropout probability after the first two linear layers.
 
     Shape:
         - Input: `(N, 3, H, W)`, of 32 x 32 pixels or more for the usual features.
@@ -143,14 +143,14 @@ class VGG13_BN_Weights(WeightsEnum):
 
 
 def _features_only() -> ImageClassification:
-    # These weights, from Caffe, expect colours from 0 to 255 minus their mean.
+    # These weights, from Caffe, expect values from 0 to 255 minus the channel means.
     mean, std = (0.48235, 0.45882, 0.40784), (1.0 / 255.0,) * 3
     return ImageClassification(crop_size=224, mean=mean, std=std)
 
 
 class VGG16_Weights(WeightsEnum):
     IMAGENET1K_V1 = imagenet("vgg16-397923af", 138357544)
-    # Only the convolutions are usable, as a backbone of detectors; the other weights are nan.
+    # Only the convolutions are usable, as a backbone of detectors; the other weights are NaN.
     IMAGENET1K_FEATURES = Weights(
         f"{SITE}vgg16_features-amdegroot-88682ab5.pth",
         _features_only,
@@ -176,47 +176,47 @@ class VGG19_BN_Weights(WeightsEnum):
 
 @register_model(VGG11_Weights)
 def vgg11(**kwargs: Any) -> VGG:
-    """VGG of 11 layers; further arguments are those of `VGG`."""
+    """Build a VGG of 11 layers; further arguments are passed to `VGG`."""
     return _vgg(11, False, **kwargs)
 
 
 @register_model(VGG11_BN_Weights)
 def vgg11_bn(**kwargs: Any) -> VGG:
-    """VGG of 11 layers with batch normalization; further arguments are those of `VGG`."""
+    """Build a VGG of 11 layers with batch normalization; further arguments are passed to `VGG`."""
     return _vgg(11, True, **kwargs)
 
 
 @register_model(VGG13_Weights)
 def vgg13(**kwargs: Any) -> VGG:
-    """VGG of 13 layers; further arguments are those of `VGG`."""
+    """Build a VGG of 13 layers; further arguments are passed to `VGG`."""
     return _vgg(13, False, **kwargs)
 
 
 @register_model(VGG13_BN_Weights)
 def vgg13_bn(**kwargs: Any) -> VGG:
-    """VGG of 13 layers with batch normalization; further arguments are those of `VGG`."""
+    """Build a VGG of 13 layers with batch normalization; further arguments are passed to `VGG`."""
     return _vgg(13, True, **kwargs)
 
 
 @register_model(VGG16_Weights)
 def vgg16(**kwargs: Any) -> VGG:
-    """VGG of 16 layers; further arguments are those of `VGG`."""
+    """Build a VGG of 16 layers; further arguments are passed to `VGG`."""
     return _vgg(16, False, **kwargs)
 
 
 @register_model(VGG16_BN_Weights)
 def vgg16_bn(**kwargs: Any) -> VGG:
-    """VGG of 16 layers with batch normalization; further arguments are those of `VGG`."""
+    """Build a VGG of 16 layers with batch normalization; further arguments are passed to `VGG`."""
     return _vgg(16, True, **kwargs)
 
 
 @register_model(VGG19_Weights)
 def vgg19(**kwargs: Any) -> VGG:
-    """VGG of 19 layers; further arguments are those of `VGG`."""
+    """Build a VGG of 19 layers; further arguments are passed to `VGG`."""
     return _vgg(19, False, **kwargs)
 
 
 @register_model(VGG19_BN_Weights)
 def vgg19_bn(**kwargs: Any) -> VGG:
-    """VGG of 19 layers with batch normalization; further arguments are those of `VGG`."""
+    """Build a VGG of 19 layers with batch normalization; further arguments are passed to `VGG`."""
     return _vgg(19, True, **kwargs)

@@ -37,7 +37,7 @@ Layer = Callable[..., nn.Module]
 
 
 class ConvStemConfig(NamedTuple):
-    """One of the convolutions that make tokens in the place of patches; see `VisionTransformer`."""
+    """Configuration of a convolution of the stem that replaces the patch embedding; see `VisionTransformer`."""
 
     out_channels: int
     kernel_size: int
@@ -47,7 +47,7 @@ class ConvStemConfig(NamedTuple):
 
 
 class MLPBlock(MLP):
-    """Two linear layers on each token."""
+    """MLP of two linear layers, applied to each token."""
 
     def __init__(self, in_dim: int, mlp_dim: int, dropout: float) -> None:
         super().__init__(in_dim, [mlp_dim, in_dim], activation_layer=nn.GELU, inplace=None, dropout=dropout)
@@ -58,7 +58,7 @@ class MLPBlock(MLP):
 
 
 class EncoderBlock(nn.Module):
-    """Attention among the tokens, then two linear layers on each; normalized before, beside a shortcut."""
+    """Transformer block: self-attention, then two linear layers per token; both residual, with normalization before."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class EncoderBlock(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Adds position embeddings to the tokens, then applies the blocks."""
+    """Add position embeddings to the tokens, then apply the blocks."""
 
     def __init__(
         self,
@@ -119,32 +119,32 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """A vision transformer: patches of the image are tokens, and attention does the rest.
+    """Vision transformer: a transformer encoder on tokens of image patches.
 
     Dosovitskiy et al., [An Image is Worth 16x16 Words](https://arxiv.org/abs/2010.11929), 2020.
 
     Args:
         image_size: side of the images, in pixels; a multiple of `patch_size`.
         patch_size: side of the patches that become tokens, in pixels.
-        num_layers: how many blocks there are.
-        num_heads: heads of the attention; they divide `hidden_dim`.
-        hidden_dim: width of the tokens.
-        mlp_dim: width between the two linear layers of a block.
-        dropout: the probability with which features are zeroed in training, all over.
-        attention_dropout: the probability with which weights of the attention are zeroed in training.
-        num_classes: how many outputs there are.
-        representation_size: width of one more layer before the last; None for no such layer.
-        norm_layer: called with the width for a normalization.
-        conv_stem_configs: convolutions, each with normalization and activation, that make the tokens, followed by one of kernel
-            size 1 (Xiao et al., [Early Convolutions Help Transformers See Better](https://arxiv.org/abs/2106.14881), 2021). Their
-            strides multiply to `patch_size`. None for one convolution, of patches.
+        num_layers: number of blocks.
+        num_heads: number of attention heads; must divide `hidden_dim`.
+        hidden_dim: size of the tokens.
+        mlp_dim: hidden size between the two linear layers of a block.
+        dropout: dropout probability of embeddings, attention outputs and linear layers.
+        attention_dropout: dropout probability of the attention weights.
+        num_classes: number of classes, the size of the output.
+        representation_size: size of an additional layer before the last; None for no such layer.
+        norm_layer: called with the token size to create a normalization.
+        conv_stem_configs: convolutions with normalization and activation that compute the tokens, followed by one of kernel
+            size 1 (Xiao et al., [Early Convolutions Help Transformers See Better](https://arxiv.org/abs/2106.14881), 2021). The
+            product of their strides is `patch_size`. None for a single convolution of patches.
 
     Shape:
         - Input: `(N, 3, image_size, image_size)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: patches do not fill the image, or, from calls, images are of another size.
+        ValueError: `image_size` is not divisible by `patch_size`; from calls, if images have another size.
 
     Example:
         >>> from flambeau_vision import models
@@ -209,10 +209,10 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.bias)
 
     def _process_input(self, x: Tensor) -> Tensor:
-        """The patches as tokens, row by row: `(N, patches, hidden_dim)`; lightly calls it."""
+        """Convert patches to tokens, row by row: `(N, patches, hidden_dim)`. The package lightly calls this method."""
         count, _, height, width = (
             x.shape
-        )  # programs name nodes of the traced network, such as "getitem_5": the steps are torchvision's
+        )  # same operations as torchvision, so that names of traced nodes, such as "getitem_5", agree
         torch._assert(height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!")
         torch._assert(width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!")
         rows, columns = height // self.patch_size, width // self.patch_size
@@ -239,7 +239,7 @@ def _convolutional_stem(configs: list[ConvStemConfig], hidden_dim: int) -> nn.Se
 
 
 def _rename_old_keys(module: VisionTransformer, state_dict: dict, *args: object) -> None:
-    # Published weights have legacy names of the two linear layers.
+    # Published weights use legacy names of the two linear layers.
     for key in list(state_dict):
         new = re.sub(r"mlp\.linear_([12])\.", lambda match: f"mlp.{3 * int(match[1]) - 3}.", key)
         if new != key:
@@ -280,7 +280,7 @@ class ViT_H_14_Weights(WeightsEnum):
 
 
 def _vit(shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, progress: bool, **kwargs: Any) -> VisionTransformer:
-    """Build a model from patch size, layers, heads and the two widths; the weights determine the image size."""
+    """Build a model from `(patch_size, layers, heads, hidden_dim, mlp_dim)`; the weights determine the image size."""
     if weights is not None:
         fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
         fix_argument(kwargs, "image_size", weights.transforms.keywords["crop_size"])
@@ -292,31 +292,31 @@ def _vit(shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, pro
 
 @register_model(ViT_B_16_Weights, loads=True)
 def vit_b_16(**kwargs: Any) -> VisionTransformer:
-    """The base transformer on patches of 16 x 16; further arguments are those of `VisionTransformer`."""
+    """Build the base vision transformer with patches of 16 x 16; further arguments are passed to `VisionTransformer`."""
     return _vit((16, 12, 12, 768, 3072), **kwargs)
 
 
 @register_model(ViT_B_32_Weights, loads=True)
 def vit_b_32(**kwargs: Any) -> VisionTransformer:
-    """The base transformer on patches of 32 x 32; further arguments are those of `VisionTransformer`."""
+    """Build the base vision transformer with patches of 32 x 32; further arguments are passed to `VisionTransformer`."""
     return _vit((32, 12, 12, 768, 3072), **kwargs)
 
 
 @register_model(ViT_L_16_Weights, loads=True)
 def vit_l_16(**kwargs: Any) -> VisionTransformer:
-    """The large transformer on patches of 16 x 16; further arguments are those of `VisionTransformer`."""
+    """Build the large vision transformer with patches of 16 x 16; further arguments are passed to `VisionTransformer`."""
     return _vit((16, 24, 16, 1024, 4096), **kwargs)
 
 
 @register_model(ViT_L_32_Weights, loads=True)
 def vit_l_32(**kwargs: Any) -> VisionTransformer:
-    """The large transformer on patches of 32 x 32; further arguments are those of `VisionTransformer`."""
+    """Build the large vision transformer with patches of 32 x 32; further arguments are passed to `VisionTransformer`."""
     return _vit((32, 24, 16, 1024, 4096), **kwargs)
 
 
 @register_model(ViT_H_14_Weights, loads=True)
 def vit_h_14(**kwargs: Any) -> VisionTransformer:
-    """The huge transformer on patches of 14 x 14; further arguments are those of `VisionTransformer`."""
+    """Build the huge vision transformer with patches of 14 x 14; further arguments are passed to `VisionTransformer`."""
     return _vit((14, 32, 16, 1280, 5120), **kwargs)
 
 
@@ -327,17 +327,17 @@ def interpolate_embeddings(
     interpolation_mode: str = "bicubic",
     reset_heads: bool = False,
 ) -> OrderedDict[str, Tensor]:
-    """Weights for images of another size, with interpolated position embeddings.
+    """Interpolate the position embeddings of weights for another image size.
 
     Args:
-        image_size: side of the new images, in pixels; a multiple of `patch_size`.
-        patch_size: side of the patches, in pixels.
+        image_size: new image size in pixels, a multiple of `patch_size`.
+        patch_size: patch size in pixels.
         model_state: the state dict of a `VisionTransformer` for images of another size.
-        interpolation_mode: how to interpolate, as `flambeau.nn.functional.interpolate` names it.
-        reset_heads: leave the last layers out, for other classes.
+        interpolation_mode: mode of `flambeau.nn.functional.interpolate`.
+        reset_heads: remove the weights of the last layers, for other classes.
 
     Returns:
-        a state dict.
+        the new state dict.
 
     Example:
         >>> from flambeau_vision import models

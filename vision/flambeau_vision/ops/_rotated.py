@@ -1,4 +1,4 @@
-"""The overlap of rotated boxes: the area of the polygon that both cover."""
+"""IoU of rotated boxes, computed from the polygon where two boxes intersect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["rotated_iou"]
 
 Tensor = torch.Tensor
 
-_NEARLY = 1e-5  # of the size of a box: what lies on its side counts as inside
+_NEARLY = 1e-5  # tolerance relative to the box area: points on a side are inside
 
 
 def _cross(first: Tensor, second: Tensor) -> Tensor:
@@ -20,12 +20,12 @@ def _sides(corners: Tensor) -> Tensor:
 
 
 def _area(corners: Tensor) -> Tensor:
-    """Of polygons `(..., P, 2)`, positive if their corners go clockwise as one looks at an image."""
+    """Return the signed area of polygons `(..., P, 2)`: positive if the corners are clockwise (y axis down)."""
     return _cross(corners, corners.roll(-1, -2)).sum(-1) / 2
 
 
 def _inside(points: Tensor, corners: Tensor) -> Tensor:
-    """Which of the points `(..., P, 2)` a box `(..., 4, 2)` covers."""
+    """Return whether each of the points `(..., P, 2)` is inside of the box `(..., 4, 2)`."""
     sides = _sides(corners)
     beyond = _cross(sides[..., None, :, :], points[..., :, None, :] - corners[..., None, :, :])
     area = _area(corners)[..., None, None]
@@ -33,7 +33,7 @@ def _inside(points: Tensor, corners: Tensor) -> Tensor:
 
 
 def _crossings(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the sides of two boxes cross, `(..., 16, 2)`, and which of these places there are."""
+    """Return the intersections of the sides of two boxes, `(..., 16, 2)`, and a mask `(..., 16)` of those that exist."""
     from_first, along_first = first[..., :, None, :], _sides(first)[..., :, None, :]
     from_second, along_second = second[..., None, :, :], _sides(second)[..., None, :, :]
     between, across = from_second - from_first, _cross(along_first, along_second)
@@ -45,19 +45,19 @@ def _crossings(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _hull_area(points: Tensor, there: Tensor) -> Tensor:
-    """The area of the convex polygon with these points for corners, in whatever order."""
+    """Return the area of the convex polygon whose corners are the points where `there` is True, in any order."""
     count = there.sum(-1, keepdim=True)
     centre = (points * there[..., None]).sum(-2) / count.clamp(min=1)
     points = torch.where(there[..., None], points - centre[..., None, :], 0.0)
     angle = torch.where(there, torch.atan2(points[..., 1], points[..., 0]), float("inf"))
     angle, order = angle.sort(-1)
     points = points.gather(-2, order[..., None].expand_as(points))
-    points = torch.where(angle.isinf()[..., None], points[..., :1, :], points)  # what is not there lies on the first corner
+    points = torch.where(angle.isinf()[..., None], points[..., :1, :], points)  # missing points are replaced by the first corner
     return torch.where(count[..., 0] > 2, _area(points).abs(), 0.0)
 
 
 def rotated_iou(first: Tensor, second: Tensor) -> Tensor:
-    """The overlap of all pairs of boxes, given by their corners: shapes `(N, 8)` and `(M, 8)` to `(N, M)`."""
+    """Return the IoU `(N, M)` of all pairs of boxes, given as corners `(N, 8)` and `(M, 8)`."""
     first, second = first.reshape(-1, 1, 4, 2), second.reshape(1, -1, 4, 2)
     shape = (first.shape[0], second.shape[1], 4, 2)
     first, second = first.expand(shape), second.expand(shape)

@@ -1,8 +1,8 @@
 """Non-maximum suppression on NumPy arrays.
 
-Boxes come by falling score, and a box is kept unless one that is kept before it overlaps it too much. That is decided for a block
-of boxes at a time: first within the block, then all boxes behind it that the block suppresses are dropped, and the next block is
-taken from what is left. What is left is sorted by the left sides, so that a piece of it meets only a part of the block.
+Boxes are sorted by falling score. A box is kept unless its IoU with a kept box of higher score is above the threshold.
+Boxes are processed in blocks: the kept boxes of a block remove later boxes, and the next block is taken from the rest.
+The rest is also sorted by the left side, so that each chunk of it is compared only with nearby boxes of the block.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import numpy as np
 
 __all__ = ["suppress", "suppress_by_category"]
 
-_MOST_PAIRS = 40_000  # within categories, up to which all are looked at at once
-_FEW = 300  # boxes of which all pairs are looked at
-_FEW_PAIRS = 2_000  # pairs that Python goes through one by one
-_FIRST, _BLOCK = 64, 256  # boxes of a block: few at first, since the best boxes suppress most of the others
-_PIECE = 256  # boxes behind a block that are compared with it at once
-_ROWS = 64  # boxes of a block that are compared with the rest of it at once
+_MOST_PAIRS = 40_000  # up to this number of pairs within categories, all are computed in one call
+_FEW = 300  # up to this number of boxes, all pairs are compared
+_FEW_PAIRS = 2_000  # up to this number of pairs, a Python loop is faster
+_FIRST, _BLOCK = 64, 256  # block sizes: the first block is small, since the best boxes suppress most others
+_PIECE = 256  # remaining boxes compared with a block in one call
+_ROWS = 64  # boxes of a block compared with the rest of the block in one call
 _BEHIND = ~np.tri(_FEW, dtype=bool)
 
 
 def suppress(boxes: Any, iou_threshold: float) -> Any:
-    """The places of the boxes that are kept.
+    """Return the indices of the kept boxes.
 
     Args:
-        boxes: floating `(x1, y1, x2, y2)` of shape `(N, 4)`, by falling score.
-        iou_threshold: the largest overlap with a kept box.
+        boxes: floating `(x1, y1, x2, y2)` of shape `(N, 4)`, sorted by falling score.
+        iou_threshold: the largest IoU with a kept box.
     """
     limit = _limit(iou_threshold, boxes.dtype)
-    with np.errstate(all="ignore"):  # empty boxes: 0 / 0 is no overlap
+    with np.errstate(all="ignore"):  # the IoU of two empty boxes is 0 / 0, which counts as no overlap
         if len(boxes) <= _FEW and limit >= 0:
             return np.flatnonzero(_settle(*_pairs_above(boxes, limit), len(boxes)))
         x1, y1, x2, y2 = boxes.T
@@ -38,9 +38,9 @@ def suppress(boxes: Any, iou_threshold: float) -> Any:
 
 
 def _pairs_above(boxes: Any, limit: Any) -> tuple[Any, Any]:
-    """The pairs of boxes that overlap by more than the limit, as places: first ones in order, second ones behind them.
+    """Return indices `(first, second)` of all pairs with an IoU above the limit; `first` is sorted, and `first < second`.
 
-    Most pairs do not touch, which two comparisons show; the overlap is computed of the others alone.
+    Cheap comparisons of the sides exclude most pairs before the IoU is computed.
     """
     x1, y1, x2, y2 = sides = boxes.T.copy()
     near = x1[:, None] < x2
@@ -54,21 +54,21 @@ def _pairs_above(boxes: Any, limit: Any) -> tuple[Any, Any]:
 
 
 def _settle(first: Any, second: Any, count: int) -> Any:
-    """Which of `count` boxes are kept, where each of the first ones, if it is kept, suppresses the second one of its pair.
+    """Return a mask of the kept boxes, where a kept box `first[i]` suppresses the box `second[i]`.
 
     Args:
-        first: places, in order.
-        second: places behind them.
-        count: how many boxes there are.
+        first: box indices, sorted.
+        second: box indices, each larger than the one in `first`.
+        count: number of boxes.
     """
     if len(first) <= _FEW_PAIRS:
         kept = bytearray(b"\1") * count
         for one, other in zip(first.tolist(), second.tolist(), strict=True):
-            if kept[one]:  # all pairs of which it is the second have been seen
+            if kept[one]:  # final, since all pairs with `one` as second box came before
                 kept[other] = 0
         return np.frombuffer(kept, bool)
     chosen = np.ones(count, bool)
-    while True:  # each round settles at least one more box from the left
+    while True:  # each iteration makes at least one more box final
         again = np.ones(count, bool)
         again[second[chosen[first]]] = False
         if (again == chosen).all():
@@ -78,7 +78,7 @@ def _settle(first: Any, second: Any, count: int) -> Any:
 
 def _suppress_in_blocks(columns: Any, limit: Any) -> Any:
     alive = np.ones(columns.shape[1], bool)
-    behind = columns[0].argsort()  # the places of the boxes behind the block, by their left sides
+    behind = columns[0].argsort()  # indices of the boxes after the block, sorted by left side
     kept, start, size = [], 0, _FIRST
     while start < len(alive):
         places = np.flatnonzero(alive[start:])[:size] + start
@@ -95,7 +95,7 @@ def _suppress_in_blocks(columns: Any, limit: Any) -> Any:
 
 
 def _suppressed(kept: Any, behind: Any, columns: Any, limit: Any) -> Any:
-    """Those of the places `behind` whose boxes a kept one overlaps."""
+    """Return the indices from `behind` of boxes that overlap a kept box."""
     found = []
     for start in range(0, len(behind), _PIECE):
         places = behind[start : start + _PIECE]
@@ -106,7 +106,7 @@ def _suppressed(kept: Any, behind: Any, columns: Any, limit: Any) -> Any:
 
 
 def suppress_by_category(boxes: Any, categories: Any, iou_threshold: float) -> Any:
-    """`suppress` for each category by itself: the places of all boxes that are kept, in their order."""
+    """Apply `suppress` to each category separately and return the sorted indices of all kept boxes."""
     order = categories.argsort(kind="stable")
     ends = np.flatnonzero(np.diff(categories[order], append=-1)) + 1 if len(order) else order
     sizes = np.diff(ends, prepend=0)
@@ -117,7 +117,7 @@ def suppress_by_category(boxes: Any, categories: Any, iou_threshold: float) -> A
 
 
 def _decide_pairs(boxes: Any, ends: Any, iou_threshold: float) -> Any:
-    """Which boxes are kept, where each is compared with those behind it up to its end."""
+    """Return a mask of the kept boxes, where box `i` is compared with the boxes `i + 1` to `ends[i] - 1`."""
     places = np.arange(len(boxes))
     behind = ends - places - 1
     first = np.repeat(places, behind)
@@ -130,20 +130,20 @@ def _decide_pairs(boxes: Any, ends: Any, iou_threshold: float) -> Any:
 
 
 def _limit(iou_threshold: float, dtype: Any) -> Any:
-    """The largest number of the dtype up to the threshold: what is above one is above the other."""
+    """Return the largest number of the dtype that is at most `iou_threshold`, which gives the same `>` comparisons."""
     limit = dtype.type(iou_threshold)
     return np.nextafter(limit, dtype.type(-np.inf)) if float(limit) > iou_threshold else limit
 
 
 def _overlap(rows: Any, columns: Any, limit: Any) -> Any:
-    """Whether boxes, given by sides and area in forms that broadcast, overlap by more than the limit."""
+    """Whether the IoU is above the limit, for boxes `(x1, y1, x2, y2, area)` of broadcastable shapes."""
     x1, y1, x2, y2, area = rows
     wide = np.minimum(x2, columns[2])
     wide -= np.maximum(x1, columns[0])
     high = np.minimum(y2, columns[3])
     high -= np.maximum(y1, columns[1])
     np.maximum(wide, 0, out=wide)
-    if limit < 0:  # else a negative height is no overlap either
+    if limit < 0:  # otherwise a negative product is below the limit as well
         np.maximum(high, 0, out=high)
     wide *= high  # the intersection
     np.add(area, columns[4], high)
@@ -153,7 +153,7 @@ def _overlap(rows: Any, columns: Any, limit: Any) -> Any:
 
 
 def _overlap_above(block: Any, limit: Any) -> Any:
-    """`_overlap` of the boxes of a block with those behind them in it: what is above the diagonal of the matrix."""
+    """Return the upper triangle of the matrix of `_overlap` between all boxes of a block."""
     size = block.shape[1]
     above = np.zeros((size, size), bool)
     for start in range(0, size, _ROWS):
@@ -164,9 +164,9 @@ def _overlap_above(block: Any, limit: Any) -> Any:
 
 
 def _decide(above: Any) -> Any:
-    """Which boxes of a block are kept: those that no kept one before them overlaps."""
+    """Return a mask of the kept boxes of a block: those that overlap no earlier kept box."""
     chosen = ~above.any(0)
-    while True:  # each round settles at least one more box from the left
+    while True:  # each iteration makes at least one more box final
         again = ~(above & chosen[:, None]).any(0)
         if (again == chosen).all():
             return chosen

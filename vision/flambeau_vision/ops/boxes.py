@@ -1,4 +1,4 @@
-"""Boxes: conversion, overlap, suppression. Unless said otherwise a box is `(x1, y1, x2, y2)`, left, top, right, bottom."""
+"""Box conversion, IoU and suppression. Boxes are `(x1, y1, x2, y2)` (left, top, right, bottom) unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ _ROTATED = ("xywhr", "cxcywhr", "xyxyxyxy")
 
 
 def _wide(boxes: Tensor) -> Tensor:
-    """A dtype in which areas do not overflow: float32 for halves, int64 for small integers."""
+    """Convert to a dtype in which areas do not overflow: float32 for float16 and bfloat16, int64 for small integers."""
     if boxes.is_floating_point():
         return boxes if boxes.dtype in (torch.float32, torch.float64) else boxes.float()
     return boxes.long()
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Boxes from one format to another.
+    """Convert boxes from one format to another.
 
     Args:
         boxes: the boxes, of shape `(..., 4)`, `(..., 5)` or `(..., 8)`.
         in_fmt: the format they are in: `"xyxy"` (left, top, right, bottom), `"xywh"` (left, top, width, height) or
-            `"cxcywh"` (centre x, centre y, width, height); or of rotated boxes `"xywhr"` (a corner, width, height, and the
+            `"cxcywh"` (centre x, centre y, width, height); or for rotated boxes `"xywhr"` (a corner, width, height, and the
             angle in degrees counterclockwise), `"cxcywhr"` (the same from the centre) or `"xyxyxyxy"` (four corners).
-        out_fmt: the format to convert to, one of the same.
+        out_fmt: the format to convert to, one of the formats of `in_fmt`.
 
     Raises:
         ValueError: a format is unknown.
-        NotImplementedError: one format is of rotated boxes, the other is not.
+        NotImplementedError: one format is for rotated boxes, the other is not.
 
     Example:
         >>> from flambeau_vision.ops import box_convert
@@ -78,7 +78,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
 
 def _axes(r: Tensor, w: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sides of boxes rotated by `r` degrees, as vectors: along the width, then along the height."""
+    """Return the side vectors of boxes rotated by `r` degrees: along the width, then along the height."""
     cos, sin = torch.cos(r * math.pi / 180), torch.sin(r * math.pi / 180)
     return w * cos, -w * sin, h * sin, h * cos
 
@@ -89,7 +89,7 @@ def _rounded(numbers: list[Tensor], like: Tensor) -> Tensor:
 
 
 def _to_corner(boxes: Tensor, form: str) -> Tensor:
-    """Rotated boxes as `xywhr`."""
+    """Convert rotated boxes to `xywhr`."""
     if form == "xywhr":
         return boxes
     if form == "cxcywhr":
@@ -103,7 +103,7 @@ def _to_corner(boxes: Tensor, form: str) -> Tensor:
 
 
 def _from_corner(boxes: Tensor, form: str) -> Tensor:
-    """`xywhr` as another format of rotated boxes."""
+    """Convert rotated boxes from `xywhr` to another format."""
     if form == "xywhr":
         return boxes
     x, y, w, h, r = boxes.unbind(-1)
@@ -116,7 +116,7 @@ def _from_corner(boxes: Tensor, form: str) -> Tensor:
 
 
 def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
-    """The areas of boxes.
+    """Return the areas of boxes.
 
     Args:
         boxes: the boxes, of shape `(..., 4)`.
@@ -126,7 +126,7 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
         a tensor of shape `(...)`: float32 for boxes of lower precision, int64 for integers.
 
     Raises:
-        ValueError: `fmt` is something else.
+        ValueError: `fmt` is unknown.
 
     Example:
         >>> from flambeau_vision.ops import box_area
@@ -139,11 +139,11 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
     return (x2 - x1) * (y2 - y1) if fmt == "xyxy" else x2 * y2
 
 
-# These compute overlaps of boxes whose shapes broadcast; the public functions pass all pairs.
+# The following functions broadcast; the public functions call them with all pairs of boxes.
 
 
 def _hull_sides(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Width and height of the smallest box that holds both."""
+    """Return width and height of the smallest box that contains both."""
     corner1 = torch.minimum(boxes1[..., :2], boxes2[..., :2])
     corner2 = torch.maximum(boxes1[..., 2:], boxes2[..., 2:])
     return (corner2 - corner1).clamp(min=0)
@@ -170,7 +170,7 @@ def giou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0) -> Tensor:
 
 
 def _normalized_distance(boxes1: Tensor, boxes2: Tensor, eps: float) -> Tensor:
-    """Squared distance of the centres over the squared diagonal of the hull."""
+    """Return the squared distance of the centres divided by the squared diagonal of the enclosing box."""
     between = (boxes1[..., :2] + boxes1[..., 2:] - boxes2[..., :2] - boxes2[..., 2:]) / 2
     return (between**2).sum(-1) / ((_hull_sides(boxes1, boxes2) ** 2).sum(-1) + eps)
 
@@ -196,12 +196,12 @@ def _pairs(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
-    """Intersection over union of each pair of boxes: the area that both cover over the area that either covers.
+    """Compute the intersection over union (IoU) of all pairs of boxes.
 
     Args:
-        boxes1: boxes of shape `(..., N, 4)`; of rotated ones `(N, 5)` or `(N, 8)`.
+        boxes1: boxes of shape `(..., N, 4)`; rotated boxes `(N, 5)` or `(N, 8)`.
         boxes2: boxes of shape `(..., M, 4)`, `(M, 5)` or `(M, 8)`.
-        fmt: their format, one of those that `box_convert` knows.
+        fmt: format of the boxes, one of the formats of `box_convert`.
 
     Returns:
         a tensor of shape `(..., N, M)`, of values from 0 to 1.
@@ -225,7 +225,7 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """IoU less the share of the common hull that neither box covers, for each pair; it tells how far apart boxes are.
+    """Compute the generalized IoU of all pairs: IoU minus the fraction of the enclosing box that neither box covers.
 
     Rezatofighi et al., [Generalized Intersection over Union](https://arxiv.org/abs/1902.09630), 2019.
 
@@ -246,7 +246,7 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """IoU less the squared distance of the centres, relative to the squared diagonal of the common hull, for each pair.
+    """Compute the distance IoU of all pairs: IoU minus squared centre distance / squared diagonal of the enclosing box.
 
     Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
 
@@ -267,7 +267,7 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """`distance_box_iou` less a penalty for different ratios of width to height, for each pair.
+    """Compute the complete IoU of all pairs: `distance_box_iou` minus a penalty for different aspect ratios.
 
     Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019, where it is called CIoU.
 
@@ -298,7 +298,8 @@ def _by_falling_score(scores: Tensor) -> Any:
     array = scores.cpu().numpy()
     if array.dtype.kind == "f" and array.ndim == 1:
         order = (-array).argsort(kind="stable")
-        if not len(order) or array[order[-1]] == array[order[-1]]:  # a NaN would be the last here, and is the largest there
+        # NumPy sorts NaN to the end, PyTorch treats NaN as the largest score.
+        if not len(order) or array[order[-1]] == array[order[-1]]:
             return order
     return torch.argsort(scores, descending=True, stable=True).cpu().numpy()
 
@@ -309,10 +310,10 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
         scores: their scores, of shape `(N,)`.
-        iou_threshold: the largest IoU with a better box at which a box is kept, from 0 to 1.
+        iou_threshold: a box is dropped if its IoU with a kept box of higher score is larger, from 0 to 1.
 
     Returns:
-        int64 indices of the boxes that are kept, by falling score.
+        int64 indices of the kept boxes, sorted by falling score.
 
     Example:
         >>> from flambeau_vision.ops import nms
@@ -320,7 +321,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         >>> nms(boxes, torch.tensor([0.7, 0.9, 0.8]), iou_threshold=0.5)
         tensor([1, 2])
     """
-    if has_torch_function((boxes, scores)):  # one call, as of PyTorch's compiled operator
+    if has_torch_function((boxes, scores)):  # one `__torch_function__` call for the whole operator, as in PyTorch
         return handle_torch_function(nms, (boxes, scores), boxes, scores, iou_threshold)
     order = _by_falling_score(scores)
     best = suppress(_as_array(boxes).take(order, 0), iou_threshold)
@@ -328,16 +329,16 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
-    """`nms` for each category by itself: boxes of different categories do not suppress each other.
+    """Apply `nms` separately to each category: boxes of different categories do not suppress each other.
 
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
         scores: their scores, of shape `(N,)`.
         idxs: their categories, integers of shape `(N,)`.
-        iou_threshold: the largest IoU with a better box at which a box is kept, from 0 to 1.
+        iou_threshold: a box is dropped if its IoU with a kept box of higher score is larger, from 0 to 1.
 
     Returns:
-        int64 indices of the boxes that are kept, by falling score.
+        int64 indices of the kept boxes, sorted by falling score.
 
     Example:
         >>> from flambeau_vision.ops import batched_nms
@@ -351,11 +352,11 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
-    """Indices of the boxes whose sides are both large enough.
+    """Return the indices of boxes with width and height of at least `min_size`.
 
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
-        min_size: the least width and height.
+        min_size: minimum width and height.
 
     Returns:
         int64 indices of shape `(K,)`.
@@ -370,7 +371,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """Boxes cut off at the border of an image.
+    """Clamp boxes to an image.
 
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(..., 4)`.
@@ -387,13 +388,13 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
-    """The smallest box around each mask.
+    """Return the bounding box of each mask.
 
     Args:
-        masks: the masks, of shape `(N, H, W)`: what is not zero belongs to the object, at least one pixel.
+        masks: the masks, of shape `(N, H, W)`: nonzero pixels are the object; each mask has at least one.
 
     Returns:
-        boxes `(x1, y1, x2, y2)` as floats of shape `(N, 4)`; x2 and y2 are the last column and row inside.
+        boxes `(x1, y1, x2, y2)` as floats of shape `(N, 4)`; x2 and y2 are the last column and row of the object.
 
     Example:
         >>> from flambeau_vision.ops import masks_to_boxes

@@ -1,4 +1,4 @@
-"""Convolution with a kernel whose points move."""
+"""Deformable convolution, versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ def deform_conv2d(
     dilation: Pair = (1, 1),
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Convolution where each point of the kernel is moved by `offset` and weighted by `mask`.
+    """Compute a convolution whose sampling points are shifted by `offset` and weighted by `mask`.
 
     Dai et al., [Deformable Convolutional Networks](https://arxiv.org/abs/1703.06211), 2017; with `mask` Zhu, Hu, Lin and
     Dai, [Deformable ConvNets v2](https://arxiv.org/abs/1811.11168), 2018.
 
     Args:
         input: shape `(N, C, H, W)`.
-        offset: how far to move, in pixels, shape `(N, 2 * G * kh * kw, OH, OW)`: `(y, x)` for each point, for each of `G`
-            groups of channels.
+        offset: shifts `(y, x)` of the kernel points in pixels, shape `(N, 2 * G * kh * kw, OH, OW)`, for each of `G` groups of
+            channels.
         weight: shape `(O, C // groups, kh, kw)`.
-        bias: shape `(O,)`; None for none.
-        stride: steps between places, an int or `(vertical, horizontal)`.
-        padding: zeros around the input, in the same form.
-        dilation: distance between points of the kernel, in the same form.
-        mask: the weight of each point, shape `(N, G * kh * kw, OH, OW)`; None for 1.
+        bias: shape `(O,)`; None for no bias.
+        stride: step of the kernel, an int or `(vertical, horizontal)`.
+        padding: zeros around the input, an int or a pair.
+        dilation: distance between kernel points, an int or a pair.
+        mask: weight of each kernel point, shape `(N, G * kh * kw, OH, OW)`; None for 1.
 
     Returns:
         a tensor of shape `(N, O, OH, OW)`.
 
     Raises:
-        RuntimeError: the channels of `offset` do not fit the kernel.
+        RuntimeError: the channels of `offset` do not match the kernel size.
 
     Example:
         >>> from flambeau_vision.ops import deform_conv2d
@@ -86,7 +86,7 @@ def deform_conv2d(
 
 
 def _kernel_places(weight: Tensor, size: tuple[int, int], stride: tuple, padding: tuple, dilation: tuple) -> Tensor:
-    """Where the unmoved points of the kernel lie in the input: `(kh * kw, 2, OH, OW)`."""
+    """Return `(y, x)` of the unshifted kernel points in the input: `(kh * kw, 2, OH, OW)`."""
     axes = []
     for axis in (0, 1):
         point = torch.arange(weight.shape[2 + axis], dtype=weight.dtype, device=weight.device) * dilation[axis]
@@ -99,26 +99,26 @@ def _kernel_places(weight: Tensor, size: tuple[int, int], stride: tuple, padding
 
 
 def _normalized(places: Tensor, height: int, width: int) -> Tensor:
-    """`(y, x)` in pixels, at dimension 2, as `(x, y)` from -1 to 1, last."""
+    """Convert `(y, x)` in pixels in dimension 2 to `(x, y)` in `[-1, 1]` in the last dimension."""
     y, x = places.unbind(2)
     return torch.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], dim=-1)
 
 
 class DeformConv2d(nn.Module):
-    """Convolution with a kernel whose points move: `deform_conv2d` with weights of its own.
+    """Deformable convolution: `deform_conv2d` as a module with `weight` and `bias`.
 
     Args:
         in_channels: channels of the input.
         out_channels: channels of the output.
-        kernel_size, stride, padding, dilation, groups: those of `Conv2d`.
+        kernel_size, stride, padding, dilation, groups: arguments of `Conv2d`.
         bias: whether there is an additive bias.
 
     Shape:
-        - Input: `(N, in_channels, H, W)`, the offsets and, if wanted, the mask, as `deform_conv2d` takes them.
+        - Input: `(N, in_channels, H, W)`, the offsets and optionally the mask, as in `deform_conv2d`.
         - Output: `(N, out_channels, OH, OW)`.
 
     Raises:
-        ValueError: the channels cannot be divided by `groups`.
+        ValueError: the channels are not divisible by `groups`.
 
     Example:
         >>> from flambeau_vision.ops import DeformConv2d

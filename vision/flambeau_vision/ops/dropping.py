@@ -1,4 +1,4 @@
-"""Regularization that drops whole residual branches or blocks of features."""
+"""Regularization by dropping residual branches (stochastic depth) or blocks of features (DropBlock)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def _check_probability(p: float) -> None:
 
 
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
-    """Zero a residual branch at random in training, and scale it up by `1 / (1 - p)` otherwise.
+    """Zero a residual branch with probability `p` in training, otherwise multiply it by `1 / (1 - p)`.
 
     Huang, Sun, Liu, Sedra and Weinberger, [Deep Networks with Stochastic Depth](https://arxiv.org/abs/1603.09382), 2016.
 
     Args:
         input: the branch's output, of shape `(N, ...)`.
         p: the probability of zeroing, from 0 to 1.
-        mode: `"batch"` to zero all samples together, `"row"` to draw for each sample by itself.
-        training: whether to do anything.
+        mode: `"batch"` to zero all samples or none, `"row"` to draw for each sample separately.
+        training: whether to drop; if False, the input is returned.
 
     Raises:
         ValueError: `p` is out of range, or `mode` unknown.
@@ -58,11 +58,11 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
 
 
 class StochasticDepth(nn.Module):
-    """Zero a residual branch at random in training: `stochastic_depth` as a module.
+    """Zero a residual branch with probability `p` in training: `stochastic_depth` as a module.
 
     Args:
         p: the probability of zeroing, from 0 to 1.
-        mode: `"batch"` to zero all samples together, `"row"` to draw for each sample by itself.
+        mode: `"batch"` to zero all samples or none, `"row"` to draw for each sample separately.
 
     Raises:
         ValueError: from calls, if `p` is out of range or `mode` unknown.
@@ -92,7 +92,7 @@ def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: fl
         return input
     sizes = input.shape[2:]
     block_size = min(block_size, *sizes)
-    # Centres of blocks are drawn where whole blocks fit, at a rate at which blocks cover the share p.
+    # Block positions are drawn where complete blocks fit, with the probability gamma that covers the fraction p.
     places = [size - block_size + 1 for size in sizes]
     gamma = p / block_size**dims
     for size, place in zip(sizes, places, strict=True):
@@ -116,14 +116,14 @@ def drop_block2d(
 
     Args:
         input: features of shape `(N, C, H, W)`.
-        p: the share of the features to drop, from 0 to 1, on average.
-        block_size: the side of the blocks in pixels; at most that of the input.
-        inplace: write into `input`.
-        eps: keeps the scale finite where everything is dropped.
-        training: whether to do anything.
+        p: average fraction of the features to drop, from 0 to 1.
+        block_size: side length of the blocks; limited to the size of the input.
+        inplace: modify `input` in place.
+        eps: added to the denominator of the scale, which is 0 if all features are dropped.
+        training: whether to drop; if False, the input is returned.
 
     Raises:
-        ValueError: `p` is out of range, or `input` not of 4 dimensions.
+        ValueError: `p` is out of range, or `input` does not have 4 dimensions.
 
     Example:
         >>> from flambeau_vision.ops import drop_block2d
@@ -140,18 +140,18 @@ def drop_block2d(
 def drop_block3d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
 ) -> Tensor:
-    """Zero cubes of features at random in training, and scale up the others: `drop_block2d` in three dimensions.
+    """Zero cubes of features at random in training, and scale up the others: DropBlock in three dimensions.
 
     Args:
         input: features of shape `(N, C, D, H, W)`.
-        p: the share of the features to drop, from 0 to 1, on average.
-        block_size: the side of the cubes; at most that of the input.
-        inplace: write into `input`.
-        eps: keeps the scale finite where everything is dropped.
-        training: whether to do anything.
+        p: average fraction of the features to drop, from 0 to 1.
+        block_size: side length of the cubes; limited to the size of the input.
+        inplace: modify `input` in place.
+        eps: added to the denominator of the scale, which is 0 if all features are dropped.
+        training: whether to drop; if False, the input is returned.
 
     Raises:
-        ValueError: `p` is out of range, or `input` not of 5 dimensions.
+        ValueError: `p` is out of range, or `input` does not have 5 dimensions.
 
     Example:
         >>> from flambeau_vision.ops import drop_block3d
@@ -167,10 +167,10 @@ class DropBlock2d(nn.Module):
     """Zero square blocks of features at random in training: `drop_block2d` as a module.
 
     Args:
-        p: the share of the features to drop, from 0 to 1, on average.
-        block_size: the side of the blocks in pixels; at most that of the input.
-        inplace: write into the input.
-        eps: keeps the scale finite where everything is dropped.
+        p: average fraction of the features to drop, from 0 to 1.
+        block_size: side length of the blocks; limited to the size of the input.
+        inplace: modify the input in place.
+        eps: added to the denominator of the scale, which is 0 if all features are dropped.
 
     Shape:
         - Input: `(N, C, H, W)`.
@@ -201,10 +201,10 @@ class DropBlock3d(DropBlock2d):
     """Zero cubes of features at random in training: `drop_block3d` as a module.
 
     Args:
-        p: the share of the features to drop, from 0 to 1, on average.
-        block_size: the side of the cubes; at most that of the input.
-        inplace: write into the input.
-        eps: keeps the scale finite where everything is dropped.
+        p: average fraction of the features to drop, from 0 to 1.
+        block_size: side length of the cubes; limited to the size of the input.
+        inplace: modify the input in place.
+        eps: added to the denominator of the scale, which is 0 if all features are dropped.
 
     Shape:
         - Input: `(N, C, D, H, W)`.

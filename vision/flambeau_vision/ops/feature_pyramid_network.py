@@ -1,4 +1,4 @@
-"""Features at several scales."""
+"""Feature pyramid networks."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Tensor = torch.Tensor
 
 
 class ExtraFPNBlock(nn.Module):
-    """The base of blocks that add levels: from results, inputs and names to results and names."""
+    """Base class of blocks that add levels: `forward(results, inputs, names)` returns new results and names."""
 
     def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         return results, names
 
 
 class LastLevelMaxPool(ExtraFPNBlock):
-    """One more level, every other pixel of the last."""
+    """Add one level: every second pixel of the last level."""
 
     def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         return [*results, F.max_pool2d(results[-1], kernel_size=1, stride=2, padding=0)], [*names, "pool"]
 
 
 class LastLevelP6P7(ExtraFPNBlock):
-    """Two more levels, by convolutions, as in [RetinaNet](https://arxiv.org/abs/1708.02002)."""
+    """Add two levels by convolutions, as in [RetinaNet](https://arxiv.org/abs/1708.02002)."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -49,22 +49,22 @@ class LastLevelP6P7(ExtraFPNBlock):
 
 
 class FeaturePyramidNetwork(nn.Module):
-    """Coarse features added to fine ones, level by level, so that all levels know what is in the image.
+    """Add upsampled coarse features to finer ones, level by level (feature pyramid network, FPN).
 
     Lin et al., [Feature Pyramid Networks for Object Detection](https://arxiv.org/abs/1612.03144), 2016.
 
     Args:
         in_channels_list: channels of each level, fine to coarse.
         out_channels: channels of each level of the result.
-        extra_blocks: an `ExtraFPNBlock` that adds levels at the end; None for none.
-        norm_layer: called with the channels for a normalization after each convolution; None for none.
+        extra_blocks: an `ExtraFPNBlock` that adds levels at the end; None for no extra levels.
+        norm_layer: called with the channels to create a normalization after each convolution; None for no normalization.
 
     Shape:
-        - Input: a dict of features `(N, C, H, W)` by name, fine to coarse, each with channels of its own.
-        - Output: a dict of as many, by the same names, all of `out_channels`.
+        - Input: a dict of features `(N, C, H, W)` by name, fine to coarse, with `in_channels_list` channels.
+        - Output: a dict with the same names, all with `out_channels` channels.
 
     Raises:
-        ValueError: a level has no channels.
+        ValueError: a level has 0 channels.
 
     Example:
         >>> from flambeau_vision.ops import FeaturePyramidNetwork
@@ -100,7 +100,7 @@ class FeaturePyramidNetwork(nn.Module):
 
     @staticmethod
     def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *args: object) -> None:
-        # In legacy checkpoints blocks have no normalization, and their convolution has no index.
+        # In legacy checkpoints, blocks have no normalization and the name of their convolution has no index.
         for blocks in ("inner_blocks", "layer_blocks"):
             for index in range(len(module.inner_blocks)):
                 for kind in ("weight", "bias"):
@@ -109,7 +109,7 @@ class FeaturePyramidNetwork(nn.Module):
                         state_dict[new] = state_dict.pop(old)
 
     def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
-        """From features by name, fine to coarse, to as many by the same names, all of `out_channels`."""
+        """Compute the pyramid from a dict of features, fine to coarse; the result has the same names."""
         names, features = list(x), list(x.values())
         top_down = self.inner_blocks[-1](features[-1])
         results = [self.layer_blocks[-1](top_down)]

@@ -1,4 +1,4 @@
-"""Losses of detectors."""
+"""Losses for object detection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
     if reduction == "none":
         return loss
     if reduction == "mean":
-        # The mean of no losses is zero, and still connected to the graph.
+        # The mean of an empty loss is 0 and stays connected to the autograd graph.
         return loss.mean() if loss.numel() > 0 else 0.0 * loss.sum()
     if reduction == "sum":
         return loss.sum()
@@ -30,16 +30,16 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
 
 
 def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none") -> Tensor:
-    """Binary cross-entropy that counts examples less, the better they are classified already.
+    """Compute the focal loss: binary cross-entropy with lower weights for well classified examples.
 
-    With the probability p of the true class the loss is `-alpha * (1 - p)**gamma * log(p)`. Lin, Goyal, Girshick, He and
+    For the probability p of the true class, the loss is `-alpha * (1 - p)**gamma * log(p)`. Lin, Goyal, Girshick, He and
     Dollár, [Focal Loss for Dense Object Detection](https://arxiv.org/abs/1708.02002), 2017.
 
     Args:
         inputs: logits of any shape.
         targets: 0 or 1 for each, as floats of the same shape.
-        alpha: weight of the class 1, from 0 to 1; class 0 has the weight `1 - alpha`. -1 for no weights.
-        gamma: how much less easy examples count; 0 for plain cross-entropy.
+        alpha: weight of class 1, from 0 to 1; class 0 has the weight `1 - alpha`. -1 disables the weights.
+        gamma: exponent that reduces the weight of easy examples; 0 for plain cross-entropy.
         reduction: `"none"` for a loss for each element, `"mean"` or `"sum"`.
 
     Raises:
@@ -62,14 +62,14 @@ def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gam
 
 
 def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """1 less the GIoU of corresponding boxes, which has a gradient for boxes that do not meet too.
+    """Compute `1 - GIoU` of corresponding boxes; the gradient is nonzero also for disjoint boxes.
 
     See `generalized_box_iou`. Rezatofighi et al., [Generalized Intersection over
     Union](https://arxiv.org/abs/1902.09630), 2019.
 
     Args:
         boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
-        boxes2: the true boxes, in the same form; each belongs to the box of `boxes1` in the same row.
+        boxes2: the true boxes, in the same form; row `i` is the target of row `i` of `boxes1`.
         reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
         eps: added to denominators.
 
@@ -85,13 +85,13 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
 
 
 def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """1 less the DIoU of corresponding boxes, which draws their centres together.
+    """Compute `1 - DIoU` of corresponding boxes, which also penalizes the distance of their centres.
 
     See `distance_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
 
     Args:
         boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
-        boxes2: the true boxes, in the same form; each belongs to the box of `boxes1` in the same row.
+        boxes2: the true boxes, in the same form; row `i` is the target of row `i` of `boxes1`.
         reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
         eps: added to denominators.
 
@@ -107,13 +107,13 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
 
 
 def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """1 less the CIoU of corresponding boxes, which draws their centres and their shapes together.
+    """Compute `1 - CIoU` of corresponding boxes, which also penalizes distance and different aspect ratios.
 
     See `complete_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
 
     Args:
         boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
-        boxes2: the true boxes, in the same form; each belongs to the box of `boxes1` in the same row.
+        boxes2: the true boxes, in the same form; row `i` is the target of row `i` of `boxes1`.
         reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
         eps: added to denominators.
 

@@ -1,4 +1,4 @@
-"""Blocks that many models are built from."""
+"""Modules used by many models."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Layer = Callable[..., nn.Module]
 
 
 class FrozenBatchNorm2d(nn.Module):
-    """Batch normalization whose statistics and weights never change: they are buffers.
+    """Batch normalization with constant statistics and weights, stored as buffers.
 
-    Detectors use it, whose batches are too small for statistics. It loads checkpoints of `BatchNorm2d`.
+    Used by detectors, whose batches are too small for batch statistics. It loads checkpoints of `BatchNorm2d`.
 
     Args:
         num_features: channels of the input.
@@ -51,7 +51,7 @@ class FrozenBatchNorm2d(nn.Module):
 
     @staticmethod
     def _drop_count(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
-        # Checkpoints of BatchNorm2d also have a count of batches.
+        # Checkpoints of BatchNorm2d also contain num_batches_tracked.
         state_dict.pop(f"{prefix}num_batches_tracked", None)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class FrozenBatchNorm2d(nn.Module):
 
 
 def _same_padding(kernel_size: int | Sequence[int], dilation: int | Sequence[int]) -> int | tuple[int, ...]:
-    """The padding with which a convolution of stride 1 keeps the size."""
+    """Return the padding that keeps the size in a convolution of stride 1."""
     if isinstance(kernel_size, int) and isinstance(dilation, int):
         return (kernel_size - 1) // 2 * dilation
     dims = len(dilation if isinstance(kernel_size, int) else kernel_size)
@@ -74,7 +74,7 @@ def _same_padding(kernel_size: int | Sequence[int], dilation: int | Sequence[int
 
 
 class _ConvNormActivation(nn.Sequential):
-    """Convolution, then normalization and activation where they are given."""
+    """Convolution, followed by optional normalization and activation."""
 
     def __init__(
         self,
@@ -109,16 +109,16 @@ class Conv2dNormActivation(_ConvNormActivation):
     Args:
         in_channels: channels of the input.
         out_channels: channels of the output.
-        kernel_size, stride, groups, dilation: those of `Conv2d`.
-        padding: that of `Conv2d`; None for what keeps the size at a stride of 1.
-        norm_layer: called with `out_channels` for the normalization; None for none.
-        activation_layer: called with `inplace` for the activation; None for none.
-        inplace: given to the activation; None to call it without.
-        bias: whether the convolution has one; None for one only without normalization.
+        kernel_size, stride, groups, dilation: arguments of `Conv2d`.
+        padding: padding of `Conv2d`; None to keep the size at a stride of 1.
+        norm_layer: called with `out_channels` to create the normalization; None for no normalization.
+        activation_layer: called with `inplace` to create the activation; None for no activation.
+        inplace: argument of the activation; None to omit it.
+        bias: whether the convolution has a bias; None for a bias only without normalization.
 
     Shape:
         - Input: `(N, in_channels, H, W)`.
-        - Output: `(N, out_channels, H', W')`, the sizes being those that the convolution gives.
+        - Output: `(N, out_channels, H', W')`, with the output sizes of the convolution.
 
     Example:
         >>> from flambeau_vision.ops import Conv2dNormActivation
@@ -154,16 +154,16 @@ class Conv3dNormActivation(_ConvNormActivation):
     Args:
         in_channels: channels of the input.
         out_channels: channels of the output.
-        kernel_size, stride, groups, dilation: those of `Conv3d`.
-        padding: that of `Conv3d`; None for what keeps the size at a stride of 1.
-        norm_layer: called with `out_channels` for the normalization; None for none.
-        activation_layer: called with `inplace` for the activation; None for none.
-        inplace: given to the activation; None to call it without.
-        bias: whether the convolution has one; None for one only without normalization.
+        kernel_size, stride, groups, dilation: arguments of `Conv3d`.
+        padding: padding of `Conv3d`; None to keep the size at a stride of 1.
+        norm_layer: called with `out_channels` to create the normalization; None for no normalization.
+        activation_layer: called with `inplace` to create the activation; None for no activation.
+        inplace: argument of the activation; None to omit it.
+        bias: whether the convolution has a bias; None for a bias only without normalization.
 
     Shape:
         - Input: `(N, in_channels, D, H, W)`.
-        - Output: `(N, out_channels, D', H', W')`, the sizes being those that the convolution gives.
+        - Output: `(N, out_channels, D', H', W')`, with the output sizes of the convolution.
 
     Example:
         >>> from flambeau_vision.ops import Conv3dNormActivation
@@ -190,16 +190,16 @@ class Conv3dNormActivation(_ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Weigh channels by a function of their means over the image.
+    """Multiply each channel by a weight computed from the channel means.
 
-    The means of the channels go through two layers, which make a weight for each channel. Hu, Shen and Sun,
+    Two layers map the means of all channels to one weight per channel. Hu, Shen and Sun,
     [Squeeze-and-Excitation Networks](https://arxiv.org/abs/1709.01507), 2017.
 
     Args:
         input_channels: channels of the input.
-        squeeze_channels: channels between the two layers; usually much fewer.
-        activation: called without arguments for the layer in between.
-        scale_activation: called without arguments for the layer that makes the weights.
+        squeeze_channels: channels between the two layers; usually far fewer.
+        activation: called without arguments to create the activation between the layers.
+        scale_activation: called without arguments to create the activation of the weights.
 
     Shape:
         - Input: `(N, input_channels, H, W)`.
@@ -231,18 +231,18 @@ class SqueezeExcitation(nn.Module):
 
 
 class MLP(nn.Sequential):
-    """A multilayer perceptron: linear layers, each but the last followed by normalization, activation and dropout.
+    """Multilayer perceptron: linear layers, each except the last followed by normalization, activation and dropout.
 
     The last layer is followed by dropout only.
 
     Args:
         in_channels: features of the input.
-        hidden_channels: features after each layer; the last number is that of the output.
-        norm_layer: called with the number of features for the normalization; None for none.
-        activation_layer: called for the activation.
-        inplace: given to activation and dropout; None to call them without.
-        bias: whether the linear layers have one.
-        dropout: the probability with which dropout zeroes an element.
+        hidden_channels: features after each layer; the last number is the size of the output.
+        norm_layer: called with the number of features to create a normalization; None for no normalization.
+        activation_layer: called to create an activation.
+        inplace: argument of activation and dropout; None to omit it.
+        bias: whether the linear layers have a bias.
+        dropout: dropout probability.
 
     Shape:
         - Input: `(*, in_channels)`.
@@ -280,7 +280,7 @@ class Permute(nn.Module):
     """Reorder the dimensions: `torch.permute` as a module.
 
     Args:
-        dims: for each dimension of the output, which one of the input it is.
+        dims: for each output dimension, the index of the input dimension.
 
     Example:
         >>> from flambeau_vision.ops import Permute

@@ -1,4 +1,4 @@
-"""Regions of interest in features of several scales."""
+"""RoI pooling from several levels of a feature pyramid."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Tensor = torch.Tensor
 
 
 class MultiScaleRoIAlign(nn.Module):
-    """`roi_align` on the level of a feature pyramid that fits the size of each box.
+    """Apply `roi_align` to each box, on the level of a feature pyramid chosen by the size of the box.
 
-    A box of `canonical_scale` pixels goes to level `canonical_level`, one of twice the side to the next. Lin et al.,
-    [Feature Pyramid Networks for Object Detection](https://arxiv.org/abs/1612.03144), 2016.
+    Boxes with a side of `canonical_scale` pixels use level `canonical_level`, boxes with twice the side the next level. Lin
+    et al., [Feature Pyramid Networks for Object Detection](https://arxiv.org/abs/1612.03144), 2016.
 
     Args:
         featmap_names: the names of the levels to use, fine to coarse.
         output_size: the number of bins, `(height, width)` or an int for both.
-        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
-        canonical_scale: the side of a box, in pixels of the image, that belongs to `canonical_level`.
-        canonical_level: the base-2 logarithm of that level's stride.
+        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
+        canonical_scale: side length in image pixels of boxes that use `canonical_level`.
+        canonical_level: base-2 logarithm of the stride of the level for `canonical_scale`.
 
     Shape:
         - Input: a dict of features `(N, C, H, W)` by name, a list of boxes `(L, 4)` for each image, and a list of the
@@ -59,14 +59,14 @@ class MultiScaleRoIAlign(nn.Module):
         self.canonical_level = canonical_level
 
     def _levels(self, boxes: Tensor, scales: list[float]) -> Tensor:
-        """For each box, the index of its level."""
+        """Return the index of the level of each box."""
         side = box_area(boxes).sqrt()
         level = torch.floor(self.canonical_level + torch.log2(side / self.canonical_scale) + 1e-6)
         first, last = -math.log2(scales[0]), -math.log2(scales[-1])
         return (level.clamp(min=first, max=last) - first).long()
 
     def forward(self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]) -> Tensor:
-        """From features by name, boxes for each image and the sizes of the images, to `(K, C, *output_size)`."""
+        """Pool regions from a dict of features; `boxes` and `image_shapes` have one entry per image."""
         features = [x[name] for name in x if name in self.featmap_names]
         height = max(shape[0] for shape in image_shapes)
         scales = [2.0 ** round(math.log2(feature.shape[-2] / height)) for feature in features]

@@ -1,6 +1,6 @@
-"""Features of regions of interest, resampled to one size.
+"""Pooling of regions of interest (RoIs) to a fixed output size.
 
-Regions are boxes `(x1, y1, x2, y2)` given as one tensor of shape `(K, 5)` whose first column is the index of the
+Regions are boxes `(x1, y1, x2, y2)`, given as one tensor of shape `(K, 5)` whose first column is the index of the
 image in the batch, or as a list with one tensor of shape `(L, 4)` for each image.
 """
 
@@ -28,11 +28,11 @@ __all__ = [
 Tensor = torch.Tensor
 Size = int | Sequence[int]
 
-_CHUNK = 64  # regions
+_CHUNK = 64  # regions resampled in one call
 
 
 def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
-    """Regions of shape `(K, 5)`, the index of the image first. Features have a gradient, regions have none."""
+    """Convert regions to shape `(K, 5)` with the image index first, detached: regions get no gradient."""
     if isinstance(boxes, torch.Tensor):
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
@@ -43,7 +43,7 @@ def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
 
 
 def _pixels_of(regions: Tensor, spatial_scale: float) -> Tensor:
-    """The sides of regions, to whole pixels; halves away from zero."""
+    """Scale the sides of regions to pixels of the features, rounding half away from zero."""
     sides = regions[:, 1:] * spatial_scale
     return sides.sign() * (sides.abs() + 0.5).floor()
 
@@ -53,10 +53,10 @@ def _pair(size: Size) -> tuple[int, int]:
 
 
 def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, sampling_ratio: int) -> Tensor:
-    """Along one axis, how much each of `size` pixels counts in each bin of each region: `(K, bins, size)`.
+    """Return the weights `(K, bins, size)` of the pixels along one axis in each bin of each region.
 
-    A bin is the mean of points spread evenly over it, and a point mixes the two pixels beside it. Both are linear and
-    the axes are independent of each other, so that a resampled region is `rows @ image @ columns`, these transposed.
+    A bin is the mean of evenly spaced points, and a point interpolates between its two neighbouring pixels. Both are linear
+    and separable, so a resampled region is `rows @ image @ columns.T`.
     """
     bin_length = (length / bins)[:, None, None]
     if sampling_ratio > 0:
@@ -74,7 +74,7 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
 
 
 def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """`rows @ image @ columns` for each region and its image, some regions at a time, to bound the memory."""
+    """Compute `rows @ image @ columns` for each region and its image, in chunks of regions to bound the memory."""
     parts = []
     for first in range(0, len(regions), _CHUNK):
         chunk = slice(first, first + _CHUNK)
@@ -84,7 +84,7 @@ def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> 
 
 
 def _resample_bins(maps: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """The same where each bin has an image of its own: `maps` has shape `(N, C, height, width, H, W)`."""
+    """Compute `rows @ image @ columns` with a separate image per bin; `maps` has shape `(N, C, height, width, H, W)`."""
     rows, columns = rows[:, None, :, None, None, :], columns[:, None, None, :, :, None]
     return _resample(maps, regions, rows, columns).flatten(-3)
 
@@ -97,7 +97,7 @@ def roi_align(
     sampling_ratio: int = -1,
     aligned: bool = False,
 ) -> Tensor:
-    """The mean of interpolated values in each bin of each region: features of regions at one size.
+    """Average interpolated values in each bin of each region.
 
     He, Gkioxari, Dollár and Girshick, [Mask R-CNN](https://arxiv.org/abs/1703.06870), 2017.
 
@@ -107,15 +107,15 @@ def roi_align(
             `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
-        aligned: shift boxes by half a pixel, so that pixel centres are where they should be; False is how it was first
-            published.
+        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
+        aligned: shift boxes by half a pixel to align them with pixel centres; False for the first published
+            version.
 
     Returns:
         a tensor of shape `(K, C, height, width)`, K being the number of regions.
 
     Raises:
-        ValueError: `boxes` are in no such form.
+        ValueError: `boxes` has another form.
 
     Example:
         >>> from flambeau_vision.ops import roi_align
@@ -144,7 +144,7 @@ def ps_roi_align(
     spatial_scale: float = 1.0,
     sampling_ratio: int = -1,
 ) -> Tensor:
-    """`roi_align` where each bin takes its values from channels of its own (position-sensitive).
+    """Apply `roi_align` with separate input channels for each bin (position-sensitive).
 
     The pooling of Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
     Networks](https://arxiv.org/abs/1605.06409), 2016, with interpolated values.
@@ -155,13 +155,13 @@ def ps_roi_align(
             `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
+        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
 
     Returns:
         a tensor of shape `(K, C, height, width)`, K being the number of regions.
 
     Raises:
-        ValueError: `boxes` are in no such form, or the channels no multiple of the bins.
+        ValueError: `boxes` has another form, or the channels are not a multiple of `height * width`.
 
     Example:
         >>> from flambeau_vision.ops import ps_roi_align
@@ -187,10 +187,10 @@ def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
 
 
 def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
-    """Along one axis, the share of each of `size` pixels in the mean of each bin: `(K, bins, size)`."""
+    """Return the weights `(K, bins, size)` of the pixels along one axis in the mean of each bin."""
     bin_length = (length / bins)[:, None]
     index = torch.arange(bins, dtype=start.dtype, device=start.device)
-    # A bin ends before the last pixel at the latest: so R-FCN's operator has it.
+    # Bins end at the last pixel exclusive, as in the operator of R-FCN.
     low = ((index * bin_length).floor() + start[:, None]).clamp(0, size - 1)
     high = (((index + 1) * bin_length).ceil() + start[:, None]).clamp(0, size - 1)
     pixels = torch.arange(size, dtype=start.dtype, device=start.device)
@@ -199,7 +199,7 @@ def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
 
 
 def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0) -> Tensor:
-    """The mean of the pixels in each bin of each region, each bin from channels of its own (position-sensitive).
+    """Average the pixels in each bin of each region, with separate input channels for each bin (position-sensitive).
 
     Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
     Networks](https://arxiv.org/abs/1605.06409), 2016.
@@ -215,7 +215,7 @@ def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Si
         a tensor of shape `(K, C, height, width)`, K being the number of regions.
 
     Raises:
-        ValueError: `boxes` are in no such form, or the channels no multiple of the bins.
+        ValueError: `boxes` has another form, or the channels are not a multiple of `height * width`.
 
     Example:
         >>> from flambeau_vision.ops import ps_roi_pool
@@ -235,9 +235,9 @@ def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Si
 
 
 def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0) -> Tensor:
-    """The largest value in each bin of each region, whose borders are rounded to pixels.
+    """Return the maximum in each bin of each region, with borders rounded to pixels.
 
-    Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), 2015. `roi_align` does without the rounding.
+    Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), 2015. `roi_align` interpolates instead of rounding.
 
     Args:
         input: features of shape `(N, C, H, W)`.
@@ -247,10 +247,10 @@ def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size,
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
 
     Returns:
-        a tensor of shape `(K, C, height, width)`, K being the number of regions; zero where a bin lies outside.
+        a tensor of shape `(K, C, height, width)`, K being the number of regions; zero for bins outside of the image.
 
     Raises:
-        ValueError: `boxes` are in no such form.
+        ValueError: `boxes` has another form.
 
     Example:
         >>> from flambeau_vision.ops import roi_pool
@@ -280,7 +280,7 @@ def _pool_region(image: Tensor, x1: int, y1: int, x2: int, y2: int, size: tuple[
 
 
 class _RoI(nn.Module):
-    """A module that keeps the size of the bins and the scale."""
+    """Base module that stores `output_size` and `spatial_scale`."""
 
     def __init__(self, output_size: Size, spatial_scale: float) -> None:
         super().__init__()
@@ -293,7 +293,7 @@ class _RoI(nn.Module):
 
 
 class RoIPool(_RoI):
-    """The largest value in each bin of each region: `roi_pool` as a module, called with features and regions.
+    """Return the maximum in each bin of each region: `roi_pool` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
@@ -314,7 +314,7 @@ class RoIPool(_RoI):
 
 
 class PSRoIPool(_RoI):
-    """The mean in each bin of each region, from channels of its own: `ps_roi_pool` as a module.
+    """Average each bin of each region, with separate input channels per bin: `ps_roi_pool` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
@@ -335,13 +335,13 @@ class PSRoIPool(_RoI):
 
 
 class RoIAlign(_RoI):
-    """The mean of interpolated values in each bin of each region: `roi_align` as a module.
+    """Average interpolated values in each bin of each region: `roi_align` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
-        aligned: shift boxes by half a pixel, so that pixel centres are where they should be.
+        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
+        aligned: shift boxes by half a pixel to align them with pixel centres.
 
     Shape:
         - Input: features `(N, C, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.
@@ -364,12 +364,12 @@ class RoIAlign(_RoI):
 
 
 class PSRoIAlign(_RoI):
-    """The mean of interpolated values in each bin of each region, from channels of its own: `ps_roi_align` as a module.
+    """Average interpolated values in each bin, with separate input channels per bin: `ps_roi_align` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
+        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
 
     Shape:
         - Input: features `(N, C * height * width, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.

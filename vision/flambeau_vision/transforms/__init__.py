@@ -1,6 +1,6 @@
-"""Transforms of images, for PIL images and tensors: classes here, functions in `.functional`.
+"""Transforms of PIL images and tensors: classes here, functions in `.functional`.
 
-`.v2` has the same classes for whole samples: images with their boxes and masks.
+`.v2` has the same classes for samples, which contain images with their boxes and masks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The base classes of the transforms."""
+"""Base classes of the transforms."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["MaybeTransform", "Transform", "channel_fill", "fill_for", "uniform"]
 
 
 class Transform(nn.Module):
-    """A transform of images: first its parameters are drawn, then they are applied.
+    """Base class of transforms: draw the parameters, then apply them.
 
-    Subclasses define `transform`, and `make_params` where something depends on chance or on the image. The two are
-    separate so that the same parameters can be applied to an image and to its boxes and masks.
+    Subclasses define `transform`, and `make_params` if parameters are random or depend on the image. The two methods
+    are separate so that the same parameters can be applied to an image and to its boxes and masks.
     """
 
-    #: Where the functions are that `transform` calls.
+    #: The module of the functions that `transform` calls.
     functions: Any = F
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        """The parameters for one application; `flat_inputs` are what it will be applied to."""
+        """Draw the parameters of one call; `flat_inputs` are the images, boxes and masks to transform."""
         return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """Apply the transform with these parameters."""
+        """Apply the transform to `inpt` with the parameters of `make_params`."""
         raise NotImplementedError(f"{type(self).__name__} has to define transform()")
 
     def happens(self) -> bool:
-        """Whether anything is done this time."""
+        """Draw whether this call applies the transform."""
         return True
 
     def forward(self, img: Any) -> Any:
@@ -53,17 +53,17 @@ class MaybeTransform(Transform):
 
 
 def uniform(low: float, high: float) -> float:
-    """A random number between the two, from the default generator."""
+    """Draw a uniform random number in `[low, high)` from the default generator."""
     return torch.empty(1).uniform_(float(low), float(high)).item()
 
 
 def fill_for(img: Any, fill: Any) -> Any:
-    """The fill for this kind of input, where `fill` is a dict by type (with `"others"` for the rest)."""
+    """Return `fill`, or if it is a dict, its value for the type of `img` (`"others"` for missing types)."""
     return fill.get(type(img), fill.get("others")) if isinstance(fill, dict) else fill
 
 
 def channel_fill(img: Any, fill: Any) -> Any:
-    """`fill` as one float per channel where `img` is a tensor."""
+    """Return `fill` as a list of one float per channel if `img` is a tensor."""
     fill = fill_for(img, fill)
     if fill is None or not isinstance(img, torch.Tensor):
         return fill

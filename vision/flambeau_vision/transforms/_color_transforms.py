@@ -1,4 +1,4 @@
-"""Transforms of the colour."""
+"""Transforms of pixel values: colour, sharpness, blur and erasing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _factor_range(
     bound: tuple[float, float] = (0, float("inf")),
     clip_first_on_zero: bool = True,
 ) -> tuple[float, float] | None:
-    """The range that a jitter of strength `value` draws from, or None where it changes nothing."""
+    """Return the range of the random factor for a jitter of strength `value`, or None if it changes nothing."""
     if isinstance(value, int | float):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be non negative.")
@@ -51,12 +51,12 @@ class ColorJitter(Transform):
     Args:
         brightness: the factor is drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from `(min, max)`; 0 for no
             change.
-        contrast: the same.
-        saturation: the same.
-        hue: drawn from `[-hue, hue]`, or from `(min, max)`, as a share of the circle of colours: from -0.5 to 0.5.
+        contrast: strength of the contrast change, in the same form.
+        saturation: strength of the saturation change, in the same form.
+        hue: the shift is drawn from `[-hue, hue]` or `(min, max)`, within -0.5 to 0.5; 1 is the full colour circle.
 
     Raises:
-        TypeError: a value is no number or pair.
+        TypeError: a value is neither a number nor a pair.
         ValueError: a value is negative, or a range is out of bounds.
 
     Example:
@@ -88,7 +88,7 @@ class ColorJitter(Transform):
         saturation: Sequence[float] | None,
         hue: Sequence[float] | None,
     ) -> tuple[torch.Tensor, float | None, float | None, float | None, float | None]:
-        """Draw the order of the four, and the four factors (None where nothing changes)."""
+        """Draw the order of the four operations and their four factors (None for no change)."""
         order = torch.randperm(4)
         ranges = (brightness, contrast, saturation, hue)
         return (order, *(None if limits is None else uniform(*limits) for limits in ranges))
@@ -111,7 +111,7 @@ class ColorJitter(Transform):
 
 
 class Grayscale(Transform):
-    """The brightness of an image as grey: `0.2989 * red + 0.587 * green + 0.114 * blue`.
+    """Convert to grey: `0.2989 * red + 0.587 * green + 0.114 * blue`.
 
     Args:
         num_output_channels: 1, or 3 for three equal channels.
@@ -134,10 +134,10 @@ class Grayscale(Transform):
 
 
 class RandomGrayscale(MaybeTransform):
-    """Make the image grey at random, in as many channels as there were.
+    """Convert to grey at random, keeping the number of channels.
 
     Args:
-        p: the probability with which it happens, from 0 to 1.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -154,14 +154,14 @@ class RandomGrayscale(MaybeTransform):
 
 
 class GaussianBlur(Transform):
-    """Blur by a Gaussian of random strength.
+    """Blur with a Gaussian of random standard deviation.
 
     Args:
-        kernel_size: odd width and height of the window in pixels, or an int for both.
-        sigma: smallest and largest standard deviation in pixels, or a number that is always taken.
+        kernel_size: odd width and height of the kernel in pixels, or an int for both.
+        sigma: smallest and largest standard deviation in pixels, or a number for a fixed value.
 
     Raises:
-        ValueError: a size is not odd and positive, or `sigma` not positive and rising.
+        ValueError: a size is not odd and positive, or `sigma` is not `0 < min <= max`.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -184,7 +184,7 @@ class GaussianBlur(Transform):
 
     @staticmethod
     def get_params(sigma_min: float, sigma_max: float) -> float:
-        """Draw the standard deviation."""
+        """Draw the standard deviation uniformly from `[sigma_min, sigma_max)`."""
         return uniform(sigma_min, sigma_max)
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
@@ -199,10 +199,10 @@ class GaussianBlur(Transform):
 
 
 class RandomInvert(MaybeTransform):
-    """Make the negative of the image at random.
+    """Invert the image (its negative) at random.
 
     Args:
-        p: the probability with which it happens, from 0 to 1.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -218,8 +218,8 @@ class RandomPosterize(MaybeTransform):
     """Keep only the highest bits of each value, at random; for PIL images and uint8 tensors.
 
     Args:
-        bits: how many bits to keep, from 0 to 8.
-        p: the probability with which it happens, from 0 to 1.
+        bits: number of bits to keep, from 0 to 8.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -239,11 +239,11 @@ class RandomPosterize(MaybeTransform):
 
 
 class RandomSolarize(MaybeTransform):
-    """Invert the values from a threshold on, at random.
+    """Invert all values at or above a threshold, at random.
 
     Args:
-        threshold: the least value to invert, in the units of the image: 128 for half of uint8, 0.5 for half of floats.
-        p: the probability with which it happens, from 0 to 1.
+        threshold: the smallest value to invert; half of the range is 128 for uint8 and 0.5 for floats.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -266,9 +266,8 @@ class RandomAdjustSharpness(MaybeTransform):
     """Blur or sharpen at random.
 
     Args:
-        sharpness_factor: how much of the difference from the neighbours to keep, not negative: 0 gives a blurred image, 1
-            the image itself, more than 1 a sharper one.
-        p: the probability with which it happens, from 0 to 1.
+        sharpness_factor: factor, not negative: 0 gives a blurred image, 1 the unchanged image, more than 1 a sharper one.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -288,10 +287,10 @@ class RandomAdjustSharpness(MaybeTransform):
 
 
 class RandomAutocontrast(MaybeTransform):
-    """Stretch each channel at random, so that its darkest value is black and its lightest white.
+    """Stretch each channel to the full value range, at random.
 
     Args:
-        p: the probability with which it happens, from 0 to 1.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -304,10 +303,10 @@ class RandomAutocontrast(MaybeTransform):
 
 
 class RandomEqualize(MaybeTransform):
-    """Spread the values of each channel evenly over their range, at random; for PIL images and uint8 tensors.
+    """Equalize the histogram of each channel at random; for PIL images and uint8 tensors.
 
     Args:
-        p: the probability with which it happens, from 0 to 1.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -321,20 +320,20 @@ class RandomEqualize(MaybeTransform):
 
 
 class RandomErasing(MaybeTransform):
-    """Overwrite a random rectangle of a tensor of shape `(..., C, H, W)`, at random.
+    """Overwrite a random rectangle of a tensor of shape `(..., C, H, W)` with probability `p`.
 
     Zhong, Zheng, Kang, Li and Yang, [Random Erasing Data Augmentation](https://arxiv.org/abs/1708.04896), 2017.
 
     Args:
-        p: the probability with which it happens, from 0 to 1.
-        scale: smallest and largest area of the rectangle, as shares of the image.
+        p: probability of applying the transform, from 0 to 1.
+        scale: smallest and largest area of the rectangle, as fractions of the image area.
         ratio: smallest and largest height divided by width.
-        value: what to write: a number, one for each channel, or `"random"` for normal noise.
+        value: the new value: a number, one per channel, or `"random"` for normal noise.
         inplace: write into the image.
 
     Raises:
-        TypeError: an argument is no number or sequence where it has to be.
-        ValueError: a probability or share is not from 0 to 1, or `value` another string.
+        TypeError: `value` is not a number, string or sequence, or `scale` or `ratio` is not a sequence.
+        ValueError: `p` or `scale` is outside of `[0, 1]`, or `value` is another string than `"random"`.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -376,7 +375,7 @@ class RandomErasing(MaybeTransform):
         ratio: Sequence[float],
         value: Sequence[float] | None = None,
     ) -> tuple[int, int, int, int, torch.Tensor]:
-        """Draw `(top, left, height, width, content)`; the whole image, unchanged, where no rectangle fits in ten tries."""
+        """Draw `(top, left, height, width, content)`. If ten tries find no rectangle, return the unchanged image."""
         channels, img_height, img_width = F.get_dimensions(img)
         log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
         for _ in range(10):

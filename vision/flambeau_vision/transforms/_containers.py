@@ -1,4 +1,4 @@
-"""Transforms made of transforms."""
+"""Transforms that apply other transforms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _listed(name: str, items: Sequence[Any], *first: str) -> str:
 
 
 class Compose:
-    """Apply one transform after the other.
+    """Apply several transforms in sequence.
 
     Args:
         transforms: the transforms, or any functions of an image, in order.
@@ -45,13 +45,13 @@ class Compose:
 
 
 class Lambda:
-    """Apply a function of one's own. Workers cannot be sent a `lambda` where they are spawned: define a function then.
+    """Apply a user-defined function. For spawned workers it must be picklable: a named function, not a `lambda`.
 
     Args:
-        lambd: the function, of an image.
+        lambd: a function of an image.
 
     Raises:
-        TypeError: `lambd` cannot be called.
+        TypeError: `lambd` is not callable.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -72,7 +72,7 @@ class Lambda:
 
 
 class RandomTransforms:
-    """The base of the transforms that choose among others.
+    """Base class of transforms that choose among others.
 
     Args:
         transforms: the transforms to choose among.
@@ -99,7 +99,7 @@ class RandomTransforms:
 
 
 class RandomApply(nn.Module):
-    """Apply all of the transforms, or none, at random.
+    """Apply all of the transforms with probability `p`, or none of them.
 
     Args:
         transforms: the transforms, in order.
@@ -158,7 +158,7 @@ class RandomChoice(RandomTransforms):
 
     Args:
         transforms: the transforms to choose among.
-        p: their weights, which need not sum to 1; None for equal ones.
+        p: weights of the transforms, which need not sum to 1; None for equal weights.
 
     Raises:
         TypeError: `transforms` or `p` is not a sequence.

@@ -1,4 +1,4 @@
-"""Transforms from one kind of image to another."""
+"""Convert images between PIL, NumPy and tensors, and between dtypes and value ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ConvertImageDtype", "LinearTransformation", "Normalize", "PILToTenso
 
 
 class ToTensor:
-    """A PIL image or a NumPy array `(H, W, C)` as a tensor of shape `(C, H, W)`; 8-bit values become floats from 0 to 1.
+    """Convert a PIL image or a NumPy array `(H, W, C)` to a tensor `(C, H, W)`; 8-bit values are scaled to `[0, 1]`.
 
     Example:
         >>> from PIL import Image
@@ -32,7 +32,7 @@ class ToTensor:
 
 
 class PILToTensor:
-    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged.
+    """Convert a PIL image to a tensor of shape `(C, H, W)` with the same values.
 
     Example:
         >>> from PIL import Image
@@ -49,10 +49,10 @@ class PILToTensor:
 
 
 class ToPILImage:
-    """A tensor of shape `(C, H, W)` or a NumPy array `(H, W, C)` as a PIL image; floats are taken to go from 0 to 1.
+    """Convert a tensor `(C, H, W)` or a NumPy array `(H, W, C)` to a PIL image; floats are expected in `[0, 1]`.
 
     Args:
-        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
+        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None to infer it from the channels and the dtype.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -72,7 +72,7 @@ class ToPILImage:
 
 
 class ConvertImageDtype(nn.Module):
-    """Change the dtype of a tensor and scale its values: floats go from 0 to 1, integers from 0 to their largest.
+    """Convert the dtype and scale the values: floats range from 0 to 1, integers from 0 to their maximum.
 
     Args:
         dtype: the dtype to convert to.
@@ -92,12 +92,12 @@ class ConvertImageDtype(nn.Module):
 
 
 class Normalize(Transform):
-    """`(image - mean) / std`, channel by channel, on floating tensors of shape `(..., C, H, W)`.
+    """Compute `(image - mean) / std` per channel, for floating tensors of shape `(..., C, H, W)`.
 
     Args:
-        mean: what to subtract, one value for each channel.
-        std: what to divide by then, one value for each channel, not 0.
-        inplace: write into the image.
+        mean: the mean to subtract, one value per channel.
+        std: the standard deviation to divide by, one nonzero value per channel.
+        inplace: modify the image in place.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -122,14 +122,14 @@ class Normalize(Transform):
 
 
 class LinearTransformation(Transform):
-    """Flatten the image, subtract a vector and multiply by a matrix: whitening, for example.
+    """Flatten the image, subtract a vector and multiply by a matrix, as for whitening.
 
     Args:
         transformation_matrix: the matrix, of shape `(D, D)` with `D = C * H * W`.
         mean_vector: the vector, of shape `(D,)`.
 
     Raises:
-        ValueError: the matrix is not square, or the sizes do not fit.
+        ValueError: the matrix is not square, or its size differs from that of the vector.
 
     Example:
         >>> from flambeau_vision import transforms

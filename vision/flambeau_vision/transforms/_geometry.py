@@ -1,4 +1,4 @@
-"""The plane geometry that the kernels for PIL images, tensors and boxes share."""
+"""Matrices and sizes shared by the geometric kernels for PIL images, tensors and boxes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = [
 
 
 class InterpolationMode(Enum):
-    """How values between pixels are found.
+    """Interpolation modes for values between pixels.
 
-    `NEAREST` takes that of the nearest pixel (`NEAREST_EXACT` with exact rounding), `BILINEAR` mixes four pixels,
-    `BICUBIC` sixteen. `LANCZOS` thirty-six. `BOX` and `HAMMING` are for PIL images only.
+    `NEAREST` copies the nearest pixel (`NEAREST_EXACT` with exact rounding), `BILINEAR` mixes 4 pixels, `BICUBIC` 16
+    and `LANCZOS` 36. `BOX` and `HAMMING` are for PIL images only.
 
     Example:
         >>> from flambeau_vision.transforms import InterpolationMode
@@ -38,7 +38,7 @@ class InterpolationMode(Enum):
 
     @classmethod
     def of(cls, mode: InterpolationMode | int | str) -> InterpolationMode:
-        """The mode itself, or the one of this name, or the one that Pillow gives this number."""
+        """Return the mode given by a mode, its name or its number in Pillow."""
         if isinstance(mode, str):
             return cls(mode)
         if isinstance(mode, int):
@@ -51,7 +51,7 @@ class InterpolationMode(Enum):
 def affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
-    """The upper two rows of the map that shears, scales and rotates about `center`, then translates.
+    """Return the upper two rows of the matrix that shears, scales and rotates about `center`, then translates.
 
     Angles are in degrees; positive ones turn clockwise, as the y axis points down.
     """
@@ -63,7 +63,7 @@ def affine_matrix(
 def inverse_affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
-    """The inverse of `affine_matrix`: maps each point of the output to its source in the input."""
+    """Return the inverse of `affine_matrix`, which maps output points to input points."""
     a, b, c, d = _turned_and_sheared(angle, shear)
     a, b, c, d = d / scale, -b / scale, -c / scale, a / scale
     (x, y), (right, down) = center, translate
@@ -71,7 +71,7 @@ def inverse_affine_matrix(
 
 
 def _turned_and_sheared(angle: float, shear: Sequence[float]) -> tuple[float, float, float, float]:
-    """The 2 x 2 matrix of a shear along y, one along x and a turn; its determinant is 1."""
+    """Return the 2 x 2 matrix of a shear along y, a shear along x and a rotation; its determinant is 1."""
     rotation, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
     a = math.cos(rotation - shear_y) / math.cos(shear_y)
     b = -math.cos(rotation - shear_y) * math.tan(shear_x) / math.cos(shear_y) - math.sin(rotation)
@@ -81,9 +81,9 @@ def _turned_and_sheared(angle: float, shear: Sequence[float]) -> tuple[float, fl
 
 
 def perspective_coefficients(startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]]) -> list[float]:
-    """The eight coefficients of the projective map from four end points back to the start points.
+    """Return the eight coefficients of the projective map from four end points to the start points.
 
-    `(x, y)` comes from `((a x + b y + c) / n, (d x + e y + f) / n)` with `n = g x + h y + 1`.
+    An output point `(x, y)` is mapped to `((a x + b y + c) / n, (d x + e y + f) / n)` with `n = g x + h y + 1`.
     """
     import numpy as np
 
@@ -100,7 +100,7 @@ def perspective_coefficients(startpoints: Sequence[Sequence[int]], endpoints: Se
 
 
 def resized_size(height: int, width: int, size: int | Sequence[int] | None, max_size: int | None) -> tuple[int, int]:
-    """`(height, width)` after a resize to `size`: both sides, or the shorter one, or at most `max_size`."""
+    """Return `(height, width)` after a resize to `size`, an int for the shorter side or both sides, limited by `max_size`."""
     sides = [size] if isinstance(size, int) else list(size) if size is not None else []
     if len(sides) == 2:
         return int(sides[0]), int(sides[1])
@@ -115,11 +115,11 @@ def resized_size(height: int, width: int, size: int | Sequence[int] | None, max_
 
 
 def rotated_size(height: int, width: int, matrix: Sequence[float]) -> tuple[int, int]:
-    """`(height, width)` of the smallest canvas that holds the image turned by a matrix about its centre."""
+    """Return `(height, width)` of the smallest canvas that holds the image after rotating it about its centre."""
     a, b, _, c, d, _ = matrix
     corners = [(x * width / 2, y * height / 2) for x in (-1, 1) for y in (-1, 1)]
     xs = [width / 2 + a * x + b * y for x, y in corners]
     ys = [height / 2 + c * x + d * y for x, y in corners]
-    # Cut off what rounding adds, so that a quarter turn gives the transposed size.
+    # Remove rounding errors, so that a rotation by 90 degrees gives exactly the transposed size.
     spans = [(int(min(values) / 1e-4) * 1e-4, int(max(values) / 1e-4) * 1e-4) for values in (ys, xs)]
     return tuple(math.ceil(high) - math.floor(low) for low, high in spans)

@@ -1,4 +1,4 @@
-"""Transforms of the geometry."""
+"""Geometric transforms: crops, flips, resizing and warps."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _height_and_width(flat_inputs: list[Any]) -> tuple[int, int]:
 
 
 def _symmetric_range(name: str, value: float | Sequence[float], sizes: tuple[int, ...] = (2,)) -> list[float]:
-    """A single number as `[-value, value]`; a sequence as it is."""
+    """Return `[-value, value]` for a number, and a sequence unchanged."""
     if isinstance(value, int | float):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be positive.")
@@ -72,19 +72,19 @@ def _check_fill(fill: Any) -> Any:
 
 
 class Resize(Transform):
-    """Scale an image, a PIL image or a tensor of shape `(..., C, H, W)`.
+    """Resize a PIL image or a tensor of shape `(..., C, H, W)`.
 
     Args:
         size: `(height, width)`, or an int for the length of the shorter side, which keeps the ratio; None to make the longer
             side `max_size` long.
-        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images others too.
-        max_size: where only the shorter side is given: the longer side becomes at most this long.
-        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images also the others.
+        max_size: limit of the longer side, when `size` is an int.
+        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Raises:
-        TypeError: `size` is no int or sequence.
-        ValueError: `size` has more than two numbers.
+        TypeError: `size` is neither an int nor a sequence.
+        ValueError: `size` has more than two elements.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -117,10 +117,10 @@ class Resize(Transform):
 
 
 class Scale(Resize):
-    """The deprecated name of `Resize`, which warns.
+    """Deprecated name of `Resize`; creating it emits a warning.
 
     Args:
-        *args, **kwargs: those of `Resize`.
+        *args, **kwargs: arguments of `Resize`.
 
     Example:
         >>> import warnings
@@ -136,7 +136,7 @@ class Scale(Resize):
 
 
 class CenterCrop(Transform):
-    """Cut out the middle; an image that is smaller is first padded with black.
+    """Crop the centre; smaller images are padded with zeros first.
 
     Args:
         size: `(height, width)`, or an int for both.
@@ -160,17 +160,17 @@ class CenterCrop(Transform):
 
 
 class Pad(Transform):
-    """Add a border.
+    """Pad an image on all sides.
 
     Args:
         padding: pixels on each side: an int for all, `(left and right, top and bottom)`, or `(left, top, right, bottom)`.
-        fill: the value of a constant border, a number or one for each channel.
-        padding_mode: `"constant"`; `"edge"` repeats the last pixel; `"reflect"` mirrors without the last pixel;
-            `"symmetric"` mirrors with it.
+        fill: value of a constant border, a number or one per channel.
+        padding_mode: `"constant"`; `"edge"` repeats the border pixel; `"reflect"` mirrors without repeating it;
+            `"symmetric"` mirrors and repeats it.
 
     Raises:
-        TypeError: `padding` or `fill` is no number or sequence.
-        ValueError: `padding` has another length, or the mode is unknown.
+        TypeError: `padding` or `fill` is not a number or a sequence.
+        ValueError: `padding` does not have 1, 2 or 4 elements, or the mode is unknown.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -200,16 +200,16 @@ class Pad(Transform):
 
 
 class RandomCrop(Transform):
-    """Cut out a rectangle at a random place.
+    """Crop a rectangle of fixed size at a random position.
 
     Args:
         size: `(height, width)`, or an int for both.
-        padding: a border to add first, in pixels: an int for all sides, `(left and right, top and bottom)`, or
-            `(left, top, right, bottom)`; None for none.
-        pad_if_needed: pad an image that is smaller than `size`; otherwise that is an error.
-        fill: the value of a constant border, a number or one for each channel.
-        padding_mode: `"constant"`; `"edge"` repeats the last pixel; `"reflect"` mirrors without the last pixel;
-            `"symmetric"` mirrors with it.
+        padding: padding before the crop, in pixels: an int for all sides, `(left and right, top and bottom)`, or
+            `(left, top, right, bottom)`; None for no padding.
+        pad_if_needed: pad images smaller than `size` instead of raising an error.
+        fill: value of a constant border, a number or one per channel.
+        padding_mode: `"constant"`; `"edge"` repeats the border pixel; `"reflect"` mirrors without repeating it;
+            `"symmetric"` mirrors and repeats it.
 
     Raises:
         ValueError: from calls, if the image is smaller than `size`.
@@ -237,7 +237,7 @@ class RandomCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, output_size: Sequence[int]) -> tuple[int, int, int, int]:
-        """Draw `(top, left, height, width)`."""
+        """Draw `(top, left, height, width)` of a crop of `output_size`."""
         _, height, width = F.get_dimensions(img)
         return RandomCrop._draw(height, width, *output_size)
 
@@ -252,7 +252,7 @@ class RandomCrop(Transform):
         return top, left, crop_height, crop_width
 
     def _borders(self, height: int, width: int) -> list[list[int]]:
-        """The paddings to apply one after the other, each left, top, right, bottom."""
+        """Return the paddings to apply in sequence, each `(left, top, right, bottom)`."""
         borders = [] if self.padding is None else [list(four_sides(self.padding))]
         for left, top, right, bottom in borders:
             height, width = height + top + bottom, width + left + right
@@ -282,25 +282,25 @@ class RandomCrop(Transform):
 
 @cache
 def _logarithms(ratio: tuple[float, ...]) -> list[float]:
-    """In single precision, as the numbers between them are drawn."""
+    """Return the logarithms of both ratios in float32, the precision of the random numbers between them."""
     return torch.log(torch.tensor(ratio)).tolist()
 
 
 class RandomResizedCrop(Transform):
-    """Cut out a rectangle of random size and shape at a random place, and scale it: the usual way to train on ImageNet.
+    """Crop a rectangle of random area, aspect ratio and position, and resize it: the usual augmentation for ImageNet.
 
     Szegedy et al., [Going Deeper with Convolutions](https://arxiv.org/abs/1409.4842), 2014.
 
     Args:
-        size: the size to scale to, `(height, width)`, or an int for both.
-        scale: smallest and largest area of the rectangle, as shares of the image.
+        size: output size `(height, width)`, or an int for both.
+        scale: smallest and largest area of the rectangle, as fractions of the image area.
         ratio: smallest and largest width divided by height.
-        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images others too.
-        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images also the others.
+        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Raises:
-        TypeError: `scale` or `ratio` is no sequence.
+        TypeError: `scale` or `ratio` is not a sequence.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -331,7 +331,7 @@ class RandomResizedCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
-        """Draw `(top, left, height, width)`; the largest fitting middle where nothing fits in ten tries."""
+        """Draw `(top, left, height, width)`. If ten tries find no fitting crop, return the largest allowed central crop."""
         _, img_height, img_width = F.get_dimensions(img)
         log_low, log_high = _logarithms(tuple(ratio))
         for _ in range(10):
@@ -364,10 +364,10 @@ class RandomResizedCrop(Transform):
 
 
 class RandomSizedCrop(RandomResizedCrop):
-    """The deprecated name of `RandomResizedCrop`, which warns.
+    """Deprecated name of `RandomResizedCrop`; creating it emits a warning.
 
     Args:
-        *args, **kwargs: those of `RandomResizedCrop`.
+        *args, **kwargs: arguments of `RandomResizedCrop`.
 
     Example:
         >>> import warnings
@@ -386,7 +386,7 @@ class RandomSizedCrop(RandomResizedCrop):
 
 
 class FiveCrop(Transform):
-    """The four corners and the middle, as a tuple of five images: top left, top right, bottom left, bottom right, centre.
+    """Crop a tuple of five images: top left, top right, bottom left, bottom right and centre.
 
     Args:
         size: `(height, width)`, or an int for both.
@@ -412,11 +412,11 @@ class FiveCrop(Transform):
 
 
 class TenCrop(Transform):
-    """`FiveCrop` of the image and then of its mirror image, as a tuple of ten images.
+    """Apply `FiveCrop` to the image and to its mirror image; return a tuple of ten images.
 
     Args:
         size: `(height, width)`, or an int for both.
-        vertical_flip: swap top and bottom for the mirror image, not left and right.
+        vertical_flip: flip vertically instead of horizontally.
 
     Raises:
         ValueError: from calls, if the image is smaller than `size`.
@@ -440,10 +440,10 @@ class TenCrop(Transform):
 
 
 class RandomHorizontalFlip(MaybeTransform):
-    """Swap left and right at random.
+    """Flip horizontally at random.
 
     Args:
-        p: the probability with which it happens, from 0 to 1.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -456,10 +456,10 @@ class RandomHorizontalFlip(MaybeTransform):
 
 
 class RandomVerticalFlip(MaybeTransform):
-    """Swap top and bottom at random.
+    """Flip vertically at random.
 
     Args:
-        p: the probability with which it happens, from 0 to 1.
+        p: probability of applying the transform, from 0 to 1.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -472,17 +472,17 @@ class RandomVerticalFlip(MaybeTransform):
 
 
 class RandomRotation(Transform):
-    """Turn by a random angle.
+    """Rotate by a random angle.
 
     Args:
-        degrees: smallest and largest angle, counter-clockwise, or a number for `(-degrees, degrees)`.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        expand: enlarge the canvas so that the whole turned image fits.
-        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
-        fill: the value of what lies outside the image, a number or one for each channel.
+        degrees: smallest and largest angle in degrees, counter-clockwise, or a number for `(-degrees, degrees)`.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        expand: enlarge the canvas to fit the rotated image.
+        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        fill: value of the pixels outside the image, a number or one per channel.
 
     Raises:
-        ValueError: `degrees` is one negative number, or not two.
+        ValueError: `degrees` is a negative number, or a sequence without two elements.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -508,7 +508,7 @@ class RandomRotation(Transform):
 
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
-        """Draw the angle."""
+        """Draw the angle uniformly from `degrees`."""
         return uniform(*degrees)
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
@@ -526,20 +526,20 @@ class RandomRotation(Transform):
 
 
 class RandomAffine(Transform):
-    """Turn, shift, scale and shear at random, about the centre.
+    """Rotate, translate, scale and shear at random.
 
     Args:
-        degrees: smallest and largest angle, clockwise, or a number for `(-degrees, degrees)`; 0 for no turn.
-        translate: largest shift to each side and up or down, as shares of the width and height; None for none.
-        scale: smallest and largest factor; None for none.
-        shear: smallest and largest angle along x, in degrees; with four numbers also along y; a number for
-            `(-shear, shear)` along x; None for none.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel.
-        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
+        degrees: smallest and largest angle, clockwise, or a number for `(-degrees, degrees)`; 0 for no rotation.
+        translate: largest horizontal and vertical shifts, as fractions of width and height; None for no shift.
+        scale: smallest and largest scale factor; None for no scaling.
+        shear: smallest and largest angle along x in degrees, or four numbers for x and y; a number is
+            `(-shear, shear)` along x; None for no shear.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel.
+        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
 
     Raises:
-        ValueError: a range is of another length, a share not from 0 to 1, or a factor not positive.
+        ValueError: a range has the wrong length, `translate` is outside of `[0, 1]`, or `scale` is not positive.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -578,7 +578,7 @@ class RandomAffine(Transform):
         shears: Sequence[float] | None,
         img_size: Sequence[int],
     ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
-        """Draw `(angle, translations, scale, shear)` for an image of `(width, height)`."""
+        """Draw `(angle, translations, scale, shear)`; `img_size` is `(width, height)`."""
         angle = uniform(*degrees)
         shift = (0, 0)
         if translate is not None:
@@ -611,13 +611,13 @@ class RandomAffine(Transform):
 
 
 class RandomPerspective(MaybeTransform):
-    """Tilt at random: the corners move inwards.
+    """Apply a random perspective transform that moves the corners inwards.
 
     Args:
-        distortion_scale: how far corners move at most, from 0 to 1 for half of the image.
-        p: the probability with which it happens, from 0 to 1.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel.
+        distortion_scale: largest shift of the corners, from 0 to 1; 1 is half of the image size.
+        p: probability of applying the transform, from 0 to 1.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -639,7 +639,7 @@ class RandomPerspective(MaybeTransform):
 
     @staticmethod
     def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
-        """Draw `(startpoints, endpoints)`, each top left, top right, bottom right, bottom left."""
+        """Draw `(startpoints, endpoints)`, each in the order top left, top right, bottom right, bottom left."""
         reach_x, reach_y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
 
         def draw(low: int, high: int) -> int:
@@ -662,17 +662,17 @@ class RandomPerspective(MaybeTransform):
 
 
 class ElasticTransform(Transform):
-    """Move every pixel a little, neighbours together, as if the image were drawn on rubber.
+    """Apply a random smooth displacement to the pixels (elastic deformation).
 
     Args:
-        alpha: strength along x and y, or one number for both: pixels move by up to half as many pixels, before smoothing.
-        sigma: smoothness: the standard deviation along x and y, in pixels, of the blur of the moves, or one number for both.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel.
+        alpha: strength along x and y, or a number for both: before smoothing, pixels move by up to `alpha / 2` pixels.
+        sigma: standard deviation along x and y of the Gaussian that smooths the displacement, in pixels, or one for both.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel.
 
     Raises:
-        TypeError: `alpha` or `sigma` is no number or sequence.
-        ValueError: one has more than two numbers.
+        TypeError: `alpha` or `sigma` is not a number or a sequence.
+        ValueError: `alpha` or `sigma` has more than two elements.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -704,7 +704,7 @@ class ElasticTransform(Transform):
 
     @staticmethod
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> torch.Tensor:
-        """Draw the displacement, of shape `(1, height, width, 2)`, for an image of `size` (height, width)."""
+        """Draw a displacement of shape `(1, height, width, 2)`; `size` is `(height, width)`."""
         moves = []
         height, width = size
         for strength, smoothness, side in zip(alpha, sigma, (width, height), strict=True):

@@ -1,4 +1,4 @@
-"""Image kernels for PIL images. Each has the name and the arguments of its counterpart for tensors."""
+"""Kernels for PIL images, with the names and arguments of the kernels for tensors in `_tensor` and `_tensor_color`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def _resampling(mode: InterpolationMode) -> Any:
-    # Pillow's NEAREST is what tensors call NEAREST_EXACT; both names are taken.
+    # Pillow's NEAREST is NEAREST_EXACT for tensors, so both modes map to it.
     names = {InterpolationMode.NEAREST_EXACT: "NEAREST"}
     return getattr(pillow().Resampling, names.get(mode, mode.name))
 
 
 def _fill_colour(img: Any, fill: float | Sequence[float] | None) -> Any:
-    """`fill` in the form Pillow wants it: one number, or as many as the image has bands."""
+    """Convert `fill` to the form of Pillow: a number, or a tuple with one number per band."""
     bands = len(img.getbands())
     if fill is None:
         fill = 0

@@ -1,4 +1,4 @@
-"""Preprocessing for published weights: `weights.transforms()` returns one of these."""
+"""Preprocessing for published weights, returned by `weights.transforms()`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._geometry import InterpolationMode
 
 __all__ = ["ImageClassification", "ObjectDetection", "OpticalFlow", "SemanticSegmentation", "VideoClassification"]
 
-_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of the colours of ImageNet
+_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # per channel, of ImageNet
 
 
 def _as_float(img: Any) -> torch.Tensor:
@@ -22,14 +22,14 @@ def _as_float(img: Any) -> torch.Tensor:
 
 
 class ObjectDetection(nn.Module):
-    """Convert to a floating tensor with values from 0 to 1."""
+    """Convert an image to a floating tensor with values from 0 to 1."""
 
     def forward(self, img: Any) -> torch.Tensor:
         return _as_float(img)
 
 
 class ImageClassification(nn.Module):
-    """Scale the shorter side to `resize_size`, cut `crop_size` out of the middle, normalize the colours."""
+    """Resize the shorter side to `resize_size`, crop the central `crop_size`, and normalize the channels."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ImageClassification(nn.Module):
 
 
 class SemanticSegmentation(nn.Module):
-    """Scale the shorter side to `resize_size`, normalize the colours."""
+    """Resize the shorter side to `resize_size` and normalize the channels."""
 
     def __init__(
         self,
@@ -88,9 +88,9 @@ class SemanticSegmentation(nn.Module):
 
 
 class VideoClassification(nn.Module):
-    """Scale the pictures to `resize_size`, cut `crop_size` out of the middle, normalize the colours.
+    """Resize the frames to `resize_size`, crop the central `crop_size`, and normalize the channels.
 
-    Videos go in as `(..., T, C, H, W)`, and come out as `(..., C, T, H, W)`.
+    Videos of shape `(..., T, C, H, W)` become `(..., C, T, H, W)`.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class VideoClassification(nn.Module):
         self.interpolation = interpolation
 
     def forward(self, vid: torch.Tensor) -> torch.Tensor:
-        # Published weights were trained on pictures that were scaled without antialiasing.
+        # Published weights were trained on frames resized without antialiasing.
         vid = F.resize(vid, self.resize_size, self.interpolation, antialias=False)
         vid = F.normalize(_as_float(F.center_crop(vid, self.crop_size)), self.mean, self.std)
         return vid.transpose(-4, -3)
@@ -121,7 +121,7 @@ class VideoClassification(nn.Module):
 
 
 class OpticalFlow(nn.Module):
-    """Two pictures in floats from -1 to 1; called with both, and returns both."""
+    """Convert a pair of images to floats from -1 to 1 and return both."""
 
     def forward(self, img1: Any, img2: Any) -> tuple[torch.Tensor, torch.Tensor]:
         first, second = ((_as_float(img) - 0.5) / 0.5 for img in (img1, img2))

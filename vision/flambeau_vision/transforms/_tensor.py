@@ -1,4 +1,4 @@
-"""Image kernels for tensors of shape `(..., C, H, W)`, on any device: the geometry. Colour is in `_tensor_color`."""
+"""Geometric kernels for image tensors of shape `(..., C, H, W)`; colour kernels are in `_tensor_color`."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def get_dimensions(img: Tensor) -> list[int]:
 
 
 def _as_batch(img: Tensor) -> Tensor:
-    """The image as a 4-dimensional tensor of a floating dtype."""
+    """Reshape the image to four dimensions and convert it to a floating dtype."""
     batch = img.reshape(-1, *get_dimensions(img))
     return batch if batch.is_floating_point() else batch.float()
 
 
 def _like(batch: Tensor, img: Tensor) -> Tensor:
-    """Undo `_as_batch`: the leading dimensions and the dtype of `img`, rounded where that is an integer."""
+    """Undo `_as_batch`: restore the leading dimensions and the dtype of `img`, rounding for integer dtypes."""
     result = batch.reshape(*img.shape[:-2], *batch.shape[-2:])
     if result.dtype == img.dtype:
         return result
@@ -111,7 +111,7 @@ def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode,
 def resize_in_whole_numbers(
     img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
 ) -> Tensor:
-    """`resize` that also knows Lanczos' filter and, on the CPU, resizes uint8 in integer arithmetic."""
+    """Resize like `resize`, also with the Lanczos filter; uint8 on the CPU is computed in integer arithmetic."""
     filters = (*_SMOOTH, InterpolationMode.LANCZOS)
     if interpolation is InterpolationMode.LANCZOS and not antialias:
         raise ValueError("InterpolationMode.LANCZOS requires antialias=True")
@@ -149,7 +149,7 @@ def _pad_constant(img: Tensor, padding: tuple[int, int, int, int], fill: Any) ->
 
 
 def _channel_values(fill: Any, img: Tensor) -> Tensor:
-    """`fill` as a tensor that broadcasts over the pixels of `img`."""
+    """Return `fill` as a tensor that broadcasts over the pixels of `img`."""
     values = torch.tensor(fill, dtype=img.dtype, device=img.device).flatten()
     channels = get_dimensions(img)[0]
     if values.numel() not in (1, channels):
@@ -161,7 +161,7 @@ def _channel_values(fill: Any, img: Tensor) -> Tensor:
 
 
 def _mirrored(before: int, size: int, after: int, device: Any) -> Tensor:
-    """Indices that run over `size` places, mirrored at both ends with the end places repeated."""
+    """Return the indices of a symmetric padding: `0 .. size - 1`, mirrored at both ends with the end indices repeated."""
     places = torch.arange(-before, size + after, device=device) % (2 * size)
     return torch.where(places < size, places, 2 * size - 1 - places)
 
@@ -173,11 +173,11 @@ def _pad_symmetric(img: Tensor, padding: tuple[int, int, int, int]) -> Tensor:
     return img[..., rows[:, None], columns]
 
 
-# Resampling: for each pixel of the result, where in the image it comes from
+# Resampling: the kernels compute the input position of each output pixel
 
 
 def _pixels(height: int, width: int, start: tuple[float, float], like: Tensor) -> tuple[Tensor, Tensor]:
-    """`(x, y)` of each pixel, where `start` is that of the first one."""
+    """Return `x` and `y` of each pixel as two `(height, width)` tensors; `start` is `(x, y)` of the first pixel."""
     x = torch.arange(width, dtype=like.dtype, device=like.device) + start[0]
     y = torch.arange(height, dtype=like.dtype, device=like.device) + start[1]
     y, x = torch.meshgrid(y, x, indexing="ij")
@@ -185,12 +185,12 @@ def _pixels(height: int, width: int, start: tuple[float, float], like: Tensor) -
 
 
 def _like_of(img: Tensor) -> Tensor:
-    """A tensor with the dtype in which places in an image are computed."""
+    """Return a tensor with the dtype and device for computing pixel coordinates of `img`."""
     return img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
 
 
 def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
-    """Resample at `grid` of shape `(1, H, W, 2)`; with `fill`, what lies outside blends into that value."""
+    """Sample `img` at `grid` of shape `(1, H, W, 2)`; positions outside of the image blend into `fill`, if given."""
     if interpolation not in (
         InterpolationMode.NEAREST,
         InterpolationMode.BILINEAR,
@@ -215,8 +215,8 @@ def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fil
 def _sample_affine(
     img: Tensor, matrix: Sequence[float], size: tuple[int, int], interpolation: InterpolationMode, fill: Any
 ) -> Tensor:
-    # The matrix is scaled beforehand, as in torchvision: where a place falls halfway between two pixels, the last digit
-    # decides which is the nearest.
+    # The matrix is scaled first, as in torchvision: at positions halfway between two pixels, rounding errors decide
+    # which pixel is the nearest.
     _, height, width = get_dimensions(img)
     like = _like_of(img)
     rows = torch.tensor(matrix, dtype=like.dtype, device=like.device).reshape(2, 3)

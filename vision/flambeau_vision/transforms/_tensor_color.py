@@ -1,4 +1,4 @@
-"""Image kernels for tensors of shape `(..., C, H, W)`: the colour."""
+"""Colour kernels for image tensors of shape `(..., C, H, W)`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LARGEST = {
 
 
 def largest_value(dtype: torch.dtype) -> int:
-    """The value of white: 1 for floating dtypes, else the largest integer."""
+    """Return the value of white: 1 for floating dtypes, else the largest integer of the dtype."""
     return _LARGEST.get(dtype, 1)
 
 
@@ -51,7 +51,7 @@ def convert_image_dtype(img: Tensor, dtype: torch.dtype) -> Tensor:
         return _from_float(img, dtype)
     if dtype.is_floating_point:
         return img.to(dtype) / largest_value(img.dtype)
-    # Between integers, the number of bits below the sign changes: 8 for uint8, 31 for int32.
+    # Between integer dtypes, values are shifted by the difference of the value bits: 8 for uint8, 31 for int32.
     shift = largest_value(dtype).bit_length() - largest_value(img.dtype).bit_length()
     return img.to(dtype) * 2**shift if shift > 0 else (img // 2**-shift).to(dtype)
 
@@ -62,7 +62,7 @@ def _from_float(img: Tensor, dtype: torch.dtype) -> Tensor:
     too_wide = {torch.float32: (torch.int32, torch.int64), torch.float64: (torch.int64,)}
     if dtype in too_wide.get(img.dtype, ()):
         raise RuntimeError(f"The cast from {img.dtype} to {dtype} cannot be performed safely.")
-    # Just under the next integer, so that 1.0 is the largest value and all values take equal shares of [0, 1].
+    # Scale by slightly less than `largest + 1`, so that 1.0 maps to `largest` and all integers get equal parts of [0, 1].
     return (img * (largest_value(dtype) + 1.0 - 1e-3)).to(dtype)
 
 
@@ -80,7 +80,7 @@ def as_float(img: Tensor) -> Tensor:
 
 
 def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """`share * img + (1 - share) * other`, clamped to the range of the dtype."""
+    """Return `share * img + (1 - share) * other`, clamped to the range of the dtype."""
     mixed = share * as_float(img) + (1.0 - share) * as_float(other)
     return mixed.clamp(0, largest_value(img.dtype)).to(img.dtype)
 
@@ -91,7 +91,7 @@ def check_factor(name: str, factor: float) -> None:
 
 
 def _grey(img: Tensor) -> Tensor:
-    """Luma as ITU-R BT.601 weighs the colours, in one channel."""
+    """Return the luma of ITU-R BT.601, as one channel."""
     if img.shape[-3] == 1:
         return img
     red, green, blue = as_float(img).unbind(-3)
@@ -129,7 +129,7 @@ def adjust_hue(img: Tensor, factor: float) -> Tensor:
 
 
 def turn_hue(img: Tensor, factor: float, by_products: bool) -> Tensor:
-    """Add to the hue of an image of singles. Where v1 divides by six and subtracts from one, v2 multiplies and adds."""
+    """Add `factor` to the hue of a float32 image. `by_products` rounds like torchvision's v2, otherwise like v1."""
     if check_channels(img) == 1 or img.numel() == 0:
         return img
     hue, saturation, value = _rgb_to_hsv(img, by_products)
@@ -153,7 +153,7 @@ def _rgb_to_hsv(img: Tensor, by_products: bool) -> tuple[Tensor, Tensor, Tensor]
     return torch.fmod(turns + 1.0, 1.0), saturation, value
 
 
-# Which of (value, lowest, falling, rising) red, green and blue are in each sixth of the circle.
+# Indices into (value, lowest, falling, rising): rows are red, green and blue, columns the six parts of the hue circle.
 _COLOURS = ((0, 2, 1, 1, 3, 0), (3, 0, 0, 2, 1, 1), (1, 1, 3, 0, 0, 2))
 
 
@@ -183,14 +183,14 @@ def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
 
 
 def _smooth(img: Tensor) -> Tensor:
-    """An image of averages; the border stays as it is."""
+    """Average each pixel with its neighbours, except for the border pixels."""
     result = img.clone()
     result[..., 1:-1, 1:-1] = neighbours_averaged(img).to(img.dtype)
     return result
 
 
 def neighbours_averaged(img: Tensor) -> Tensor:
-    """Each inner pixel averaged with its neighbours, at five times their weight: floats, of integers whole ones."""
+    """Return the 3 x 3 average of each inner pixel, whose own weight is 5, as floats; rounded for integer images."""
     channels = img.shape[-3]
     batch = as_float(img).reshape(-1, *img.shape[-3:])
     kernel = torch.ones(3, 3, dtype=batch.dtype, device=batch.device)

@@ -1,4 +1,4 @@
-"""Learned and random sequences of augmentations."""
+"""AutoAugment, RandAugment, TrivialAugment and AugMix: learned and random sequences of operations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ._geometry import InterpolationMode
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
-# By operation: the strengths to choose from, and whether their sign is drawn too.
+# By operation: the magnitudes to choose from, and whether their sign is random.
 Space = dict[str, tuple[torch.Tensor, bool]]
 
 _NEAREST = InterpolationMode.NEAREST
 
 
 class AutoAugmentPolicy(Enum):
-    """What data the policy of `AutoAugment` was learned on.
+    """The data set that the policy of `AutoAugment` was learned on.
 
     Example:
         >>> from flambeau_vision.transforms import AutoAugmentPolicy
@@ -35,7 +35,7 @@ class AutoAugmentPolicy(Enum):
     SVHN = "svhn"
 
 
-# Each line is a policy: two operations, each with a probability and the index of its strength.
+# Each line is a sub-policy: two operations, each with a probability and a magnitude index.
 _POLICIES = {
     AutoAugmentPolicy.IMAGENET: """
         Posterize 0.4 8, Rotate 0.6 9
@@ -132,7 +132,7 @@ def _parse_policies(policy: AutoAugmentPolicy) -> list[list[tuple[str, float, in
 def apply_operation(
     img: Any, name: str, magnitude: float, interpolation: InterpolationMode, fill: Any, functions: Any = F
 ) -> Any:
-    """Apply one named operation of `functions` with a strength, which the operations without one ignore."""
+    """Apply the named operation of `functions`; operations without a magnitude ignore it."""
 
     def affine(translate: Sequence[int] = (0, 0), shear: Sequence[float] = (0.0, 0.0), center: Any = None) -> Any:
         return functions.affine(img, 0.0, translate, 1.0, shear, interpolation, fill, center)
@@ -200,7 +200,7 @@ def _without_strength(*names: str) -> Space:
 
 
 def _auto_space(bins: int, size: Sequence[int], white: float) -> Space:
-    """The operations of AutoAugment and RandAugment, for an image of `(height, width)` in which white is this value."""
+    """Return the operations of AutoAugment and RandAugment; `size` is `(height, width)`, `white` the value of white."""
     return {
         **_shears(0.3, bins),
         **_translations(150.0 / 331.0 * size[1], 150.0 / 331.0 * size[0], bins),
@@ -213,14 +213,14 @@ def _auto_space(bins: int, size: Sequence[int], white: float) -> Space:
 
 
 def policy_space(size: Sequence[int], white: float) -> Space:
-    """The operations of `AutoAugment`, for an image of `(height, width)` in which white is this value."""
+    """Return the operations of `AutoAugment`; `size` is `(height, width)`, `white` the value of white."""
     return {**_auto_space(10, size, white), **_without_strength("Invert")}
 
 
 class _Augment(Transform):
-    """What the four methods share: an image is changed by named operations of drawn strength."""
+    """Base class of the four methods: draw named operations with magnitudes and apply them."""
 
-    #: The largest threshold of "Solarize".
+    #: The largest threshold of the operation "Solarize".
     white = 255.0
 
     def __init__(self, interpolation: InterpolationMode, fill: float | Sequence[float] | None) -> None:
@@ -233,15 +233,15 @@ class _Augment(Transform):
         return {"operations": self.draw((height, width))}
 
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
-        """Draw the operations and their strengths for an image of `(height, width)`."""
+        """Draw the operations and their magnitudes; `size` is `(height, width)`."""
         raise NotImplementedError(f"{type(self).__name__} has to define draw()")
 
     def white_of(self, inpt: Any) -> float:
-        """The value of white in an image."""
+        """Return the value of white in an image."""
         return 255.0
 
     def draw_sign(self, signed: bool) -> int:
-        """Draw the sign of a strength that may be negative."""
+        """Draw the random sign of a magnitude."""
         return -1 if signed and torch.randint(2, (1,)).item() else 1
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -254,15 +254,15 @@ class _Augment(Transform):
 
 
 class AutoAugment(_Augment):
-    """One of 25 learned pairs of operations, drawn anew for each image; for PIL images and uint8 tensors.
+    """Apply a random one of 25 learned pairs of operations to each PIL image or uint8 tensor.
 
     Cubuk, Zoph, Mané, Vasudevan and Le, [AutoAugment: Learning Augmentation Policies from
     Data](https://arxiv.org/abs/1805.09501), 2018.
 
     Args:
-        policy: what data the pairs were learned on.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        policy: the data set that the pairs were learned on.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -283,7 +283,7 @@ class AutoAugment(_Augment):
 
     @staticmethod
     def get_params(transform_num: int) -> tuple[int, torch.Tensor, torch.Tensor]:
-        """Draw the index of a pair, and for both operations the chance and the sign."""
+        """Draw the index of a pair, and a probability and a sign for each of its two operations."""
         policy = int(torch.randint(transform_num, (1,)).item())
         return policy, torch.rand((2,)), torch.randint(2, (2,))
 
@@ -303,17 +303,17 @@ class AutoAugment(_Augment):
 
 
 class RandAugment(_Augment):
-    """Random operations, all of one strength; for PIL images and uint8 tensors.
+    """Apply random operations of the same magnitude to PIL images or uint8 tensors.
 
     Cubuk, Zoph, Shlens and Le, [RandAugment: Practical automated data augmentation with a reduced search
     space](https://arxiv.org/abs/1909.13719), 2019.
 
     Args:
-        num_ops: how many operations to apply, one after the other.
-        magnitude: their strength, from 0 to `num_magnitude_bins - 1`.
-        num_magnitude_bins: how many strengths there are.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        num_ops: number of operations to apply in sequence.
+        magnitude: magnitude of the operations, from 0 to `num_magnitude_bins - 1`.
+        num_magnitude_bins: number of magnitudes.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -350,15 +350,15 @@ class RandAugment(_Augment):
 
 
 class TrivialAugmentWide(_Augment):
-    """One random operation of random strength: nothing to tune; for PIL images and uint8 tensors.
+    """Apply one random operation of random magnitude to PIL images or uint8 tensors.
 
     Müller and Hutter, [TrivialAugment: Tuning-free Yet State-of-the-Art Data
     Augmentation](https://arxiv.org/abs/2103.10158), 2021.
 
     Args:
-        num_magnitude_bins: how many strengths there are.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        num_magnitude_bins: number of magnitudes.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -398,19 +398,19 @@ class TrivialAugmentWide(_Augment):
 
 
 class AugMix(_Augment):
-    """A random mixture of the image with several chains of operations; for PIL images and uint8 tensors.
+    """Mix the image with the results of several random chains of operations; for PIL images and uint8 tensors.
 
     Hendrycks et al., [AugMix: A Simple Data Processing Method to Improve Robustness and
     Uncertainty](https://arxiv.org/abs/1912.02781), 2019.
 
     Args:
-        severity: the largest strength of the operations, from 1 to 10.
-        mixture_width: how many chains there are.
-        chain_depth: how many operations a chain has; not positive for 1 to 3 at random.
-        alpha: parameter of the Dirichlet distributions of the weights, positive: large ones make them alike.
-        all_ops: also change brightness, colour, contrast and sharpness.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        severity: the largest magnitude of the operations, from 1 to 10.
+        mixture_width: number of chains.
+        chain_depth: number of operations in a chain; if not positive, drawn from 1 to 3.
+        alpha: positive parameter of the Dirichlet distributions of the mixing weights; large values give nearly equal weights.
+        all_ops: also use brightness, colour, contrast and sharpness operations.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Raises:
         ValueError: `severity` is out of range.
@@ -472,11 +472,11 @@ class AugMix(_Augment):
         return {"keep": keep, "weights": list(weights.unbind(1)), "chains": chains}
 
     def count_samples(self, inpt: Any) -> int:
-        """How many samples of a batch are mixed, each with weights of its own."""
+        """Return the number of samples in a batch that get separate mixing weights."""
         return inpt.shape[0] if isinstance(inpt, torch.Tensor) and inpt.ndim > 3 else 1
 
     def _draw_shares(self, count: int, parts: int) -> torch.Tensor:
-        """Positive numbers of shape `(count, parts)`, the sum of each row 1."""
+        """Draw positive weights of shape `(count, parts)`; each row sums to 1."""
         return torch.distributions.Dirichlet(torch.full((count, parts), float(self.alpha))).sample()
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:

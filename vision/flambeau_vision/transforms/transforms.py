@@ -1,4 +1,4 @@
-"""All transforms but those of `.autoaugment`, under the module name of torchvision."""
+"""The transforms except those of `.autoaugment`, under the module path of torchvision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks that find objects."""
+"""Models for object detection, instance segmentation and keypoint detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the builders of detectors share."""
+"""Helpers for the functions that build detectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["choose_weights", "coco", "finish"]
 
 
 def coco(file: str, num_params: int) -> Weights:
-    """Weights for the 91 classes of COCO, published as `file.pth`."""
+    """Return weights for the 91 classes of COCO, published as `file.pth`."""
     return Weights(f"{SITE}{file}.pth", ObjectDetection, {"categories": COCO_CATEGORIES, "num_params": num_params})
 
 
@@ -26,9 +26,9 @@ def choose_weights(
     largest: int,
     usual: int,
 ) -> tuple[WeightsEnum | None, int]:
-    """Pop the weights of the backbone, and how many of its stages to train, from the keyword arguments.
+    """Pop `weights_backbone` and `trainable_backbone_layers` from `kwargs` and resolve them.
 
-    With weights for the whole detector none are loaded for the backbone; without any weights all stages are trained.
+    With detector weights, no backbone weights are loaded. Without any weights, all stages of the backbone are trained.
     """
     chosen = type(backbone_default).verify(kwargs.pop("weights_backbone", backbone_default))
     if weights is not None:
@@ -42,7 +42,7 @@ def choose_weights(
 
 
 def finish(model: nn.Module, weights: WeightsEnum | None, progress: bool, exact_norm: bool = False) -> nn.Module:
-    """Load the weights. With `exact_norm` the frozen normalizations add no eps to the stored variance."""
+    """Load the weights. `exact_norm` sets the eps of `FrozenBatchNorm2d` layers to 0."""
     if weights is not None:
         model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
         if exact_norm:

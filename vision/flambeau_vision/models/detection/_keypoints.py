@@ -1,4 +1,4 @@
-"""Keypoints of objects, as places in small pictures of their boxes."""
+"""Losses and decoding of keypoints, represented as heatmaps of the boxes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Tensor = torch.Tensor
 
 
 def resize_keypoints(keypoints: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
-    """Keypoints `(x, y, visible)` in an image of `(height, width)` that is scaled to another size."""
+    """Scale keypoints `(x, y, visible)` to an image resized from `original_size` to `new_size`, both `(height, width)`."""
     scale_y, scale_x = (new / old for new, old in zip(new_size, original_size, strict=True))
     return keypoints * torch.tensor([scale_x, scale_y, 1.0], dtype=keypoints.dtype, device=keypoints.device)
 
 
 def _cells(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Tensor, Tensor]:
-    """For each keypoint the cell of its region, row by row, and whether it is visible and in the region."""
+    """Return the flat heatmap index of each keypoint in its region, and whether it is visible and inside of the region."""
     corner, end = regions[:, None, :2], regions[:, None, 2:]
     places = keypoints[..., :2]
     cells = ((places - corner) * (side / (end - corner))).floor().long()
@@ -30,16 +30,16 @@ def _cells(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Tensor, Tenso
 
 
 def keypointrcnn_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Tensor], objects: list[Tensor]) -> Tensor:
-    """The cross-entropy of the cells that visible keypoints are in.
+    """Compute the cross-entropy of heatmaps for the positions of visible keypoints.
 
     Args:
-        logits: for each region and keypoint a square picture, `(regions, K, M, M)`.
-        regions: for each image the boxes of the regions.
-        keypoints: for each image those of its objects, `(objects, K, 3)`: x, y and whether it is visible.
-        objects: for each image the object that each region shows.
+        logits: a square heatmap for each region and keypoint, `(regions, K, M, M)`.
+        regions: region boxes of each image.
+        keypoints: keypoints of the objects of each image, `(objects, K, 3)`: x, y and visibility.
+        objects: index of the matched object of each region, for each image.
 
     Raises:
-        ValueError: the pictures are not square.
+        ValueError: the heatmaps are not square.
     """
     count, kinds, height, width = logits.shape
     if height != width:
@@ -53,10 +53,10 @@ def keypointrcnn_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Ten
 
 
 def heatmaps_to_keypoints(pictures: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
-    """The likeliest place of each keypoint, and its score.
+    """Return the position with the highest score for each keypoint, and the score.
 
     Args:
-        pictures: for each box and keypoint a picture of scores, `(N, K, M, M)`.
+        pictures: a heatmap of scores for each box and keypoint, `(N, K, M, M)`.
         boxes: `(N, 4)`.
 
     Returns:
@@ -74,7 +74,7 @@ def heatmaps_to_keypoints(pictures: Tensor, boxes: Tensor) -> tuple[Tensor, Tens
 
 
 def keypointrcnn_inference(pictures: Tensor, boxes: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """`heatmaps_to_keypoints` for each image: the places for all, and the scores for all; `pictures` are those of all boxes."""
+    """Split heatmaps by image, apply `heatmaps_to_keypoints`, and return lists of positions and scores."""
     parts = zip(pictures.split([len(part) for part in boxes]), boxes, strict=True)
     places, scores = zip(*(heatmaps_to_keypoints(maps, image_boxes) for maps, image_boxes in parts), strict=True)
     return list(places), list(scores)

@@ -1,4 +1,4 @@
-"""Masks of objects, as small pictures of their boxes."""
+"""Losses and decoding of masks, represented as square masks of the boxes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Tensor = torch.Tensor
 def maskrcnn_loss(
     logits: Tensor, regions: list[Tensor], masks: list[Tensor], labels: list[Tensor], objects: list[Tensor]
 ) -> Tensor:
-    """The binary cross-entropy of the predicted pictures.
+    """Compute the binary cross-entropy of the predicted masks.
 
     Args:
-        logits: for each region and class a square picture, `(regions, classes, M, M)`.
-        regions: for each image the boxes of the regions.
-        masks: for each image the masks of its objects, `(objects, H, W)`.
-        labels: for each image the classes of its objects.
-        objects: for each image the object that each region shows.
+        logits: a square mask for each region and class, `(regions, classes, M, M)`.
+        regions: region boxes of each image.
+        masks: masks of the objects of each image, `(objects, H, W)`.
+        labels: classes of the objects of each image.
+        objects: index of the matched object of each region, for each image.
     """
     side = logits.shape[-1]
     wanted = []
@@ -41,14 +41,14 @@ def maskrcnn_loss(
 
 
 def maskrcnn_inference(logits: Tensor, labels: list[Tensor]) -> list[Tensor]:
-    """For each image, the pictures of the predicted classes: `(detections, 1, M, M)`, from 0 to 1."""
+    """Return the masks of the predicted classes for each image: `(detections, 1, M, M)`, from 0 to 1."""
     classes = torch.cat(labels)
     chosen = logits.sigmoid()[torch.arange(len(logits), device=logits.device), classes][:, None]
     return list(chosen.split([len(image_labels) for image_labels in labels]))
 
 
 def _paste(picture: Tensor, box: Sequence[int], height: int, width: int) -> Tensor:
-    """A picture, scaled to a box with both ends, in an empty image."""
+    """Resize a mask to a box, including its last row and column, and paste it into an empty image."""
     left, top, right, bottom = box
     size = (max(bottom - top + 1, 1), max(right - left + 1, 1))
     scaled = F.interpolate(picture[None, None], size=size, mode="bilinear", align_corners=False)[0, 0]
@@ -62,13 +62,13 @@ def _paste(picture: Tensor, box: Sequence[int], height: int, width: int) -> Tens
 
 
 def paste_masks_in_image(pictures: Tensor, boxes: Tensor, image_size: Sequence[int], padding: int = 1) -> Tensor:
-    """Put the pictures of boxes where these are in their image.
+    """Paste the masks of boxes into masks of the image.
 
     Args:
         pictures: `(detections, 1, M, M)`.
         boxes: `(detections, 4)`.
         image_size: height and width of the image.
-        padding: empty pixels to put around the pictures first, and as much around the boxes, so that borders are smooth.
+        padding: zero pixels added around the masks and, in proportion, around the boxes, for smooth borders.
 
     Returns:
         a tensor `(detections, 1, height, width)`.

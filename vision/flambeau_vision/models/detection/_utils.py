@@ -12,10 +12,10 @@ __all__ = ["BELOW", "BETWEEN", "BoxCoder", "Matcher", "SSDMatcher", "draw_balanc
 
 Tensor = torch.Tensor
 
-# What a matcher returns for an anchor that overlaps no object enough.
+# Results of a matcher for anchors without a matched object: background (BELOW) or ignored (BETWEEN).
 BELOW, BETWEEN = -1, -2
 
-_LARGEST_GROWTH = math.log(1000.0 / 16)  # of a box relative to its anchor, so that exp does not overflow
+_LARGEST_GROWTH = math.log(1000.0 / 16)  # limit of the log of box size / anchor size, so that exp does not overflow
 
 
 def _centres_and_sides(boxes: Tensor) -> tuple[Tensor, Tensor]:
@@ -24,10 +24,10 @@ def _centres_and_sides(boxes: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class BoxCoder:
-    """Encodes boxes as deltas from anchors: the centre's shift relative to the anchor's size, and the log of the growth.
+    """Encode boxes as deltas from anchors: centre shift / anchor size, and log(box size / anchor size).
 
     Args:
-        weights: factors of the four deltas.
+        weights: weights by which the four deltas are multiplied.
     """
 
     def __init__(self, weights: Sequence[float]) -> None:
@@ -38,14 +38,14 @@ class BoxCoder:
         return factors[:2], factors[2:]
 
     def encode(self, boxes: Tensor, anchors: Tensor) -> Tensor:
-        """The deltas from anchors to boxes, all of shape `(..., 4)`."""
+        """Compute the deltas from anchors to boxes, all of shape `(..., 4)`."""
         (centre, side), (anchor_centre, anchor_side) = _centres_and_sides(boxes), _centres_and_sides(anchors)
         move, grow = self._factors(boxes)
         shifts = move * (centre - anchor_centre) / anchor_side
         return torch.cat([shifts, grow * torch.log(side / anchor_side)], dim=-1)
 
     def decode(self, deltas: Tensor, anchors: Tensor) -> Tensor:
-        """The boxes given by deltas from anchors: the inverse of `encode`."""
+        """Compute the boxes from deltas and anchors: the inverse of `encode`."""
         anchor_centre, anchor_side = _centres_and_sides(anchors.to(deltas.dtype))
         move, grow = self._factors(deltas)
         centre = deltas[..., :2] / move * anchor_side + anchor_centre
@@ -54,12 +54,12 @@ class BoxCoder:
 
 
 class Matcher:
-    """Assigns to each anchor the object that it overlaps most, if it overlaps it enough.
+    """Match each anchor with the object of highest IoU, if the IoU is large enough.
 
     Args:
-        high: the least IoU at which an anchor is assigned to the object.
-        low: the IoU below which it is background; in between it is ignored.
-        every_object: also assign to each object the anchors that overlap it most, however little.
+        high: minimum IoU of a match.
+        low: anchors with a lower IoU are background; anchors between `low` and `high` are ignored.
+        every_object: also match each object with its anchors of highest IoU, whatever the IoU.
     """
 
     def __init__(self, high: float, low: float, every_object: bool = False) -> None:
@@ -68,7 +68,7 @@ class Matcher:
         self.every_object = every_object
 
     def __call__(self, overlaps: Tensor) -> Tensor:
-        """For IoUs of shape `(objects, anchors)`, the index of each anchor's object, `BELOW` or `BETWEEN`."""
+        """Return the object index, `BELOW` or `BETWEEN` for each anchor, given IoUs `(objects, anchors)`."""
         if overlaps.shape[0] == 0:
             return torch.full(overlaps.shape[1:], BELOW, dtype=torch.int64, device=overlaps.device)
         best, nearest = overlaps.max(dim=0)
@@ -81,7 +81,7 @@ class Matcher:
 
 
 class SSDMatcher(Matcher):
-    """Each box belongs to the object that it overlaps enough, and each object has the box that overlaps it most."""
+    """Matcher of SSD: like `Matcher`, and each object is also matched with its box of highest IoU."""
 
     def __init__(self, threshold: float) -> None:
         super().__init__(threshold, threshold)
@@ -95,10 +95,10 @@ class SSDMatcher(Matcher):
 
 
 def draw_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Tensor, Tensor]:
-    """Sample `count` anchors for the losses: at most `positive_share` of them objects (labels from 1), the others background (0).
+    """Sample up to `count` anchors for the losses, at most `positive_share` of them objects (label >= 1), the others background.
 
     Returns:
-        The indices of both.
+        The indices of object anchors and of background anchors.
     """
     positive, negative = torch.where(labels >= 1)[0], torch.where(labels == 0)[0]
     positives = min(len(positive), int(count * positive_share))
@@ -110,7 +110,7 @@ def draw_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Te
 
 
 def retrieve_out_channels(model: nn.Module, size: tuple[int, int]) -> list[int]:
-    """The channels of the features of a backbone for images of `(width, height)`: what it says, or by running it on zeros.
+    """Return the feature channels of a backbone: its `out_channels`, or those of its output for zeros of `(width, height)`.
 
     Example:
         >>> from flambeau_vision.models.detection import ssdlite320_mobilenet_v3_large

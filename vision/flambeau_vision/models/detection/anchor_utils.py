@@ -1,4 +1,4 @@
-"""The boxes that detectors start from."""
+"""Generators of anchor boxes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Tensor = torch.Tensor
 
 
 def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """`(x, y)` of each place of a grid, row by row."""
+    """Return `(x, y)` of all grid positions, row by row."""
     places = torch.arange(height * width, device=device)
     return places % width, places // width
 
 
 class AnchorGenerator(nn.Module):
-    """Boxes of several sizes and shapes at each place of each feature map.
+    """Generate anchor boxes of several sizes and aspect ratios at each position of each feature map.
 
     Args:
-        sizes: for each map, the sides of squares of the same area.
-        aspect_ratios: for each map, heights divided by widths.
+        sizes: for each feature map, the square roots of the box areas.
+        aspect_ratios: for each feature map, the ratios height / width.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class AnchorGenerator(nn.Module):
 
     @staticmethod
     def generate_anchors(scales: Sequence[float], aspect_ratios: Sequence[float]) -> Tensor:
-        """The boxes at one place, about the origin, rounded."""
+        """Return the rounded boxes of one position, centred at the origin."""
         boxes = []
         for ratio in aspect_ratios:
             for scale in scales:
@@ -55,11 +55,11 @@ class AnchorGenerator(nn.Module):
         return torch.tensor(boxes, dtype=torch.float32).round()
 
     def num_anchors_per_location(self) -> list[int]:
-        """How many boxes each place of each map has."""
+        """Return the number of boxes per position of each feature map."""
         return [len(size) * len(ratio) for size, ratio in zip(self.sizes, self.aspect_ratios, strict=True)]
 
     def forward(self, image_list: ImageList, feature_maps: list[Tensor]) -> list[Tensor]:
-        """All boxes, map by map, for each image."""
+        """Return the boxes of all feature maps for each image, in the order of the maps."""
         if len(feature_maps) != len(self.cell_anchors):
             raise ValueError(
                 "Anchors should be Tuple[Tuple[int]] because each feature map could potentially have different sizes "
@@ -78,15 +78,15 @@ class AnchorGenerator(nn.Module):
 
 
 class DefaultBoxGenerator(nn.Module):
-    """The boxes of [SSD](https://arxiv.org/abs/1512.02325).
+    """Generate the default boxes of [SSD](https://arxiv.org/abs/1512.02325).
 
     Args:
-        aspect_ratios: for each map, ratios besides 1; each is taken both ways.
-        min_ratio: smallest scale, in percent of the image, where `scales` is not given.
-        max_ratio: largest scale.
-        scales: for each map and one more, the scale, as a share of the image.
-        steps: for each map, pixels of the image to one of the map.
-        clip: boxes are at most as large as the image.
+        aspect_ratios: for each feature map, aspect ratios in addition to 1; the inverse of each is used also.
+        min_ratio: smallest scale in percent of the image size, if `scales` is not given.
+        max_ratio: largest scale in percent of the image size, if `scales` is not given.
+        scales: the scale of each feature map and one more, as fractions of the image size.
+        steps: image pixels per feature map pixel, for each map.
+        clip: limit width and height of boxes to the image size.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class DefaultBoxGenerator(nn.Module):
         self._sides = [self._sides_of(index) for index in range(maps)]
 
     def _sides_of(self, index: int) -> Tensor:
-        """Widths and heights of the boxes of a map, as shares of the image."""
+        """Return widths and heights of the boxes of a feature map, as fractions of the image size."""
         scale, between = self.scales[index], math.sqrt(self.scales[index] * self.scales[index + 1])
         sides = [[scale, scale], [between, between]]
         for ratio in self.aspect_ratios[index]:
@@ -122,11 +122,11 @@ class DefaultBoxGenerator(nn.Module):
         return result.clamp(0, 1) if self.clip else result
 
     def num_anchors_per_location(self) -> list[int]:
-        """How many boxes each place of each map has."""
+        """Return the number of boxes per position of each feature map."""
         return [2 + 2 * len(ratios) for ratios in self.aspect_ratios]
 
     def forward(self, image_list: ImageList, feature_maps: list[Tensor]) -> list[Tensor]:
-        """All boxes, map by map, for each image."""
+        """Return the boxes of all feature maps for each image, in the order of the maps."""
         image_height, image_width = image_list.tensors.shape[-2:]
         parts = []
         for index, feature in enumerate(feature_maps):

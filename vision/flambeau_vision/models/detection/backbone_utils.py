@@ -1,4 +1,4 @@
-"""Feature pyramids on networks that classify images."""
+"""Backbones with feature pyramids, made from classification models."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Layer = Callable[..., nn.Module]
 
 
 class BackboneWithFPN(nn.Module):
-    """A feature pyramid on the outputs of some layers of a network.
+    """Backbone with a feature pyramid on the outputs of some of its layers.
 
     Args:
         backbone: the network.
-        return_layers: from names of its children to names of levels, fine to coarse.
-        in_channels_list: channels of the levels.
-        out_channels: channels of the results.
-        extra_blocks: adds levels; by default one, every other pixel of the last.
-        norm_layer: normalization in the pyramid.
+        return_layers: dict from child names to level names, fine to coarse.
+        in_channels_list: input channels of the levels.
+        out_channels: channels of the output levels.
+        extra_blocks: adds levels; by default `LastLevelMaxPool`, with every second pixel of the last level.
+        norm_layer: normalization of the pyramid.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ def resnet_extractor(
     extra_blocks: ExtraFPNBlock | None = None,
     norm_layer: Layer | None = None,
 ) -> BackboneWithFPN:
-    """A feature pyramid on the stages of a ResNet, of which the last few are trained."""
+    """Return a feature pyramid on a ResNet whose last `trainable_layers` stages are trained."""
     if not 0 <= trainable_layers <= 5:
         raise ValueError(f"Trainable layers should be in the range [0,5], got {trainable_layers}")
     trained = ["layer4", "layer3", "layer2", "layer1", "conv1"][:trainable_layers]
@@ -83,13 +83,13 @@ def resnet_fpn_backbone(
     returned_layers: Sequence[int] | None = None,
     extra_blocks: ExtraFPNBlock | None = None,
 ) -> BackboneWithFPN:
-    """A feature pyramid on a ResNet given by name."""
+    """Build a feature pyramid on a ResNet given by name."""
     backbone = getattr(resnet, backbone_name)(weights=weights, norm_layer=norm_layer)
     return resnet_extractor(backbone, trainable_layers, returned_layers or (1, 2, 3, 4), extra_blocks)
 
 
 def mobilenet_extractor(backbone: mobilenetv3.MobileNetV3, trainable_layers: int) -> BackboneWithFPN:
-    """A feature pyramid on the last two stages of a MobileNet, of which the last few are trained."""
+    """Return a feature pyramid on the last two stages of a MobileNet; the last `trainable_layers` stages are trained."""
     features = backbone.features
     stages = mobilenet_stages(features)
     if not 0 <= trainable_layers <= len(stages):
@@ -109,6 +109,6 @@ def mobilenet_backbone(
     norm_layer: Layer = FrozenBatchNorm2d,
     trainable_layers: int = 2,
 ) -> BackboneWithFPN:
-    """A feature pyramid on a MobileNet v3 given by name."""
+    """Build a feature pyramid on a MobileNet v3 given by name."""
     backbone = getattr(mobilenetv3, backbone_name)(weights=weights, norm_layer=norm_layer)
     return mobilenet_extractor(backbone, trainable_layers)

@@ -39,7 +39,7 @@ Tensor = torch.Tensor
 
 
 class TwoMLPHead(nn.Module):
-    """Two linear layers on the features of a region."""
+    """Head with two linear layers on the flattened features of a region."""
 
     def __init__(self, in_channels: int, representation_size: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class TwoMLPHead(nn.Module):
 
 
 class FastRCNNConvFCHead(nn.Sequential):
-    """Convolutions, then linear layers, on the features of a region of shape `(C, H, W)`."""
+    """Head with convolutions, then linear layers, on region features of shape `(C, H, W)`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class FastRCNNConvFCHead(nn.Sequential):
 
 
 class FastRCNNPredictor(nn.Module):
-    """From a vector to scores of classes, and four box deltas for each class."""
+    """Predict class scores, and four box deltas per class, from a feature vector."""
 
     def __init__(self, in_channels: int, num_classes: int) -> None:
         super().__init__()
@@ -92,26 +92,26 @@ class FastRCNNPredictor(nn.Module):
 
 
 class FasterRCNN(GeneralizedRCNN):
-    """[Faster R-CNN](https://arxiv.org/abs/1506.01497): propose regions, then classify them.
+    """[Faster R-CNN](https://arxiv.org/abs/1506.01497): propose regions, then classify them and refine their boxes.
 
     In training, called with a list of images (floating, shape `(C, H, W)`, values from 0 to 1) and a list of targets
-    (dicts of `boxes` and `labels`), it gives a dict of losses. In evaluation, called with images, it gives for each
-    a dict of `boxes`, `labels` and `scores`.
+    (dicts of `boxes` and `labels`), it returns a dict of losses. In evaluation, called with images, it returns a
+    dict of `boxes`, `labels` and `scores` for each image.
 
     Args:
-        backbone: from a batch of images to features by name; has `out_channels`.
-        num_classes: with the background, which is class 0.
-        min_size: length that the shorter side of images is scaled to.
-        max_size: largest length of the longer side.
-        image_mean: of each channel.
-        image_std: of each channel.
-        rpn_anchor_generator: makes the anchors; by default one size for each of five levels, in three shapes.
-        rpn_head: rates the anchors.
-        rpn_pre_nms_top_n_train: and the further arguments of this kind: see `RegionProposalNetwork`.
-        box_roi_pool: features of regions; by default 7 x 7 of the level that fits.
-        box_head: from these to vectors.
-        box_predictor: from vectors to scores and boxes; give this or `num_classes`.
-        box_score_thresh: and the further arguments of this kind: see `RoIHeads`.
+        backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
+        num_classes: number of classes, including the background (class 0).
+        min_size: the shorter side of images is resized to this length.
+        max_size: limit of the longer side.
+        image_mean: mean of each channel.
+        image_std: standard deviation of each channel.
+        rpn_anchor_generator: generates the anchors; by default one size per level and three aspect ratios, for five levels.
+        rpn_head: scores the anchors and predicts box deltas.
+        rpn_pre_nms_top_n_train: arguments with this prefix are those of `RegionProposalNetwork`.
+        box_roi_pool: pools region features; by default `MultiScaleRoIAlign` to 7 x 7.
+        box_head: computes a vector from the features of a region.
+        box_predictor: computes scores and box deltas from vectors; specify either this or `num_classes`.
+        box_score_thresh: arguments with this prefix are those of `RoIHeads`.
         **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
@@ -210,10 +210,10 @@ class FasterRCNN_MobileNet_V3_Large_320_FPN_Weights(WeightsEnum):
 
 @register_model(FasterRCNN_ResNet50_FPN_Weights, loads=True)
 def fasterrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on ResNet-50; further arguments are those of `FasterRCNN`.
+    """Build Faster R-CNN on ResNet-50; further arguments are passed to `FasterRCNN`.
 
-    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
-    stages are trained, from 0 to 5.
+    `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
+    0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
     norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
@@ -223,7 +223,7 @@ def fasterrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> F
 
 @register_model(FasterRCNN_ResNet50_FPN_V2_Weights, loads=True)
 def fasterrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on ResNet-50, with more convolutions; arguments as for `fasterrcnn_resnet50_fpn`.
+    """Build Faster R-CNN on ResNet-50, with more convolutions; arguments are those of `fasterrcnn_resnet50_fpn`.
 
     Li, Xie, Chen, Dollár, He and Girshick, [Benchmarking Detection Transfer Learning with Vision
     Transformers](https://arxiv.org/abs/2111.11429), 2021.
@@ -247,12 +247,12 @@ def _on_mobilenet(weights: Any, progress: bool, kwargs: dict[str, Any]) -> Faste
 
 @register_model(FasterRCNN_MobileNet_V3_Large_FPN_Weights, loads=True)
 def fasterrcnn_mobilenet_v3_large_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on MobileNet v3; arguments as for `fasterrcnn_resnet50_fpn`, layers from 0 to 6."""
+    """Build Faster R-CNN on MobileNet v3; arguments are those of `fasterrcnn_resnet50_fpn`, with 0 to 6 trained stages."""
     return _on_mobilenet(weights, progress, kwargs)
 
 
 @register_model(FasterRCNN_MobileNet_V3_Large_320_FPN_Weights, loads=True)
 def fasterrcnn_mobilenet_v3_large_320_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on MobileNet v3 for small images; arguments as for `fasterrcnn_mobilenet_v3_large_fpn`."""
+    """Build Faster R-CNN on MobileNet v3 for small images; arguments are those of `fasterrcnn_mobilenet_v3_large_fpn`."""
     small = {"min_size": 320, "max_size": 640, "rpn_pre_nms_top_n_test": 150, "rpn_post_nms_top_n_test": 150}
     return _on_mobilenet(weights, progress, {**small, **kwargs})

@@ -1,4 +1,4 @@
-"""FCOS: objects from points, without anchors."""
+"""FCOS: one-stage object detection without anchors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Layer = Callable[..., nn.Module]
 
 
 def _distances(points: Tensor, boxes: Tensor) -> Tensor:
-    """How far to the left, top, right and bottom the sides of boxes are from points, as `(..., 4)`."""
+    """Return the distances from points to the left, top, right and bottom sides of boxes, as `(..., 4)`."""
     return torch.cat([points - boxes[..., :2], boxes[..., 2:] - points], dim=-1)
 
 
@@ -42,7 +42,7 @@ def _centers_and_sizes(anchors: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def decode(distances: Tensor, anchors: Tensor) -> Tensor:
-    """Boxes, from the distances of their sides from the centres of anchors, in units of the anchors' sides."""
+    """Compute boxes from the distances of their sides to the anchor centres, in units of the anchor size."""
     centers, sizes = _centers_and_sizes(anchors)
     before, after = distances[..., :2] * sizes, distances[..., 2:] * sizes
     return torch.cat([centers - before, centers + after], dim=-1)
@@ -64,7 +64,7 @@ def _small_weights(layers: nn.Module) -> None:
 
 
 class FCOSClassificationHead(nn.Module):
-    """Predicts a score for each class at each point."""
+    """Predict class scores at each point."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class FCOSClassificationHead(nn.Module):
         _small_weights(self.conv)
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, padding=1)
         nn.init.normal_(self.cls_logits.weight, std=0.01)
-        # At first nearly everything is background.
+        # The initial bias predicts background with high probability.
         nn.init.constant_(self.cls_logits.bias, -math.log((1 - prior_probability) / prior_probability))
 
     def forward(self, x: list[Tensor]) -> Tensor:
@@ -90,7 +90,7 @@ class FCOSClassificationHead(nn.Module):
 
 
 class FCOSRegressionHead(nn.Module):
-    """Predicts at each point the distances to the sides of a box, and how central in it the point is."""
+    """Predict the distances to the sides of a box and the centre-ness at each point."""
 
     def __init__(self, in_channels: int, num_anchors: int, num_convs: int = 4, norm_layer: Layer | None = None) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class FCOSRegressionHead(nn.Module):
 
 
 class FCOSHead(nn.Module):
-    """The classification head and the regression head."""
+    """Classification head and regression head."""
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int, num_convs: int = 4) -> None:
         super().__init__()
@@ -121,30 +121,30 @@ class FCOSHead(nn.Module):
 
 
 class FCOS(nn.Module):
-    """[FCOS](https://arxiv.org/abs/1904.01355): each point in an object predicts where the sides of its box are.
+    """[FCOS](https://arxiv.org/abs/1904.01355): each point inside of an object predicts the distances to the sides of its box.
 
-    Called as `flambeau_vision.models.detection.FasterRCNN`.
+    Inputs and outputs are those of `flambeau_vision.models.detection.FasterRCNN`.
 
     Args:
-        backbone: from a batch of images to features by name; has `out_channels`.
-        num_classes: with the background, which is class 0.
-        min_size: length that the shorter side of images is scaled to.
-        max_size: largest length of the longer side.
-        image_mean: of each channel.
-        image_std: of each channel.
-        anchor_generator: makes squares whose centres are the points, and whose sides are the units of distances; one at
-            each place, by default of the strides of five levels.
-        head: predicts scores of classes, distances, and how central points are.
-        center_sampling_radius: how many units from the centre of an object a point learns it.
-        score_thresh: least score of a result.
-        nms_thresh: overlap of results of one class above which the less likely is dropped.
-        detections_per_img: most results.
-        topk_candidates: results of each level to keep before suppression.
+        backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
+        num_classes: number of classes, including the background (class 0).
+        min_size: the shorter side of images is resized to this length.
+        max_size: limit of the longer side.
+        image_mean: mean of each channel.
+        image_std: standard deviation of each channel.
+        anchor_generator: generates one square per position: its centre is the point, its side the unit of distances. The
+            default sides are the strides of five levels.
+        head: predicts class scores, distances and centre-ness.
+        center_sampling_radius: maximum distance, in anchor sides, of a point matched with an object from its centre.
+        score_thresh: minimum score of a detection.
+        nms_thresh: IoU threshold of non-maximum suppression within a class.
+        detections_per_img: maximum number of detections per image.
+        topk_candidates: number of detections per level to keep before non-maximum suppression.
         **kwargs: further arguments of `GeneralizedRCNNTransform`.
 
     Raises:
-        TypeError: `anchor_generator` is no `AnchorGenerator`.
-        ValueError: it makes several anchors at a place, or the backbone has no `out_channels`.
+        TypeError: `anchor_generator` is not an `AnchorGenerator`.
+        ValueError: `anchor_generator` makes several anchors per position, or the backbone has no `out_channels`.
     """
 
     def __init__(
@@ -184,14 +184,14 @@ class FCOS(nn.Module):
         self.topk_candidates = topk_candidates
 
     def _match(self, boxes: Tensor, anchors: Tensor, per_level: list[int]) -> Tensor:
-        """For each point the smallest object that it is to learn, -1 for none."""
+        """Return the index of the smallest matching object of each point, -1 for none."""
         if len(boxes) == 0:
             return torch.full((len(anchors),), -1, dtype=torch.int64, device=anchors.device)
         points, sizes = _centers_and_sizes(anchors)
         points, size = points[:, None], sizes[:, :1]
         distances = _distances(points, boxes)
         central = (points - (boxes[:, :2] + boxes[:, 2:]) / 2).abs().amax(dim=2) < self.center_sampling_radius * size
-        # Each level learns the objects of its scale, the first also smaller ones and the last also larger ones.
+        # Each level is trained with objects of its scale, the first also with smaller and the last also with larger ones.
         least, most = 4 * size, 8 * size
         least[: per_level[0]] = 0
         most[len(most) - per_level[-1] :] = math.inf
@@ -228,7 +228,7 @@ class FCOS(nn.Module):
         return {name: sum(parts) / max(1, count) for name, parts in zip(names, zip(*losses, strict=True), strict=True)}
 
     def _results(self, outputs: dict[str, Tensor], anchors: Tensor, per_level: list[int], image_shape: tuple[int, int]) -> Target:
-        """The best results for one image."""
+        """Return the detections of one image."""
         likely, central = outputs["cls_logits"].sigmoid(), outputs["bbox_ctrness"].sigmoid()
         classes = likely.shape[-1]
         scores, places, start = [], [], 0
@@ -272,10 +272,10 @@ class FCOS_ResNet50_FPN_Weights(WeightsEnum):
 
 @register_model(FCOS_ResNet50_FPN_Weights, loads=True)
 def fcos_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FCOS:
-    """FCOS on ResNet-50; further arguments are those of `FCOS`.
+    """Build FCOS on ResNet-50; further arguments are passed to `FCOS`.
 
-    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
-    stages are trained, from 0 to 5.
+    `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
+    0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
     norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d

@@ -1,4 +1,4 @@
-"""Detectors in two stages: regions are proposed, then looked at one by one."""
+"""Two-stage detectors: propose regions, then classify each of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Target = dict[str, Tensor]
 
 
 class GeneralizedRCNN(nn.Module):
-    """What detectors in two stages share; called as `flambeau_vision.models.detection.FasterRCNN`.
+    """Base class of two-stage detectors; inputs and outputs are those of `flambeau_vision.models.detection.FasterRCNN`.
 
     Args:
-        backbone: from a batch of images to features, or to features by name.
-        rpn: from the batch, the features and the targets to proposals for each image, and in training losses.
-        roi_heads: from the features, proposals, sizes of the images and targets to results, and in training losses.
-        transform: makes a batch of images, and takes results back to their sizes.
+        backbone: maps a batch of images to features, or to a dict of features.
+        rpn: called with batch, features and targets; returns the proposals of each image, and losses in training.
+        roi_heads: called with features, proposals, image sizes and targets; returns detections, and losses in training.
+        transform: batches images, and maps detections back to the original image sizes.
     """
 
     def __init__(self, backbone: nn.Module, rpn: nn.Module, roi_heads: nn.Module, transform: nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""A batch of images that had several sizes."""
+"""Batches of images of different sizes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Size = tuple[int, int]
 
 @dataclass
 class ImageList:
-    """A batch of images, padded to one size, and the sizes before."""
+    """A batch of images padded to the same size, with their sizes before padding."""
 
     tensors: Tensor
     image_sizes: list[Size]
 
     def to(self, device: torch.device) -> ImageList:
-        """The same on another device."""
+        """Return the batch on another device."""
         return ImageList(self.tensors.to(device), self.image_sizes)

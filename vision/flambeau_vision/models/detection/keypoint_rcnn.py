@@ -28,7 +28,7 @@ _KEYPOINTS = """
 
 
 class KeypointRCNNHeads(nn.Sequential):
-    """Convolutions of 3 x 3 on the features of a region."""
+    """Head with 3 x 3 convolutions on the features of a region."""
 
     def __init__(self, in_channels: int, layers: Sequence[int]) -> None:
         modules: list[nn.Module] = []
@@ -42,7 +42,7 @@ class KeypointRCNNHeads(nn.Sequential):
 
 
 class KeypointRCNNPredictor(nn.Module):
-    """From features to a picture of four times the size for each keypoint."""
+    """Predict a heatmap of four times the feature size for each keypoint."""
 
     def __init__(self, in_channels: int, num_keypoints: int) -> None:
         super().__init__()
@@ -58,24 +58,24 @@ class KeypointRCNNPredictor(nn.Module):
 
 
 class KeypointRCNN(FasterRCNN):
-    """Faster R-CNN that also finds keypoints of each object, as Mask R-CNN finds masks.
+    """Keypoint R-CNN: Faster R-CNN that also predicts the keypoints of each object.
 
-    Targets have `keypoints` too, of shape `(objects, K, 3)`: x, y, and whether it is visible. So have results, with
-    `keypoints_scores` of shape `(detections, K)`. Losses have `loss_keypoint`. He, Gkioxari, Dollár and Girshick, [Mask
+    Targets also contain `keypoints` of shape `(objects, K, 3)`: x, y and visibility. Detections contain `keypoints` and
+    `keypoints_scores` of shape `(detections, K)`, losses contain `loss_keypoint`. He, Gkioxari, Dollár and Girshick, [Mask
     R-CNN](https://arxiv.org/abs/1703.06870), 2017.
 
     Args:
-        backbone: from a batch of images to features by name; has `out_channels`.
-        num_classes: with the background, which is class 0.
-        min_size: length that the shorter side of images is scaled to, or lengths to draw from in training.
-        keypoint_roi_pool: features of regions for keypoints; by default 14 x 14 of the level that fits.
-        keypoint_head: from these to features; by default eight convolutions.
-        keypoint_predictor: from features to a picture for each keypoint; give this or `num_keypoints`.
-        num_keypoints: how many keypoints objects have; None for the 17 of COCO's persons.
-        **kwargs: the further arguments of `FasterRCNN`.
+        backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
+        num_classes: number of classes, including the background (class 0).
+        min_size: the shorter side of images is resized to this length, or in training to one of several lengths.
+        keypoint_roi_pool: pools region features for keypoints; by default `MultiScaleRoIAlign` to 14 x 14.
+        keypoint_head: transforms the pooled features; by default eight convolutions.
+        keypoint_predictor: predicts a heatmap for each keypoint; specify either this or `num_keypoints`.
+        num_keypoints: number of keypoints per object; None for the 17 keypoints of COCO persons.
+        **kwargs: further arguments of `FasterRCNN`.
 
     Raises:
-        TypeError: `keypoint_roi_pool` is no `MultiScaleRoIAlign`.
+        TypeError: `keypoint_roi_pool` is not a `MultiScaleRoIAlign`.
         ValueError: both `num_keypoints` and `keypoint_predictor` are given.
     """
 
@@ -110,7 +110,7 @@ class KeypointRCNN(FasterRCNN):
 
 
 def _persons(file: str) -> Weights:
-    """Weights for COCO's persons, published as `file.pth`."""
+    """Return weights for COCO persons, published as `file.pth`."""
     meta = {"categories": ["no person", "person"], "keypoint_names": _KEYPOINTS, "num_params": 59137258}
     return Weights(f"{SITE}{file}.pth", ObjectDetection, meta)
 
@@ -123,10 +123,10 @@ class KeypointRCNN_ResNet50_FPN_Weights(WeightsEnum):
 
 @register_model(KeypointRCNN_ResNet50_FPN_Weights, loads=True)
 def keypointrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> KeypointRCNN:
-    """Keypoint R-CNN on ResNet-50; further arguments are those of `KeypointRCNN`.
+    """Build Keypoint R-CNN on ResNet-50; further arguments are passed to `KeypointRCNN`.
 
-    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
-    stages are trained, from 0 to 5.
+    `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
+    0 to 5.
     """
     if weights is not None:
         fix_argument(kwargs, "num_keypoints", len(weights.meta["keypoint_names"]))

@@ -31,7 +31,7 @@ Layer = Callable[..., nn.Module]
 
 
 class MaskRCNNHeads(nn.Sequential):
-    """Convolutions of 3 x 3 on the features of a region."""
+    """Head with 3 x 3 convolutions on the features of a region."""
 
     _version = 2
 
@@ -52,7 +52,7 @@ class MaskRCNNHeads(nn.Sequential):
 
 
 def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
-    # Published weights have names of the first version.
+    # Published weights use the names of version 1.
     for key in list(state_dict):
         found = re.fullmatch(re.escape(prefix) + r"mask_fcn(\d+)\.(weight|bias)", key)
         if found:
@@ -60,7 +60,7 @@ def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: ob
 
 
 class MaskRCNNPredictor(nn.Sequential):
-    """From features to a picture of twice the size for each class."""
+    """Predict a mask of twice the feature size for each class."""
 
     def __init__(self, in_channels: int, dim_reduced: int, num_classes: int) -> None:
         super().__init__(
@@ -76,21 +76,21 @@ class MaskRCNNPredictor(nn.Sequential):
 
 
 class MaskRCNN(FasterRCNN):
-    """[Mask R-CNN](https://arxiv.org/abs/1703.06870): Faster R-CNN that also finds which pixels belong to each object.
+    """[Mask R-CNN](https://arxiv.org/abs/1703.06870): Faster R-CNN that also predicts a mask for each object.
 
-    Targets have `masks` too, of 0 and 1 and of shape `(objects, H, W)`; so have results, from 0 to 1 and of shape
-    `(detections, 1, H, W)`. Losses have `loss_mask`.
+    Targets also contain binary `masks` of shape `(objects, H, W)`. Detections contain `masks` of shape
+    `(detections, 1, H, W)` with values from 0 to 1, losses contain `loss_mask`.
 
     Args:
-        backbone: from a batch of images to features by name; has `out_channels`.
-        num_classes: with the background, which is class 0.
-        mask_roi_pool: features of regions for masks; by default 14 x 14 of the level that fits.
-        mask_head: from these to features; by default four convolutions.
-        mask_predictor: from features to a picture for each class; give this or `num_classes`.
-        **kwargs: the further arguments of `FasterRCNN`.
+        backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
+        num_classes: number of classes, including the background (class 0).
+        mask_roi_pool: pools region features for masks; by default `MultiScaleRoIAlign` to 14 x 14.
+        mask_head: transforms the pooled features; by default four convolutions.
+        mask_predictor: predicts a mask for each class; specify either this or `num_classes`.
+        **kwargs: further arguments of `FasterRCNN`.
 
     Raises:
-        TypeError: `mask_roi_pool` is no `MultiScaleRoIAlign`.
+        TypeError: `mask_roi_pool` is not a `MultiScaleRoIAlign`.
         ValueError: both `num_classes` and `mask_predictor` are given.
     """
 
@@ -131,10 +131,10 @@ class MaskRCNN_ResNet50_FPN_V2_Weights(WeightsEnum):
 
 @register_model(MaskRCNN_ResNet50_FPN_Weights, loads=True)
 def maskrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> MaskRCNN:
-    """Mask R-CNN on ResNet-50; further arguments are those of `MaskRCNN`.
+    """Build Mask R-CNN on ResNet-50; further arguments are passed to `MaskRCNN`.
 
-    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
-    stages are trained, from 0 to 5.
+    `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
+    0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
     norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
@@ -144,7 +144,7 @@ def maskrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> Mas
 
 @register_model(MaskRCNN_ResNet50_FPN_V2_Weights, loads=True)
 def maskrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> MaskRCNN:
-    """Mask R-CNN on ResNet-50, with more convolutions; arguments as for `maskrcnn_resnet50_fpn`.
+    """Build Mask R-CNN on ResNet-50, with more convolutions; arguments are those of `maskrcnn_resnet50_fpn`.
 
     Li, Xie, Chen, Dollár, He and Girshick, [Benchmarking Detection Transfer Learning with Vision
     Transformers](https://arxiv.org/abs/2111.11429), 2021.

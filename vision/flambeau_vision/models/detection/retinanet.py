@@ -1,4 +1,4 @@
-"""RetinaNet."""
+"""RetinaNet: one-stage object detection with focal loss."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _small_weights(layers: nn.Module) -> None:
 
 
 def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
-    # Early weights have a ReLU after each convolution in one sequence.
+    # In early weights, convolutions and ReLUs are in one sequence.
     for index in range(4):
         for kind in ("weight", "bias"):
             old, new = f"{prefix}conv.{2 * index}.{kind}", f"{prefix}conv.{index}.0.{kind}"
@@ -61,7 +61,7 @@ def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: ob
 
 
 class RetinaNetClassificationHead(nn.Module):
-    """Predicts a score for each class at each anchor."""
+    """Predict class scores for each anchor."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class RetinaNetClassificationHead(nn.Module):
         _small_weights(self.conv)
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, kernel_size=3, stride=1, padding=1)
         nn.init.normal_(self.cls_logits.weight, std=0.01)
-        # At first nearly everything is background.
+        # The initial bias predicts background with high probability.
         nn.init.constant_(self.cls_logits.bias, -math.log((1 - prior_probability) / prior_probability))
         self.num_classes = num_classes
         self.register_load_state_dict_pre_hook(_rename_old_keys)
@@ -86,7 +86,7 @@ class RetinaNetClassificationHead(nn.Module):
 
 
 class RetinaNetRegressionHead(nn.Module):
-    """Predicts four box deltas at each anchor."""
+    """Predict four box deltas for each anchor."""
 
     def __init__(self, in_channels: int, num_anchors: int, norm_layer: Layer | None = None) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class RetinaNetRegressionHead(nn.Module):
 
 
 class RetinaNetHead(nn.Module):
-    """The classification head and the regression head."""
+    """Classification head and regression head."""
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int, norm_layer: Layer | None = None) -> None:
         super().__init__()
@@ -113,27 +113,27 @@ class RetinaNetHead(nn.Module):
 
 
 class RetinaNet(nn.Module):
-    """[Focal Loss for Dense Object Detection](https://arxiv.org/abs/1708.02002): classify all anchors at once.
+    """RetinaNet, [Focal Loss for Dense Object Detection](https://arxiv.org/abs/1708.02002): classify all anchors directly.
 
-    Called as `flambeau_vision.models.detection.FasterRCNN`.
+    Inputs and outputs are those of `flambeau_vision.models.detection.FasterRCNN`.
 
     Args:
-        backbone: from a batch of images to features by name; has `out_channels`.
-        num_classes: with the background, which is class 0.
-        min_size: length that the shorter side of images is scaled to.
-        max_size: largest length of the longer side.
-        image_mean: of each channel.
-        image_std: of each channel.
-        anchor_generator: makes the anchors; by default three sizes for each of five levels, in three shapes.
-        head: predicts scores of classes and box deltas.
-        proposal_matcher: decides which anchor is to learn which object, in place of the two thresholds below.
-        score_thresh: least score of a result.
-        nms_thresh: overlap of results of one class above which the less likely is dropped.
-        detections_per_img: most results.
-        fg_iou_thresh: overlap with an object from which an anchor is to learn it.
-        bg_iou_thresh: overlap below which it is to learn background.
-        topk_candidates: results of each level to keep before suppression.
-        box_loss: `l1` on deltas, or `giou` on boxes.
+        backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
+        num_classes: number of classes, including the background (class 0).
+        min_size: the shorter side of images is resized to this length.
+        max_size: limit of the longer side.
+        image_mean: mean of each channel.
+        image_std: standard deviation of each channel.
+        anchor_generator: generates the anchors; by default three sizes and three aspect ratios for each of five levels.
+        head: predicts class scores and box deltas.
+        proposal_matcher: matches anchors with objects, instead of the two thresholds below.
+        score_thresh: minimum score of a detection.
+        nms_thresh: IoU threshold of non-maximum suppression within a class.
+        detections_per_img: maximum number of detections per image.
+        fg_iou_thresh: minimum IoU of an anchor matched with an object.
+        bg_iou_thresh: anchors with a lower IoU are background.
+        topk_candidates: number of detections per level to keep before non-maximum suppression.
+        box_loss: `"l1"` on box deltas, or `"giou"` on boxes.
         **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
@@ -248,10 +248,10 @@ class RetinaNet_ResNet50_FPN_V2_Weights(WeightsEnum):
 
 @register_model(RetinaNet_ResNet50_FPN_Weights, loads=True)
 def retinanet_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
-    """RetinaNet on ResNet-50; further arguments are those of `RetinaNet`.
+    """Build RetinaNet on ResNet-50; further arguments are passed to `RetinaNet`.
 
-    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
-    stages are trained, from 0 to 5.
+    `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
+    0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
     norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
@@ -262,7 +262,7 @@ def retinanet_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> Re
 
 @register_model(RetinaNet_ResNet50_FPN_V2_Weights, loads=True)
 def retinanet_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
-    """RetinaNet on ResNet-50 with group normalization in its heads; arguments as for `retinanet_resnet50_fpn`.
+    """Build RetinaNet on ResNet-50 with group normalization in its heads; arguments are those of `retinanet_resnet50_fpn`.
 
     Zhang, Chi, Yao, Lei and Li, [Bridging the Gap Between Anchor-based and Anchor-free
     Detection](https://arxiv.org/abs/1912.02424), 2019.

@@ -1,4 +1,4 @@
-"""The second stage: what is in the proposed regions."""
+"""Second stage of detectors: classify the proposed regions."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Tensor = torch.Tensor
 def fastrcnn_loss(
     class_logits: Tensor, box_regression: Tensor, labels: list[Tensor], regression_targets: list[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """The losses of the classes and of the boxes of regions.
+    """Compute the classification loss and the box regression loss of regions.
 
     Args:
-        class_logits: scores of the classes, `(regions, classes)`.
-        box_regression: box deltas for each class, `(regions, classes * 4)`.
-        labels: for each image the classes of its regions.
-        regression_targets: for each image the deltas to learn.
+        class_logits: logits of the classes, `(regions, classes)`.
+        box_regression: box deltas of each class, `(regions, classes * 4)`.
+        labels: target classes of the regions of each image.
+        regression_targets: target deltas of the regions of each image.
     """
     label, target_deltas = torch.cat(labels), torch.cat(regression_targets)
     positive = torch.where(label > 0)[0]
@@ -47,26 +47,26 @@ def fastrcnn_loss(
 
 
 class RoIHeads(nn.Module):
-    """Classify regions and move their boxes; where it has heads for that, find masks and keypoints too.
+    """Classify regions and refine their boxes; with the heads for them, also predict masks and keypoints.
 
     Args:
-        box_roi_pool: features of regions.
-        box_head: from these to vectors.
-        box_predictor: from vectors to scores of classes, and box deltas for each class.
-        fg_iou_thresh: overlap with an object from which a region is to learn it.
-        bg_iou_thresh: overlap below which it is to learn background.
-        batch_size_per_image: regions to learn from.
-        positive_fraction: largest share of objects among them.
-        bbox_reg_weights: factors of the deltas.
-        score_thresh: least score of a result.
-        nms_thresh: overlap of results of one class above which the less likely is dropped.
-        detections_per_img: most results.
-        mask_roi_pool: features of regions for masks.
-        mask_head: from these to features.
-        mask_predictor: from features to a picture for each class; None for no masks.
-        keypoint_roi_pool: features of regions for keypoints.
-        keypoint_head: from these to features.
-        keypoint_predictor: from features to a picture for each keypoint; None for no keypoints.
+        box_roi_pool: pools region features.
+        box_head: computes a vector from the features of a region.
+        box_predictor: computes class scores, and box deltas per class, from vectors.
+        fg_iou_thresh: minimum IoU of a region matched with an object.
+        bg_iou_thresh: regions with a lower IoU are background.
+        batch_size_per_image: number of sampled regions per image in training.
+        positive_fraction: largest fraction of objects among the sampled regions.
+        bbox_reg_weights: weights of the four deltas.
+        score_thresh: minimum score of a detection.
+        nms_thresh: IoU threshold of non-maximum suppression within a class.
+        detections_per_img: maximum number of detections per image.
+        mask_roi_pool: pools region features for masks.
+        mask_head: transforms the pooled features.
+        mask_predictor: predicts a mask for each class; None for no masks.
+        keypoint_roi_pool: pools region features for keypoints.
+        keypoint_head: transforms the pooled features.
+        keypoint_predictor: predicts a heatmap for each keypoint; None for no keypoints.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class RoIHeads(nn.Module):
         self.keypoint_predictor = keypoint_predictor
 
     def _sample(self, proposals: Tensor, target: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Regions of one image to learn from, their classes, the deltas to learn, and the objects that they show."""
+        """Sample training regions of one image; return them with target classes, target deltas and matched objects."""
         boxes = target["boxes"].to(proposals.dtype)
         regions = torch.cat([proposals, boxes])
         matches = self.matcher(box_ops.box_iou(boxes, regions))
@@ -124,7 +124,7 @@ class RoIHeads(nn.Module):
         return regions, labels, self.box_coder.encode(boxes[objects], regions), objects
 
     def _results(self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]) -> dict[str, Tensor]:
-        """The best results for one image, from a box and a score for each region and class."""
+        """Return the detections of one image, from a box and a score for each region and class."""
         classes = scores.shape[1]
         boxes = box_ops.clip_boxes_to_image(boxes, image_shape)[:, 1:].reshape(-1, 4)
         labels = torch.arange(1, classes, device=boxes.device).repeat(len(scores))
@@ -142,7 +142,7 @@ class RoIHeads(nn.Module):
         image_shapes: list[tuple[int, int]],
         targets: list[dict[str, Tensor]] | None = None,
     ) -> tuple[list[dict[str, Tensor]], dict[str, Tensor]]:
-        """The results for each image, or in training the losses."""
+        """Return the detections of each image, or in training the losses."""
         if self.training:
             samples = [self._sample(*pair) for pair in zip(proposals, targets, strict=True)]
             proposals = [regions for regions, *_ in samples]
@@ -162,7 +162,7 @@ class RoIHeads(nn.Module):
         return results, {}
 
     def _pictures(self, kind: str, features: dict[str, Tensor], boxes: list[Tensor], shapes: list[tuple[int, int]]) -> Tensor:
-        """What the heads for masks or keypoints make of regions."""
+        """Predict the masks or heatmaps of regions; `kind` is `"mask"` or `"keypoint"`."""
         pool, head, predictor = (getattr(self, f"{kind}_{part}") for part in ("roi_pool", "head", "predictor"))
         return predictor(head(pool(features, boxes, shapes)))
 
@@ -173,7 +173,7 @@ class RoIHeads(nn.Module):
         samples: list[tuple[Tensor, ...]],
         targets: list[dict[str, Tensor]],
     ) -> dict[str, Tensor]:
-        """The losses of masks and keypoints, learned from the regions that show an object."""
+        """Compute the losses of masks and keypoints from the regions matched with an object."""
         losses: dict[str, Tensor] = {}
         if self.mask_predictor is None and self.keypoint_predictor is None:
             return losses

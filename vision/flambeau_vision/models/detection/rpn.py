@@ -1,4 +1,4 @@
-"""The network that proposes regions."""
+"""Region proposal network."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Tensor = torch.Tensor
 
 
 class RPNHead(nn.Module):
-    """Predicts a score (objectness) and box deltas for each anchor at each place.
+    """Predict a score (objectness) and box deltas for each anchor at each position.
 
     Args:
-        in_channels: of the features.
-        num_anchors: at each place.
-        conv_depth: 3 x 3 convolutions before.
+        in_channels: channels of the features.
+        num_anchors: number of anchors per position.
+        conv_depth: number of 3 x 3 convolutions before the predictors.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, conv_depth: int = 1) -> None:
@@ -47,7 +47,7 @@ class RPNHead(nn.Module):
 
 
 def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *args: object) -> None:
-    # Early weights have a single convolution.
+    # Early weights have only one convolution.
     for kind in ("weight", "bias"):
         if f"{prefix}conv.{kind}" in state_dict:
             state_dict[f"{prefix}conv.0.0.{kind}"] = state_dict.pop(f"{prefix}conv.{kind}")
@@ -60,19 +60,19 @@ def by_anchor(output: Tensor, values: int) -> Tensor:
 
 
 class RegionProposalNetwork(nn.Module):
-    """Regions in which there may be an object: from [Faster R-CNN](https://arxiv.org/abs/1506.01497).
+    """Propose regions that may contain objects, as in [Faster R-CNN](https://arxiv.org/abs/1506.01497).
 
     Args:
-        anchor_generator: makes the anchors.
+        anchor_generator: generates the anchors.
         head: scores the anchors and predicts box deltas.
-        fg_iou_thresh: overlap with an object from which an anchor is to learn it.
-        bg_iou_thresh: overlap below which it is to learn background.
-        batch_size_per_image: anchors to learn from.
-        positive_fraction: largest share of objects among them.
-        pre_nms_top_n: proposals to keep before suppression, by `training` and `testing`.
-        post_nms_top_n: proposals to keep after it.
-        nms_thresh: overlap of proposals above which the less likely is dropped.
-        score_thresh: least likelihood of a proposal.
+        fg_iou_thresh: minimum IoU of an anchor matched with an object.
+        bg_iou_thresh: anchors with a lower IoU are background.
+        batch_size_per_image: number of sampled anchors per image in training.
+        positive_fraction: largest fraction of objects among the sampled anchors.
+        pre_nms_top_n: number of proposals to keep before non-maximum suppression, a dict with the keys `training` and `testing`.
+        post_nms_top_n: number of proposals to keep after non-maximum suppression, in the same form.
+        nms_thresh: IoU threshold of non-maximum suppression.
+        score_thresh: minimum probability of a proposal.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class RegionProposalNetwork(nn.Module):
         return "training" if self.training else "testing"
 
     def _propose(self, boxes: Tensor, scores: Tensor, per_level: list[int], image_shape: tuple[int, int]) -> Tensor:
-        """The best proposals for one image."""
+        """Return the proposals of one image."""
         candidates, levels, start = [], [], 0
         for level, count in enumerate(per_level):
             best = scores[start : start + count].topk(min(self.pre_nms_top_n[self._mode()], count)).indices
@@ -120,7 +120,7 @@ class RegionProposalNetwork(nn.Module):
         return boxes[keep[best[: self.post_nms_top_n[self._mode()]]]]
 
     def _labels(self, anchors: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
-        """For each anchor 1 (object), 0 (background) or -1 (neither), and the box that it should become."""
+        """Return a label per anchor, 1 (object), 0 (background) or -1 (ignored), and its target box."""
         matches = self.matcher(box_ops.box_iou(boxes, anchors))
         labels = (matches >= 0).to(torch.float32)
         labels = torch.where(matches == BETWEEN, torch.full_like(labels, -1.0), labels)
@@ -152,7 +152,7 @@ class RegionProposalNetwork(nn.Module):
     def forward(
         self, images: ImageList, features: dict[str, Tensor], targets: list[dict[str, Tensor]] | None = None
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Proposals for each image, and in training the losses."""
+        """Return the proposals of each image, and in training the losses."""
         maps = list(features.values())
         objectness, regression = self.head(maps)
         anchors = self.anchor_generator(images, maps)

@@ -1,4 +1,4 @@
-"""SSD: a single shot detector."""
+"""SSD: single shot multibox detector."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _xavier(layers: nn.Module) -> None:
 
 
 def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> nn.ModuleList:
-    """A convolution for each feature map that predicts `values` numbers for each default box."""
+    """Return one convolution per feature map that predicts `values` numbers for each default box."""
     sizes = zip(in_channels, num_anchors, strict=True)
     layers = nn.ModuleList(nn.Conv2d(channels, values * anchors, kernel_size=3, padding=1) for channels, anchors in sizes)
     _xavier(layers)
@@ -42,11 +42,11 @@ def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: 
 
 
 class SSDScoringHead(nn.Module):
-    """Predicts some numbers for each default box at each place of each feature map.
+    """Predict `num_columns` numbers for each default box at each position of each feature map.
 
     Args:
-        module_list: a layer for each feature map.
-        num_columns: how many numbers for each box.
+        module_list: one layer per feature map.
+        num_columns: number of values per box.
     """
 
     def __init__(self, module_list: nn.ModuleList, num_columns: int) -> None:
@@ -60,12 +60,12 @@ class SSDScoringHead(nn.Module):
 
 
 class SSDClassificationHead(SSDScoringHead):
-    """Predicts scores of classes.
+    """Predict class scores.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: default boxes at each place of it.
-        num_classes: with the background, which is class 0.
+        in_channels: channels of each feature map.
+        num_anchors: number of default boxes per position of each feature map.
+        num_classes: number of classes, including the background (class 0).
 
     Example:
         >>> from flambeau_vision.models.detection import ssd300_vgg16
@@ -80,14 +80,14 @@ class SSDClassificationHead(SSDScoringHead):
 
 
 class SSDRegressionHead(SSDScoringHead):
-    """Predicts box deltas; arguments as for `SSDClassificationHead`."""
+    """Predict box deltas; arguments are those of `SSDClassificationHead`, without `num_classes`."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int]) -> None:
         super().__init__(_predictors(in_channels, num_anchors, 4), 4)
 
 
 class SSDHead(nn.Module):
-    """Predicts scores of classes and box deltas."""
+    """Predict class scores and box deltas."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int) -> None:
         super().__init__()
@@ -101,22 +101,22 @@ class SSDHead(nn.Module):
 class SSD(nn.Module):
     """[SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325).
 
-    Called as `flambeau_vision.models.detection.FasterRCNN`.
+    Inputs and outputs are those of `flambeau_vision.models.detection.FasterRCNN`.
 
     Args:
-        backbone: from a batch of images to features by name.
-        anchor_generator: makes the boxes.
-        size: `(width, height)` that images are scaled to.
-        num_classes: with the background, which is class 0.
-        image_mean: of each channel.
-        image_std: of each channel.
-        head: predicts scores of classes and box deltas.
-        score_thresh: least score of a result.
-        nms_thresh: overlap of results of one class above which the less likely is dropped.
-        detections_per_img: most results.
-        iou_thresh: overlap with an object from which a box is to learn it.
-        topk_candidates: results of each class to keep before suppression.
-        positive_fraction: share of objects among the boxes to learn from.
+        backbone: maps a batch of images to a dict of features.
+        anchor_generator: generates the default boxes.
+        size: images are resized to this `(width, height)`.
+        num_classes: number of classes, including the background (class 0).
+        image_mean: mean of each channel.
+        image_std: standard deviation of each channel.
+        head: predicts class scores and box deltas.
+        score_thresh: minimum score of a detection.
+        nms_thresh: IoU threshold of non-maximum suppression within a class.
+        detections_per_img: maximum number of detections per image.
+        iou_thresh: minimum IoU of a default box matched with an object.
+        topk_candidates: number of detections per class to keep before non-maximum suppression.
+        positive_fraction: fraction of objects among the boxes in the loss.
         **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
@@ -168,7 +168,7 @@ class SSD(nn.Module):
         label = torch.stack(labels)
         entropy = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none").reshape(label.shape)
         positive = label > 0
-        # Hard negative mining: of the background, only the boxes with the largest losses count.
+        # Hard negative mining: only the background boxes with the largest losses count.
         hardness = entropy.detach().masked_fill(positive, -float("inf"))
         rank = hardness.argsort(dim=1, descending=True).argsort(dim=1)
         negative = rank < self.negatives_per_positive * positive.sum(dim=1, keepdim=True)
@@ -205,14 +205,14 @@ class SSD(nn.Module):
 
 
 class SSDFeatureExtractorVGG(nn.Module):
-    """Features of six scales from the convolutions of VGG and further ones."""
+    """Compute features of six scales from the convolutions of VGG and additional ones."""
 
     out_channels = (512, 1024, 512, 256, 256, 256)
 
     def __init__(self, backbone: nn.Sequential) -> None:
         super().__init__()
         _, _, third, fourth, _ = (index for index, layer in enumerate(backbone) if isinstance(layer, nn.MaxPool2d))
-        backbone[third].ceil_mode = True  # so that the maps have the sizes of the paper
+        backbone[third].ceil_mode = True  # gives the feature map sizes of the paper
         self.scale_weight = nn.Parameter(torch.ones(512) * 20)
         self.features = nn.Sequential(*backbone[:fourth])
         extra_blocks = nn.ModuleList(
@@ -253,7 +253,7 @@ class SSDFeatureExtractorVGG(nn.Module):
 
 
 def _vgg_extractor(network: nn.Module, trainable_layers: int) -> SSDFeatureExtractorVGG:
-    """Features of VGG, of whose stages the last few are trained."""
+    """Return a feature extractor from VGG whose last `trainable_layers` stages are trained."""
     layers = network.features
     starts = [0, *(index for index, layer in enumerate(layers[:-1]) if isinstance(layer, nn.MaxPool2d))]
     if not 0 <= trainable_layers <= len(starts):
@@ -272,10 +272,9 @@ class SSD300_VGG16_Weights(WeightsEnum):
 
 @register_model(SSD300_VGG16_Weights, loads=True)
 def ssd300_vgg16(*, weights: Any, progress: bool, **kwargs: Any) -> SSD:
-    """SSD on VGG-16, for images scaled to 300 x 300; further arguments are those of `SSD`.
+    """Build SSD on VGG-16, for images resized to 300 x 300; further arguments are passed to `SSD`.
 
-    Besides, `weights_backbone` are weights of VGG alone, and `trainable_backbone_layers` how many of its stages are
-    trained, from 0 to 5.
+    `weights_backbone` are weights of VGG, and `trainable_backbone_layers` is the number of its trained stages, from 0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, VGG16_Weights.IMAGENET1K_FEATURES, largest=5, usual=4)
     backbone = _vgg_extractor(vgg16(weights=chosen, progress=progress), trained)

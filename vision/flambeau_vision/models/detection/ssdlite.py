@@ -1,4 +1,4 @@
-"""SSDlite: SSD on a MobileNet, its convolutions depthwise."""
+"""SSDlite: SSD with depthwise convolutions on a MobileNet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _normal(layers: nn.Module) -> None:
 
 
 def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int, norm_layer: Layer) -> nn.ModuleList:
-    """Depthwise convolutions for each feature map that predict `values` numbers for each default box."""
+    """Return depthwise convolutions, one per feature map, that predict `values` numbers for each default box."""
     layers = nn.ModuleList()
     for channels, anchors in zip(in_channels, num_anchors, strict=True):
         options = {"groups": channels, "norm_layer": norm_layer, "activation_layer": nn.ReLU6}
@@ -44,12 +44,12 @@ def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: 
 
 
 class SSDLiteClassificationHead(SSDScoringHead):
-    """Predicts scores of classes, by depthwise convolutions.
+    """Predict class scores with depthwise convolutions.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: default boxes at each place of it.
-        num_classes: with the background, which is class 0.
+        in_channels: channels of each feature map.
+        num_anchors: number of default boxes per position of each feature map.
+        num_classes: number of classes, including the background (class 0).
         norm_layer: normalization of the convolutions.
     """
 
@@ -58,14 +58,14 @@ class SSDLiteClassificationHead(SSDScoringHead):
 
 
 class SSDLiteRegressionHead(SSDScoringHead):
-    """Predicts box deltas; arguments as for `SSDLiteClassificationHead`."""
+    """Predict box deltas; arguments are those of `SSDLiteClassificationHead`, without `num_classes`."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], norm_layer: Layer) -> None:
         super().__init__(_predictors(in_channels, num_anchors, 4, norm_layer), 4)
 
 
 class SSDLiteHead(nn.Module):
-    """Predicts scores of classes and box deltas, by depthwise convolutions."""
+    """Predict class scores and box deltas with depthwise convolutions."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int, norm_layer: Layer) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class SSDLiteHead(nn.Module):
 
 
 class SSDLiteFeatureExtractorMobileNet(nn.Module):
-    """Features of six scales: from the middle of a MobileNet's block, from its end, and from further convolutions."""
+    """Compute features of six scales from a MobileNet (inside of block C4 and its end) and additional convolutions."""
 
     def __init__(self, backbone: nn.Sequential, c4_pos: int, norm_layer: Layer) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
 
 
 def _mobilenet_extractor(network: nn.Module, trainable_layers: int, norm_layer: Layer) -> SSDLiteFeatureExtractorMobileNet:
-    """Features of a MobileNet, of whose stages the last few are trained."""
+    """Return a feature extractor from a MobileNet whose last `trainable_layers` stages are trained."""
     layers = network.features
     strided = [index for index, layer in enumerate(layers) if getattr(layer, "_is_cn", False)]
     starts = [0, *strided, len(layers) - 1]
@@ -131,10 +131,10 @@ class SSDLite320_MobileNet_V3_Large_Weights(WeightsEnum):
 
 @register_model(SSDLite320_MobileNet_V3_Large_Weights, loads=True)
 def ssdlite320_mobilenet_v3_large(*, weights: Any, progress: bool, norm_layer: Layer | None = None, **kwargs: Any) -> SSD:
-    """SSDlite on MobileNet v3, for images scaled to 320 x 320; further arguments are those of `SSD`.
+    """Build SSDlite on MobileNet v3, for images resized to 320 x 320; further arguments are passed to `SSD`.
 
-    Besides, `weights_backbone` are weights of the MobileNet alone, `trainable_backbone_layers` how many of its stages are
-    trained, from 0 to 6, and `norm_layer` makes normalizations. Without weights for the backbone its last stage is halved.
+    `weights_backbone` are weights of the MobileNet, `trainable_backbone_layers` is the number of its trained stages, from 0 to
+    6, and `norm_layer` creates normalizations. Without backbone weights, the last stage has half of the channels.
     """
     chosen, trained = choose_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=6)
     norm_layer = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.03)

@@ -1,4 +1,4 @@
-"""Images of any size as one batch, and boxes back to the sizes that the images had."""
+"""Resize and batch images with their targets, and map detections back to the original image sizes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Size = tuple[int, int]
 
 
 def resize_boxes(boxes: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
-    """Boxes in an image of `(height, width)` that is scaled to another size."""
+    """Scale boxes to an image resized from `original_size` to `new_size`, both `(height, width)`."""
     scale_y, scale_x = (new / old for new, old in zip(new_size, original_size, strict=True))
     return boxes * torch.tensor([scale_x, scale_y, scale_x, scale_y], dtype=boxes.dtype, device=boxes.device)
 
 
 class GeneralizedRCNNTransform(nn.Module):
-    """Normalize images, scale them and put them into one batch.
+    """Normalize and resize images, and pad them to one batch.
 
     Args:
-        min_size: length of the shorter side, or lengths to draw from in training.
-        max_size: largest length of the longer side.
-        image_mean: of each channel.
-        image_std: of each channel.
-        size_divisible: the sides of the batch are multiples of this.
-        fixed_size: `(width, height)` to scale to, whatever the shape.
+        min_size: length of the shorter side, or a list to draw from in training.
+        max_size: limit of the longer side.
+        image_mean: mean of each channel.
+        image_std: standard deviation of each channel.
+        size_divisible: height and width of the batch are multiples of this.
+        fixed_size: `(width, height)` of all resized images, ignoring the aspect ratio.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class GeneralizedRCNNTransform(nn.Module):
         self.fixed_size = fixed_size
 
     def normalize(self, image: Tensor) -> Tensor:
-        """`(image - mean) / std`, for floating images."""
+        """Compute `(image - mean) / std` for floating images."""
         if not image.is_floating_point():
             raise TypeError(
                 f"Expected input images to be of floating type (in range [0, 1]), but found type {image.dtype} instead"
@@ -76,7 +76,7 @@ class GeneralizedRCNNTransform(nn.Module):
         return math.floor(height * scale), math.floor(width * scale)
 
     def resize(self, image: Tensor, target: dict[str, Tensor] | None) -> tuple[Tensor, dict[str, Tensor] | None]:
-        """Scale an image and its boxes, masks and keypoints."""
+        """Resize an image and its boxes, masks and keypoints."""
         old_size = image.shape[-2:]
         new_size = self._new_size(*old_size)
         image = F.interpolate(image[None], size=new_size, mode="bilinear", align_corners=False)[0]
@@ -89,7 +89,7 @@ class GeneralizedRCNNTransform(nn.Module):
         return image, target
 
     def batch_images(self, images: list[Tensor]) -> Tensor:
-        """Images padded with zeros to one size."""
+        """Pad images with zeros to the same size and stack them."""
         unit = self.size_divisible
         height, width = (math.ceil(max(image.shape[axis] for image in images) / unit) * unit for axis in (-2, -1))
         return torch.stack([F.pad(image, (0, width - image.shape[-1], 0, height - image.shape[-2])) for image in images])
@@ -97,7 +97,7 @@ class GeneralizedRCNNTransform(nn.Module):
     def forward(
         self, images: list[Tensor], targets: list[dict[str, Tensor]] | None = None
     ) -> tuple[ImageList, list[dict[str, Tensor]] | None]:
-        """The batch, and the targets with their boxes scaled."""
+        """Return the batch, and the targets resized with their images."""
         for image in images:
             if image.ndim != 3:
                 raise ValueError(f"images is expected to be a list of 3d tensors of shape [C, H, W], got {tuple(image.shape)}")
@@ -110,7 +110,7 @@ class GeneralizedRCNNTransform(nn.Module):
     def postprocess(
         self, result: list[dict[str, Tensor]], image_shapes: list[Size], original_image_sizes: list[Size]
     ) -> list[dict[str, Tensor]]:
-        """Boxes, masks and keypoints at the sizes that the images had before; nothing to do in training."""
+        """Map boxes, masks and keypoints to the original image sizes; in training, return `result` unchanged."""
         if self.training:
             return result
         processed = []
@@ -132,7 +132,7 @@ class GeneralizedRCNNTransform(nn.Module):
 
 
 def losses_or_detections(model: nn.Module, losses: dict[str, Tensor], detections: list[dict[str, Tensor]]) -> Any:
-    """What a detector gives: losses in training, detections in evaluation; a scripted one both, for it has one type."""
+    """Return the losses in training and the detections in evaluation. Scripted models return both, for one return type."""
     if torch.jit.is_scripting():
         warnings.warn("a scripted detector always returns a (Losses, Detections) tuple in scripting", stacklevel=2)
         return losses, detections
@@ -140,7 +140,7 @@ def losses_or_detections(model: nn.Module, losses: dict[str, Tensor], detections
 
 
 def check_targets(targets: Any) -> None:
-    """Raise an error unless targets are what a detector can learn from."""
+    """Raise an error unless each target has valid boxes."""
     if targets is None:
         raise ValueError("targets should not be none when in training mode")
     for index, target in enumerate(targets):

@@ -1,4 +1,4 @@
-"""Networks that find where each pixel of a picture has moved in the next."""
+"""Models for optical flow: the movement of each pixel between two images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RAFT: optical flow, improved step by step from the correlations of all pairs of pixels."""
+"""RAFT: optical flow, refined iteratively from correlations of all pairs of pixels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Layer = Callable[..., nn.Module]
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions beside a shortcut."""
+    """Residual block with two convolutions."""
 
     def __init__(self, in_channels: int, out_channels: int, *, norm_layer: Layer | None, stride: int = 1) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class ResidualBlock(nn.Module):
 
 
 class BottleneckBlock(nn.Module):
-    """Three convolutions, the middle one narrow, beside a shortcut."""
+    """Residual bottleneck block with three convolutions."""
 
     def __init__(self, in_channels: int, out_channels: int, *, norm_layer: Layer | None, stride: int = 1) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class BottleneckBlock(nn.Module):
 
 
 class FeatureEncoder(nn.Module):
-    """Features of a picture at an eighth of its sides."""
+    """Compute features of an image at 1/8 of its height and width."""
 
     def __init__(self, block: Layer, layers: Sequence[int], norm_layer: Layer | None) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class FeatureEncoder(nn.Module):
 
 
 class MotionEncoder(nn.Module):
-    """Features of the flow so far and of the correlations where it leads to."""
+    """Encode the current flow and its correlations."""
 
     def __init__(
         self, in_channels_corr: int, corr_layers: Sequence[int], flow_layers: Sequence[int], out_channels: int = 128
@@ -102,7 +102,7 @@ class MotionEncoder(nn.Module):
 
 
 class ConvGRU(nn.Module):
-    """A gated recurrent unit whose layers are convolutions."""
+    """Gated recurrent unit (GRU) with convolutions."""
 
     def __init__(self, input_size: int, hidden_size: int, kernel_size: Any, padding: Any) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class ConvGRU(nn.Module):
 
 
 class RecurrentBlock(nn.Module):
-    """One recurrent unit, or one along rows and one along columns."""
+    """One `ConvGRU`, or one along rows and one along columns."""
 
     def __init__(self, input_size: int, hidden_size: int, kernel_size: Sequence[Any], padding: Sequence[Any]) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class RecurrentBlock(nn.Module):
 
 
 class FlowHead(nn.Module):
-    """What is added to the flow."""
+    """Predict the update of the flow."""
 
     def __init__(self, in_channels: int, hidden_size: int) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class FlowHead(nn.Module):
 
 
 class UpdateBlock(nn.Module):
-    """One step: from the state, the picture, the correlations and the flow to the next state and what is added to the flow."""
+    """Compute the next hidden state and the flow update from hidden state, context, correlations and flow."""
 
     def __init__(self, motion_encoder: nn.Module, recurrent_block: nn.Module, flow_head: nn.Module) -> None:
         super().__init__()
@@ -160,23 +160,23 @@ class UpdateBlock(nn.Module):
 
 
 class MaskPredictor(nn.Module):
-    """Weights of the nine neighbours of each of the 8 x 8 pixels that stand for one."""
+    """Predict the upsampling weights: 9 neighbours for each of the 8 x 8 output pixels per feature pixel."""
 
     def __init__(self, in_channels: int, hidden_size: int, multiplier: float = 0.25) -> None:
         super().__init__()
         self.convrelu = Conv2dNormActivation(in_channels, hidden_size, norm_layer=None)
         self.conv = nn.Conv2d(hidden_size, 8 * 8 * 9, 1)
-        self.multiplier = multiplier  # a quarter of the gradient for this layer, as in the code of the paper
+        self.multiplier = multiplier  # 0.25 reduces the gradient of this layer, as in the code of the paper
 
     def forward(self, x: Tensor) -> Tensor:
         return self.multiplier * self.conv(self.convrelu(x))
 
 
 class CorrBlock(nn.Module):
-    """The correlations of all pairs of pixels of two pictures, on several scales, and a look at a neighbourhood in them.
+    """Compute the correlation pyramid of all pairs of pixels of two feature maps, and sample neighbourhoods from it.
 
     Raises:
-        ValueError: from `build_pyramid`, if the features differ in shape or are too small for the scales.
+        ValueError: from `build_pyramid`, if the features have different shapes or are too small.
     """
 
     def __init__(self, *, num_levels: int = 4, radius: int = 4) -> None:
@@ -186,7 +186,7 @@ class CorrBlock(nn.Module):
         self.out_channels = num_levels * (2 * radius + 1) ** 2
 
     def build_pyramid(self, fmap1: Tensor, fmap2: Tensor) -> None:
-        """Compute the correlations of two maps of features `(N, C, H, W)`."""
+        """Compute the correlations of two feature maps `(N, C, H, W)`."""
         if fmap1.shape != fmap2.shape:
             raise ValueError(f"Input feature maps should have the same shape, instead got {fmap1.shape} != {fmap2.shape}")
         least = 2**self.num_levels
@@ -202,7 +202,7 @@ class CorrBlock(nn.Module):
             self.corr_pyramid.append(F.avg_pool2d(self.corr_pyramid[-1], kernel_size=2))
 
     def index_pyramid(self, centroids_coords: Tensor) -> Tensor:
-        """The correlations around the places `(x, y)`, of shape `(N, 2, H, W)`, that the pixels have moved to."""
+        """Sample the correlations around the target positions `(x, y)` of all pixels, of shape `(N, 2, H, W)`."""
         count, _, height, width = centroids_coords.shape
         steps = torch.arange(-self.radius, self.radius + 1.0, device=centroids_coords.device)
         around = torch.stack(torch.meshgrid(steps, steps, indexing="ij"), dim=-1)
@@ -217,7 +217,7 @@ class CorrBlock(nn.Module):
 
 
 def _upsample(flow: Tensor, mask: Tensor | None) -> Tensor:
-    """The flow at eight times the sides: interpolated, or each pixel a mixture of neighbours that the mask weighs."""
+    """Upsample the flow by 8: bilinearly without `mask`, otherwise by weighted means of neighbours."""
     count, channels, height, width = flow.shape
     if mask is None:
         return 8 * F.interpolate(flow, size=(8 * height, 8 * width), mode="bilinear", align_corners=True)
@@ -228,24 +228,24 @@ def _upsample(flow: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class RAFT(nn.Module):
-    """Optical flow: how far, to the right and down, each pixel of a picture has moved in the next.
+    """RAFT: compute the optical flow, the shift of each pixel to the right and down between two images.
 
     Teed and Deng, [RAFT: Recurrent All-Pairs Field Transforms for Optical Flow](https://arxiv.org/abs/2003.12039), 2020.
-    Build it by `raft_large` or `raft_small`, unless its parts are to be others.
+    Use `raft_large` or `raft_small` to build it with the published parts.
 
     Args:
-        feature_encoder: from pictures to features at an eighth of their sides, which are compared.
-        context_encoder: the same, for the first picture alone: the first state and what the steps know of the picture.
-        corr_block: compares features.
-        update_block: one step; its `hidden_state_size` says how many channels of the context are the state.
-        mask_predictor: weights for the upsampling of the flow; None to interpolate.
+        feature_encoder: computes the features to compare, at 1/8 of the image size.
+        context_encoder: computes the initial hidden state and the context from the first image, at 1/8 of its size.
+        corr_block: computes and samples the correlations; see `CorrBlock`.
+        update_block: computes one iteration; `hidden_state_size` is the number of context channels used as hidden state.
+        mask_predictor: computes the weights for upsampling the flow; None to interpolate bilinearly.
 
     Shape:
-        - Input: two batches of pictures `(N, 3, H, W)`, with sides divisible by 8 and of at least 128.
-        - Output: a list of flows `(N, 2, H, W)`, one of each step; the last is the best.
+        - Input: two batches of images `(N, 3, H, W)`, with H and W divisible by 8 and at least 128.
+        - Output: a list of flows `(N, 2, H, W)`, one per iteration; the last one is the most accurate.
 
     Raises:
-        ValueError: `update_block` has no `hidden_state_size`; from calls, if the sides do not fit.
+        ValueError: `update_block` has no `hidden_state_size`; from calls, if the image sizes differ or are not divisible by 8.
 
     Example:
         >>> from flambeau_vision.models import optical_flow
@@ -338,7 +338,7 @@ def _raft(
 
 @register_model(Raft_Large_Weights)
 def raft_large(**kwargs: Any) -> RAFT:
-    """The large RAFT; further arguments are those of `RAFT`."""
+    """Build the large RAFT; further arguments are passed to `RAFT`."""
     layers = (64, 64, 96, 128, 256)
     encoders = {
         "feature_encoder": FeatureEncoder(ResidualBlock, layers, nn.InstanceNorm2d),
@@ -352,7 +352,7 @@ def raft_large(**kwargs: Any) -> RAFT:
 
 @register_model(Raft_Small_Weights)
 def raft_small(**kwargs: Any) -> RAFT:
-    """The small RAFT; further arguments are those of `RAFT`."""
+    """Build the small RAFT; further arguments are passed to `RAFT`."""
     encoders = {
         "feature_encoder": FeatureEncoder(BottleneckBlock, (32, 32, 64, 96, 128), nn.InstanceNorm2d),
         "context_encoder": FeatureEncoder(BottleneckBlock, (32, 32, 64, 96, 160), None),

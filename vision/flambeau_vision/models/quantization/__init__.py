@@ -1,7 +1,7 @@
-"""The models that PyTorch publishes with 8-bit weights too, under the names that it has for them.
+"""The models that torchvision also publishes with 8-bit weights, under the same names.
 
-Built here they are the models in floating point: the same keys and shapes. Computing in 8 bits takes kernels of PyTorch's own,
-so `quantize=True` is refused when it is asked for, and `fuse_model` does what it can do for floats.
+They are built in floating point, with the same state dict keys and shapes. 8-bit inference requires PyTorch's kernels:
+`quantize=True` raises a `RuntimeError`, and `fuse_model` only fuses floating-point layers.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ __all__ = [
 
 
 class _Fusible(nn.Module):
-    """What quantizable models have besides."""
+    """Mixin that adds `fuse_model` to a model."""
 
     def fuse_model(self, is_qat: bool | None = None) -> None:
-        """Make each convolution compute the normalization that follows it, too, which is then nothing: fewer steps, and the same
-        results but for rounding. PyTorch's takes in ReLU also, for layers in 8 bits; here that stays a layer of its own.
+        """Fold each batch normalization into the previous convolution and replace it by `Identity`; results differ only by
+        rounding. PyTorch also fuses ReLU for 8-bit layers; here ReLU stays a separate layer.
 
         Args:
-            is_qat: True would prepare the model for training in 8 bits, and is refused.
+            is_qat: True (quantization-aware training) is not supported and raises an error.
 
         Raises:
             RuntimeError: `is_qat` is true.
@@ -118,7 +118,7 @@ class QuantizableShuffleNetV2(_Fusible, _shufflenetv2.ShuffleNetV2):
 
 
 def _weights(file: str, unquantized: WeightsEnum, crop_size: int = 224, resize_size: int = 256) -> Weights:
-    """8-bit weights, made of `unquantized` and published as `file.pth`."""
+    """Return 8-bit weights, quantized from `unquantized` and published as `file.pth`."""
     meta = {
         "categories": CategoriesInFile("imagenet_categories.txt", 1000),
         "num_params": unquantized.meta["num_params"],
@@ -201,11 +201,11 @@ class ShuffleNet_V2_X2_0_QuantizedWeights(WeightsEnum):
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
-_KINDS = {kind.__bases__[1]: kind for kind in _Fusible.__subclasses__()}  # by the class that each is made of
+_KINDS = {kind.__bases__[1]: kind for kind in _Fusible.__subclasses__()}  # maps model classes to their quantizable subclass
 
 
 def _in_floats(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]) -> Callable[..., nn.Module]:
-    """The public builder of a model that PyTorch has in 8 bits too, of its builder in floating point."""
+    """Return the public builder of a quantizable model from its floating-point builder."""
 
     def builder(*, weights: Any, progress: bool, quantize: bool = False, **kwargs: Any) -> nn.Module:
         if quantize:
@@ -213,13 +213,13 @@ def _in_floats(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]
         if isinstance(weights, weights_class):
             raise RuntimeError(f"{weights} are 8-bit weights; load {weights.meta['unquantized']} instead")
         model = build(weights=weights, progress=progress, **kwargs)
-        model.__class__ = _KINDS[type(model)]  # which adds a method, and nothing to what a model holds
+        model.__class__ = _KINDS[type(model)]  # the subclass adds only a method, no state
         return model
 
     builder.__name__ = builder.__qualname__ = build.__name__
     builder.__doc__ = (
-        f"`flambeau_vision.models.{build.__name__}`, by the name that it has among quantizable models; `quantize` is refused, "
-        "and `weights` can be those in floating point too."
+        f"Build `flambeau_vision.models.{build.__name__}` with `fuse_model`. `quantize=True` raises an error; "
+        "`weights` must be floating-point weights."
     )
     unquantized = type(weights_class["DEFAULT"].meta["unquantized"])
     return register_model(weights_class, loads=True, name=f"quantized_{build.__name__}", other=unquantized)(builder)

@@ -1,4 +1,4 @@
-"""Networks that classify each pixel."""
+"""Models for semantic segmentation."""
 
 from __future__ import annotations
 

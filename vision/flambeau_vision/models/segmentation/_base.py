@@ -1,4 +1,4 @@
-"""What the segmentation networks share."""
+"""Base class and builder of the segmentation models."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _BUILDERS: dict[str, Callable[..., nn.Module]] = {
 
 
 class SimpleSegmentationModel(nn.Module):
-    """A classifier of each pixel on features of a backbone; the result is scaled up to the size of the image.
+    """Classify each pixel from backbone features and interpolate the result to the image size.
 
-    The result is a dict: `out` of shape `(N, num_classes, H, W)`, and `aux` with an auxiliary classifier.
+    The output is a dict with `out` of shape `(N, num_classes, H, W)` and, with an auxiliary classifier, `aux`.
     """
 
     def __init__(self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None) -> None:
@@ -58,13 +58,13 @@ class SimpleSegmentationModel(nn.Module):
 
 
 def mobilenet_stages(features: nn.Module) -> list[int]:
-    """The indices of the layers of a MobileNet at which the resolution halves, with the first and the last."""
+    """Return the indices of the first layer, the layers that halve the resolution and the last layer of a MobileNet."""
     halving = [index for index, layer in enumerate(features) if getattr(layer, "_is_cn", False)]
     return [0, *halving, len(features) - 1]
 
 
 def feature_layers(backbone: nn.Module) -> tuple[nn.Module, tuple[str, int], tuple[str, int]]:
-    """The network to take features from, and the name and channels of the layers for the two classifiers."""
+    """Return the feature network, and `(name, channels)` of the layers for the main and the auxiliary classifier."""
     if isinstance(backbone, MobileNetV3):
         features = backbone.features
         stages = mobilenet_stages(features)
@@ -86,9 +86,9 @@ def build(
     weights_backbone: Any = "default",
     pretrained_backbone: bool | None = None,
 ) -> nn.Module:
-    """Build a network from its parts and load weights: those of the backbone if there are none for the whole network.
+    """Build a model and load its weights; without weights for the model, load those of the backbone.
 
-    `head` and `aux_head` are called with the channels of the features and the number of classes, and return a classifier.
+    `head` and `aux_head` are called with the feature channels and the number of classes, and return a classifier.
     """
     weights_class = _BACKBONE_WEIGHTS[backbone_name]
     if weights_backbone == "default":
@@ -111,6 +111,6 @@ def build(
 
 
 def coco_with_voc_labels(file: str, num_params: int) -> Weights:
-    """Weights for the 21 classes of Pascal VOC, trained on images of COCO, published as `file.pth`."""
+    """Return weights for the 21 classes of Pascal VOC, trained on COCO and published as `file.pth`."""
     meta = {"categories": VOC_CATEGORIES, "num_params": num_params}
     return Weights(f"{SITE}{file}.pth", partial(SemanticSegmentation, resize_size=520), meta)

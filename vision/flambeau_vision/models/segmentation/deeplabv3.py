@@ -28,11 +28,11 @@ Tensor = torch.Tensor
 
 
 class DeepLabV3(SimpleSegmentationModel):
-    """[Rethinking Atrous Convolution for Semantic Image Segmentation](https://arxiv.org/abs/1706.05587)."""
+    """DeepLab v3: [Rethinking Atrous Convolution for Semantic Image Segmentation](https://arxiv.org/abs/1706.05587)."""
 
 
 class ASPPConv(nn.Sequential):
-    """A dilated convolution."""
+    """Dilated 3 x 3 convolution with normalization and ReLU."""
 
     def __init__(self, in_channels: int, out_channels: int, dilation: int) -> None:
         super().__init__(
@@ -43,7 +43,7 @@ class ASPPConv(nn.Sequential):
 
 
 class ASPPPooling(nn.Sequential):
-    """The mean of the whole image, at every pixel."""
+    """Broadcast the mean over the image to every pixel."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class ASPPPooling(nn.Sequential):
 
 
 class ASPP(nn.Module):
-    """Convolutions of several dilations side by side: atrous spatial pyramid pooling."""
+    """Atrous spatial pyramid pooling: parallel convolutions with several dilations."""
 
     def __init__(self, in_channels: int, atrous_rates: Sequence[int], out_channels: int = 256) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class ASPP(nn.Module):
 
 
 class DeepLabHead(nn.Sequential):
-    """Features at several dilations, then a 3 x 3 convolution and one of 1 x 1 to the classes."""
+    """Classifier of each pixel: `ASPP`, a 3 x 3 convolution, and a 1 x 1 convolution to the classes."""
 
     def __init__(self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)) -> None:
         super().__init__(
@@ -114,17 +114,17 @@ class DeepLabV3_MobileNet_V3_Large_Weights(WeightsEnum):
 
 @register_model(DeepLabV3_ResNet50_Weights, loads=True)
 def deeplabv3_resnet50(**kwargs: Any) -> DeepLabV3:
-    """DeepLab v3 on ResNet-50; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
+    """Build DeepLab v3 on ResNet-50; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "resnet50", **kwargs)
 
 
 @register_model(DeepLabV3_ResNet101_Weights, loads=True)
 def deeplabv3_resnet101(**kwargs: Any) -> DeepLabV3:
-    """DeepLab v3 on ResNet-101; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
+    """Build DeepLab v3 on ResNet-101; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "resnet101", **kwargs)
 
 
 @register_model(DeepLabV3_MobileNet_V3_Large_Weights, loads=True)
 def deeplabv3_mobilenet_v3_large(**kwargs: Any) -> DeepLabV3:
-    """DeepLab v3 on MobileNet v3; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
+    """Build DeepLab v3 on MobileNet v3; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "mobilenet_v3_large", **kwargs)

@@ -13,11 +13,11 @@ __all__ = ["FCN", "FCN_ResNet50_Weights", "FCN_ResNet101_Weights", "fcn_resnet50
 
 
 class FCN(SimpleSegmentationModel):
-    """[Fully Convolutional Networks for Semantic Segmentation](https://arxiv.org/abs/1411.4038)."""
+    """FCN: [Fully Convolutional Networks for Semantic Segmentation](https://arxiv.org/abs/1411.4038)."""
 
 
 class FCNHead(nn.Sequential):
-    """A 3 x 3 convolution to a quarter of the channels, and one of 1 x 1 to the classes."""
+    """Classifier of each pixel: a 3 x 3 convolution to 1/4 of the channels, then a 1 x 1 convolution to the classes."""
 
     def __init__(self, in_channels: int, channels: int) -> None:
         narrow = in_channels // 4
@@ -42,11 +42,11 @@ class FCN_ResNet101_Weights(WeightsEnum):
 
 @register_model(FCN_ResNet50_Weights, loads=True)
 def fcn_resnet50(**kwargs: Any) -> FCN:
-    """FCN on ResNet-50; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
+    """Build FCN on ResNet-50; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(FCN, FCNHead, FCNHead, "resnet50", **kwargs)
 
 
 @register_model(FCN_ResNet101_Weights, loads=True)
 def fcn_resnet101(**kwargs: Any) -> FCN:
-    """FCN on ResNet-101; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
+    """Build FCN on ResNet-101; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(FCN, FCNHead, FCNHead, "resnet101", **kwargs)

@@ -1,4 +1,4 @@
-"""LRASPP: segmentation for phones."""
+"""LRASPP: semantic segmentation for phones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tensor = torch.Tensor
 
 
 class LRASPPHead(nn.Module):
-    """Classes from coarse features, weighted by the whole image, and from fine features; added."""
+    """Add class scores from fine features and from coarse features weighted by their global mean."""
 
     def __init__(self, low_channels: int, high_channels: int, num_classes: int, inter_channels: int) -> None:
         super().__init__()
@@ -42,14 +42,14 @@ class LRASPPHead(nn.Module):
 
 
 class LRASPP(nn.Module):
-    """[Searching for MobileNetV3](https://arxiv.org/abs/1905.02244): "lite reduced" pyramid pooling.
+    """LRASPP, lite reduced atrous spatial pyramid pooling: [Searching for MobileNetV3](https://arxiv.org/abs/1905.02244).
 
     Args:
-        backbone: gives features `low` and `high`.
+        backbone: returns a dict with the features `low` (fine) and `high` (coarse).
         low_channels: channels of the fine features.
         high_channels: channels of the coarse features.
-        num_classes: outputs for each pixel.
-        inter_channels: channels in between.
+        num_classes: number of classes.
+        inter_channels: channels of the hidden features.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ def lraspp_mobilenet_v3_large(
     weights_backbone: Any = MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     **kwargs: Any,
 ) -> LRASPP:
-    """LRASPP on MobileNet v3; arguments `num_classes` and `weights_backbone`."""
+    """Build LRASPP on MobileNet v3; further arguments are `num_classes` and `weights_backbone`."""
     weights_backbone = MobileNet_V3_Large_Weights.verify(weights_backbone)
     if weights is not None:
         weights_backbone = None

@@ -1,4 +1,4 @@
-"""Networks that recognize what happens in videos."""
+"""Models for video classification."""
 
 from __future__ import annotations
 

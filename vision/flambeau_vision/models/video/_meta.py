@@ -1,4 +1,4 @@
-"""What the published weights of video models share."""
+"""Published weights of video models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["kinetics"]
 def kinetics(
     file: str, num_params: int, crop_size: tuple[int, int], resize_size: tuple[int] | tuple[int, int], **colours: Any
 ) -> Weights:
-    """Weights for the 400 classes of Kinetics, published as `file.pth`; `colours` are their `mean` and `std`."""
+    """Return weights for the 400 classes of Kinetics, published as `file.pth`; `colours` contain `mean` and `std`."""
     prepare = partial(VideoClassification, crop_size=crop_size, resize_size=resize_size, **colours)
     categories = CategoriesInFile("kinetics400_categories.txt", 400)
     return Weights(f"{SITE}{file}.pth", prepare, {"categories": categories, "num_params": num_params})

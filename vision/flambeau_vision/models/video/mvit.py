@@ -27,7 +27,7 @@ Sides = tuple[int, int, int]
 
 @dataclass
 class MSBlockConfig:
-    """The shape of a block; kernels and strides are of length, height and width, empty where nothing is pooled."""
+    """Configuration of a block. Kernels and strides are `(time, height, width)`, or empty for no pooling."""
 
     num_heads: int
     input_channels: int
@@ -39,7 +39,7 @@ class MSBlockConfig:
 
 
 class Pool(nn.Module):
-    """Pool the pixels of a sequence, whose first element, the class token, stays as it is."""
+    """Pool the pixels of a sequence; its first element, the class token, is kept."""
 
     def __init__(self, pool: nn.Module, norm: nn.Module | None) -> None:
         super().__init__()
@@ -56,14 +56,14 @@ class Pool(nn.Module):
 
 
 def _distances(queries: int, keys: int) -> Tensor:
-    """For each pair of a query and a key along a side, which of the `2 * max(queries, keys) - 1` distances they have."""
+    """Return the index of the relative position of each query and key along an axis, from 0 to `2 * max(queries, keys) - 2`."""
     query = torch.arange(queries)[:, None] * max(keys / queries, 1.0)
     key = (torch.arange(keys) + (1.0 - keys)) * max(queries / keys, 1.0)
     return (query - key).long()
 
 
 def _for_pairs(table: Tensor, queries: int, keys: int) -> Tensor:
-    """The rows of a table of distances for each pair: `(queries, keys, channels)`."""
+    """Look up the embeddings of relative positions for all pairs: `(queries, keys, channels)`."""
     count = 2 * max(queries, keys) - 1
     if len(table) != count:
         table = F.interpolate(table.T[None], size=count, mode="linear")[0].T
@@ -71,7 +71,7 @@ def _for_pairs(table: Tensor, queries: int, keys: int) -> Tensor:
 
 
 class MultiscaleAttention(nn.Module):
-    """Attention whose queries, keys and values are pooled first."""
+    """Self-attention with pooled queries, keys and values."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class MultiscaleAttention(nn.Module):
         return Pool(conv, norm_layer(channels))
 
     def _relative(self, queries: Tensor, sides: Sides, key_sides: Sides) -> Tensor:
-        """What the distance in time and space adds to the weights, for each query and key but the class tokens."""
+        """Compute the bias of relative positions in time and space for all queries and keys, except class tokens."""
         tables = (self.rel_pos_t, self.rel_pos_h, self.rel_pos_w)
         time, rows, columns = (_for_pairs(*side) for side in zip(tables, sides, key_sides, strict=True))
         batch, heads, _, channels = queries.shape
@@ -151,7 +151,7 @@ class MultiscaleAttention(nn.Module):
 
 
 class MultiscaleBlock(nn.Module):
-    """Attention and two linear layers on each pixel, beside shortcuts that are pooled and projected as they are."""
+    """Transformer block: attention, then two linear layers per pixel; shortcuts are pooled and projected to the same shape."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class MultiscaleBlock(nn.Module):
 
 
 class PositionalEncoding(nn.Module):
-    """Puts the class token before the pixels and, unless attention knows distances, adds where each of them is."""
+    """Prepend the class token and, without relative positions in the attention, add position embeddings."""
 
     def __init__(self, embed_size: int, spatial_size: tuple[int, int], temporal_size: int, rel_pos_embed: bool) -> None:
         super().__init__()
@@ -233,36 +233,36 @@ class PositionalEncoding(nn.Module):
 
 
 class MViT(nn.Module):
-    """A transformer for videos whose pixels become fewer and wider from stage to stage.
+    """Multiscale vision transformer for videos: each stage has fewer pixels and more channels.
 
     Fan et al., [Multiscale Vision Transformers](https://arxiv.org/abs/2104.11227), 2021, and Li et al., [MViTv2: Improved
-    Multiscale Vision Transformers for Classification and Detection](https://arxiv.org/abs/2112.01526), 2021. Build it by
-    `mvit_v1_b` or `mvit_v2_s`, unless the blocks are to be others.
+    Multiscale Vision Transformers for Classification and Detection](https://arxiv.org/abs/2112.01526), 2021. Use
+    `mvit_v1_b` or `mvit_v2_s` to build it with the published blocks.
 
     Args:
         spatial_size: height and width of the videos.
-        temporal_size: their length.
-        block_setting: the shape of each block.
-        residual_pool: whether the pooled queries are added to what the attention finds.
-        residual_with_cls_embed: whether that is done for the class token too.
-        rel_pos_embed: whether the attention knows distances; else places are added to the pixels.
-        proj_after_attn: whether a block changes the number of channels after the attention, or in its linear layers.
-        dropout: the probability with which features are zeroed in training, before the last layer.
-        attention_dropout: the same, after each attention.
-        stochastic_depth_prob: the probability with which the last block is skipped in training; less for those before.
-        num_classes: how many outputs there are.
-        block: called for the blocks; None for its own.
-        norm_layer: called with the number of channels for a normalization; None for `LayerNorm` with an eps of 1e-6.
-        patch_embed_kernel: length, height and width of what becomes a first pixel.
-        patch_embed_stride: how far these patches lie apart.
-        patch_embed_padding: zeros around the video.
+        temporal_size: number of frames of the videos.
+        block_setting: configuration of each block, an `MSBlockConfig`.
+        residual_pool: whether to add the pooled queries to the attention output.
+        residual_with_cls_embed: whether to add them also for the class token.
+        rel_pos_embed: whether to use relative positions in the attention; otherwise position embeddings are added to the pixels.
+        proj_after_attn: True to change the number of channels after the attention, False in the linear layers.
+        dropout: dropout probability before the last layer.
+        attention_dropout: dropout probability after each attention.
+        stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
+        num_classes: number of classes, the size of the output.
+        block: class of the blocks; None for the default.
+        norm_layer: called with the number of channels to create a normalization; None for `LayerNorm` with an eps of 1e-6.
+        patch_embed_kernel: length, height and width of the first convolution kernel.
+        patch_embed_stride: stride of the first convolution.
+        patch_embed_padding: padding of the first convolution.
 
     Shape:
-        - Input: `(N, 3, T, H, W)`, of the sizes above.
+        - Input: `(N, 3, T, H, W)`, of size `(temporal_size, *spatial_size)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: there are no blocks.
+        ValueError: `block_setting` is empty.
 
     Example:
         >>> from flambeau_vision.models import video
@@ -349,8 +349,8 @@ class MViT_V2_S_Weights(WeightsEnum):
     DEFAULT = KINETICS400_V1
 
 
-_STAGES = (0,) + (1,) * 2 + (2,) * 11 + (3,) * 2  # of the sixteen blocks
-_KEYS = (8,) + (4,) * 2 + (2,) * 11 + (1,) * 2  # how many keys lie between two that are left, in rows and columns
+_STAGES = (0,) + (1,) * 2 + (2,) * 11 + (3,) * 2  # stage of each of the sixteen blocks
+_KEYS = (8,) + (4,) * 2 + (2,) * 11 + (1,) * 2  # spatial stride of the key and value pooling of each block
 
 
 def _mvit(block_setting: list[MSBlockConfig], **kwargs: Any) -> MViT:
@@ -360,7 +360,7 @@ def _mvit(block_setting: list[MSBlockConfig], **kwargs: Any) -> MViT:
 
 @register_model(MViT_V1_B_Weights)
 def mvit_v1_b(**kwargs: Any) -> MViT:
-    """The base MViT of the first version, for 16 pictures of 224 x 224; further arguments are those of `MViT`."""
+    """Build the base MViT v1 for 16 frames of 224 x 224; further arguments are passed to `MViT`."""
     blocks = []
     for index, (stage, keys) in enumerate(zip(_STAGES, _KEYS, strict=True)):
         first = index > 0 and _STAGES[index - 1] != stage
@@ -373,7 +373,7 @@ def mvit_v1_b(**kwargs: Any) -> MViT:
 
 @register_model(MViT_V2_S_Weights)
 def mvit_v2_s(**kwargs: Any) -> MViT:
-    """The small MViT of the second version, for 16 pictures of 224 x 224; further arguments are those of `MViT`."""
+    """Build the small MViT v2 for 16 frames of 224 x 224; further arguments are passed to `MViT`."""
     blocks = []
     for index, (stage, keys) in enumerate(zip(_STAGES, _KEYS, strict=True)):
         before = _STAGES[max(index - 1, 0)]

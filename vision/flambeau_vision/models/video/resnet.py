@@ -1,4 +1,4 @@
-"""Residual networks for videos."""
+"""ResNets for videos."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ Tensor = torch.Tensor
 
 
 class Conv3DSimple(nn.Conv3d):
-    """A convolution over time and space."""
+    """3D convolution over time and space."""
 
     def __init__(self, in_planes: int, out_planes: int, midplanes: int | None = None, stride: int = 1, padding: int = 1) -> None:
         super().__init__(in_planes, out_planes, (3, 3, 3), stride, padding, bias=False)
 
     @staticmethod
     def get_downsample_stride(stride: int) -> tuple[int, int, int]:
-        """The strides of a shortcut beside it."""
+        """Return the stride of the residual shortcut."""
         return stride, stride, stride
 
 
 class Conv2Plus1D(nn.Sequential):
-    """A convolution over space, then one over time."""
+    """(2+1)D convolution: over space, then over time."""
 
     def __init__(self, in_planes: int, out_planes: int, midplanes: int, stride: int = 1, padding: int = 1) -> None:
         super().__init__(
@@ -49,29 +49,29 @@ class Conv2Plus1D(nn.Sequential):
 
     @staticmethod
     def get_downsample_stride(stride: int) -> tuple[int, int, int]:
-        """The strides of a shortcut beside it."""
+        """Return the stride of the residual shortcut."""
         return stride, stride, stride
 
 
 class Conv3DNoTemporal(nn.Conv3d):
-    """A convolution over space."""
+    """2D convolution over space, without time."""
 
     def __init__(self, in_planes: int, out_planes: int, midplanes: int | None = None, stride: int = 1, padding: int = 1) -> None:
         super().__init__(in_planes, out_planes, (1, 3, 3), (1, stride, stride), (0, padding, padding), bias=False)
 
     @staticmethod
     def get_downsample_stride(stride: int) -> tuple[int, int, int]:
-        """The strides of a shortcut beside it."""
+        """Return the stride of the residual shortcut."""
         return 1, stride, stride
 
 
 def _middle(inplanes: int, planes: int) -> int:
-    """Channels between space and time with which `Conv2Plus1D` has as many weights as `Conv3DSimple`."""
+    """Return the intermediate channels for which `Conv2Plus1D` has as many weights as `Conv3DSimple`."""
     return (inplanes * planes * 3 * 3 * 3) // (inplanes * 3 * 3 + 3 * planes)
 
 
 class BasicBlock(nn.Module):
-    """Two convolutions beside a shortcut."""
+    """Residual block with two convolutions."""
 
     expansion = 1
 
@@ -98,7 +98,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """A convolution between two that change the number of channels, beside a shortcut."""
+    """Residual block with a convolution between two 1 x 1 x 1 convolutions that reduce and expand the channels."""
 
     expansion = 4
 
@@ -127,7 +127,7 @@ class Bottleneck(nn.Module):
 
 
 class BasicStem(nn.Sequential):
-    """The first convolution, which halves the pictures."""
+    """First convolution, which halves height and width."""
 
     def __init__(self) -> None:
         convolution = nn.Conv3d(3, 64, (3, 7, 7), (1, 2, 2), (1, 3, 3), bias=False)
@@ -135,7 +135,7 @@ class BasicStem(nn.Sequential):
 
 
 class R2Plus1dStem(nn.Sequential):
-    """The first convolution, over space and then over time."""
+    """First (2+1)D convolution, which halves height and width."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -149,17 +149,17 @@ class R2Plus1dStem(nn.Sequential):
 
 
 class VideoResNet(nn.Module):
-    """A residual network on videos.
+    """ResNet for videos.
 
     Tran et al., [A Closer Look at Spatiotemporal Convolutions for Action Recognition](https://arxiv.org/abs/1711.11248), 2017.
 
     Args:
-        block: the class of the blocks.
-        conv_makers: called for the convolutions of each of the four stages.
-        layers: how many blocks each stage has.
-        stem: called for what comes first.
-        num_classes: how many outputs there are.
-        zero_init_residual: let blocks start as the identity.
+        block: class of the blocks.
+        conv_makers: convolution classes, one for each of the four stages.
+        layers: number of blocks of each stage.
+        stem: called without arguments to create the first layers.
+        num_classes: number of classes, the size of the output.
+        zero_init_residual: initialize the residual branches to 0, so that blocks start as the identity.
 
     Shape:
         - Input: `(N, 3, T, H, W)`.
@@ -233,17 +233,17 @@ class R2Plus1D_18_Weights(WeightsEnum):
 
 @register_model(R3D_18_Weights)
 def r3d_18(**kwargs: Any) -> VideoResNet:
-    """18 layers of convolutions over time and space; further arguments are those of `VideoResNet` after the shape."""
+    """Build an 18-layer ResNet with 3D convolutions; further arguments are passed to `VideoResNet`."""
     return VideoResNet(BasicBlock, [Conv3DSimple] * 4, [2, 2, 2, 2], BasicStem, **kwargs)
 
 
 @register_model(MC3_18_Weights)
 def mc3_18(**kwargs: Any) -> VideoResNet:
-    """18 layers, of which the first are over time too; further arguments are those of `VideoResNet` after the shape."""
+    """Build an 18-layer ResNet with 3D convolutions in the first layers and 2D later; further arguments as for `VideoResNet`."""
     return VideoResNet(BasicBlock, [Conv3DSimple] + [Conv3DNoTemporal] * 3, [2, 2, 2, 2], BasicStem, **kwargs)
 
 
 @register_model(R2Plus1D_18_Weights)
 def r2plus1d_18(**kwargs: Any) -> VideoResNet:
-    """18 layers of convolutions over space and then time; further arguments are those of `VideoResNet` after the shape."""
+    """Build an 18-layer ResNet with (2+1)D convolutions; further arguments are passed to `VideoResNet`."""
     return VideoResNet(BasicBlock, [Conv2Plus1D] * 4, [2, 2, 2, 2], R2Plus1dStem, **kwargs)

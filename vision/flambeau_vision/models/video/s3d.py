@@ -1,4 +1,4 @@
-"""S3D: inception blocks whose convolutions are over space and then over time."""
+"""S3D: Inception blocks with convolutions over space, then over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Layer = Callable[..., nn.Module]
 
 
 class TemporalSeparableConv(nn.Sequential):
-    """A convolution over space, then one over time."""
+    """Separable 3D convolution: over space, then over time."""
 
     def __init__(self, in_planes: int, out_planes: int, kernel_size: int, stride: int, padding: int, norm_layer: Layer) -> None:
         size, step, border = kernel_size, stride, padding
@@ -33,7 +33,7 @@ class TemporalSeparableConv(nn.Sequential):
 
 
 class SepInceptionBlock3D(nn.Module):
-    """Four branches side by side."""
+    """Inception block with four parallel branches of separable convolutions."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class SepInceptionBlock3D(nn.Module):
         return torch.cat([self.branch0(x), self.branch1(x), self.branch2(x), self.branch3(x)], 1)
 
 
-# Of each block the channels that go in, those of the branches, and those between their convolutions; None for a pool of time.
+# Each block: input channels, output and intermediate channels of the branches. None is temporal max pooling.
 _BLOCKS = (
     (192, 64, 96, 128, 16, 32, 32),
     (256, 128, 128, 192, 32, 96, 64),
@@ -74,18 +74,18 @@ _BLOCKS = (
 
 
 class S3D(nn.Module):
-    """An inception network for videos.
+    """S3D: an Inception network with separable 3D convolutions for videos.
 
     Xie, Sun, Huang, Tu and Murphy, [Rethinking Spatiotemporal Feature Learning](https://arxiv.org/abs/1712.04851), 2017.
 
     Args:
-        num_classes: how many outputs there are.
-        dropout: the probability with which features are zeroed in training.
-        norm_layer: called with the number of channels for a normalization; None for `BatchNorm3d`, with an eps and a momentum
-            of 0.001.
+        num_classes: number of classes, the size of the output.
+        dropout: dropout probability.
+        norm_layer: called with the number of channels to create a normalization; None for `BatchNorm3d` with an eps and a
+            momentum of 0.001.
 
     Shape:
-        - Input: `(N, 3, T, H, W)`, at least 14 pictures of 224 x 224.
+        - Input: `(N, 3, T, H, W)`, at least 14 frames of 224 x 224.
         - Output: `(N, num_classes)`.
 
     Example:
@@ -122,5 +122,5 @@ class S3D_Weights(WeightsEnum):
 
 @register_model(S3D_Weights)
 def s3d(**kwargs: Any) -> S3D:
-    """S3D; further arguments are those of `S3D`."""
+    """Build S3D; further arguments are passed to `S3D`."""
     return S3D(**kwargs)

@@ -46,23 +46,23 @@ def _video(windows: Tensor, window: Sequence[int], sides: Sequence[int]) -> Tens
 
 
 def _regions(length: int, window: int, shift: int) -> Tensor:
-    """For each place along a side that was rolled by `shift`, which of the parts that were neighbours it belongs to."""
+    """Return region indices along an axis rolled by `shift`; only equal indices were neighbours before the roll."""
     places = torch.arange(length)
     return (places >= length - window).long() + (places >= length - shift).long() if shift else torch.zeros_like(places)
 
 
 class ShiftedWindowAttention3d(nn.Module):
-    """Attention among the pixels of a window of space and time, with a bias for each distance between two pixels.
+    """Self-attention among the pixels of a space-time window, with a bias for each relative position.
 
     Args:
         dim: channels.
-        window_size: length, height and width of the windows; videos that are smaller have smaller windows.
-        shift_size: how far the windows are shifted along each side.
-        num_heads: heads of the attention; they divide `dim`.
-        qkv_bias: whether the layer that makes queries, keys and values has a bias.
-        proj_bias: whether the last layer has one.
-        attention_dropout: the probability with which weights of the attention are zeroed in training.
-        dropout: the probability with which features are zeroed in training.
+        window_size: length, height and width of the windows; smaller videos use smaller windows.
+        shift_size: shift of the windows along time, height and width.
+        num_heads: number of attention heads; must divide `dim`.
+        qkv_bias: whether the projection to queries, keys and values has a bias.
+        proj_bias: whether the output projection has a bias.
+        attention_dropout: dropout probability of the attention weights.
+        dropout: dropout probability.
 
     Shape:
         - Input: `(N, T, H, W, dim)`.
@@ -104,13 +104,13 @@ class ShiftedWindowAttention3d(nn.Module):
         self.register_buffer("relative_position_index", index)
 
     def get_relative_position_bias(self, window_size: Sequence[int]) -> Tensor:
-        """The bias for each head and pair of pixels of a window: `(1, num_heads, pixels, pixels)`."""
+        """Return the bias of each head and pair of pixels of a window: `(1, num_heads, pixels, pixels)`."""
         pixels = window_size[0] * window_size[1] * window_size[2]
         index = self.relative_position_index[:pixels, :pixels].flatten()
         return self.relative_position_bias_table[index].reshape(pixels, pixels, -1).permute(2, 0, 1)[None]
 
     def _attend(self, windows: Tensor, bias: Tensor, apart: Tensor | None) -> Tensor:
-        """Attention in each window; `apart` says which pairs of pixels do not see each other."""
+        """Compute the attention in each window; pairs of pixels where `apart` is True are masked."""
         *places, pixels, channels = windows.shape
         heads = self.qkv(windows).reshape(*places, pixels, 3, self.num_heads, channels // self.num_heads)
         queries, keys, values = heads.permute(3, 0, 1, 4, 2, 5)
@@ -144,7 +144,7 @@ class ShiftedWindowAttention3d(nn.Module):
 
 
 class PatchEmbed3d(nn.Module):
-    """The first pixels, each of a patch of the video; the video is padded to whole patches."""
+    """Embed patches of a video by a convolution; the video is padded to a multiple of the patch size."""
 
     def __init__(
         self, patch_size: Sequence[int], in_channels: int = 3, embed_dim: int = 96, norm_layer: Layer | None = None
@@ -161,25 +161,25 @@ class PatchEmbed3d(nn.Module):
 
 
 class SwinTransformer3d(nn.Module):
-    """A transformer for videos whose attention is within windows, which are shifted from layer to layer.
+    """Swin transformer for videos: attention within windows that are shifted in every second block.
 
     Liu et al., [Video Swin Transformer](https://arxiv.org/abs/2106.13230), 2021.
 
     Args:
-        patch_size: length, height and width of the patches that become the first pixels.
+        patch_size: length, height and width of the patches of the first layer.
         embed_dim: channels of the first stage; each further stage has twice as many.
-        depths: how many blocks each stage has.
-        num_heads: heads of the attention in each stage.
+        depths: number of blocks of each stage.
+        num_heads: number of attention heads of each stage.
         window_size: length, height and width of the windows.
-        mlp_ratio: width between the two linear layers of a block, divided by the channels.
-        dropout: the probability with which features are zeroed in training.
-        attention_dropout: the probability with which weights of the attention are zeroed in training.
-        stochastic_depth_prob: the probability with which the last block is skipped in training; less for those before.
-        num_classes: how many outputs there are.
-        norm_layer: called with the number of channels for a normalization; None for `LayerNorm` with an eps of 1e-5.
-        block: called for the blocks; None for those of `SwinTransformer`, with attention over time too.
-        downsample_layer: called with the channels and `norm_layer` for what is between the stages.
-        patch_embed: called for what makes the first pixels; None for a convolution.
+        mlp_ratio: hidden size between the two linear layers of a block, divided by the channels.
+        dropout: dropout probability.
+        attention_dropout: dropout probability of the attention weights.
+        stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
+        num_classes: number of classes, the size of the output.
+        norm_layer: called with the number of channels to create a normalization; None for `LayerNorm` with an eps of 1e-5.
+        block: class of the blocks; None for the default block with attention over space and time.
+        downsample_layer: called with the channels and `norm_layer` to create the layer between stages.
+        patch_embed: called to create the patch embedding; None for `PatchEmbed3d`.
 
     Shape:
         - Input: `(N, 3, T, H, W)`.
@@ -281,17 +281,17 @@ def _swin3d(width: int, third: int, heads: int, **kwargs: Any) -> SwinTransforme
 
 @register_model(Swin3D_T_Weights)
 def swin3d_t(**kwargs: Any) -> SwinTransformer3d:
-    """The tiny Swin transformer for videos; further arguments are those of `SwinTransformer3d` after the shape."""
+    """Build the tiny Swin transformer for videos; further arguments are passed to `SwinTransformer3d`."""
     return _swin3d(96, 6, 3, **kwargs)
 
 
 @register_model(Swin3D_S_Weights)
 def swin3d_s(**kwargs: Any) -> SwinTransformer3d:
-    """The small Swin transformer for videos; further arguments are those of `SwinTransformer3d` after the shape."""
+    """Build the small Swin transformer for videos; further arguments are passed to `SwinTransformer3d`."""
     return _swin3d(96, 18, 3, **kwargs)
 
 
 @register_model(Swin3D_B_Weights)
 def swin3d_b(**kwargs: Any) -> SwinTransformer3d:
-    """The base Swin transformer for videos; further arguments are those of `SwinTransformer3d` after the shape."""
+    """Build the base Swin transformer for videos; further arguments are passed to `SwinTransformer3d`."""
     return _swin3d(128, 18, 4, **kwargs)

@@ -1,7 +1,7 @@
-"""The transforms as functions, on PIL images and on tensors of shape `(..., C, H, W)`.
+"""Deterministic transforms as functions, on PIL images and on tensors of shape `(..., C, H, W)`.
 
-Nothing here is random. Functions that work on images look up the kernel for the kind of image that they are given;
-`flambeau_vision.transforms.v2` adds kernels for boxes and masks to the same functions.
+Each function calls the kernel registered for the type of its input. `flambeau_vision.transforms.v2` registers kernels for
+boxes, points and masks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What values the pixels of an image have."""
+"""Functions of pixel values: colour, sharpness, blur and erasing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Tensor = torch.Tensor
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """Multiply all values.
+    """Multiply all values by a factor.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        brightness_factor: the factor, not negative: 0 gives black, 1 the image itself, 2 twice the brightness.
+        brightness_factor: factor, not negative: 0 gives black, 1 the unchanged image, 2 twice the brightness.
 
     Raises:
         ValueError: the factor is negative, for a tensor.
@@ -33,12 +33,12 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """Move values away from the mean grey of the image, or towards it.
+    """Scale the difference of the values from the mean grey of the image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        contrast_factor: how much of the difference to keep, not negative: 0 gives even grey, 1 the image itself, more
-            than 1 more contrast.
+        contrast_factor: factor of the difference, not negative: 0 gives uniform grey, 1 the unchanged image, more than
+            1 more contrast.
 
     Raises:
         ValueError: the factor is negative, for a tensor.
@@ -52,12 +52,12 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """Move colours away from grey, or towards it.
+    """Scale the difference of the colours from the grey image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        saturation_factor: how much of the difference to keep, not negative: 0 gives a grey image, 1 the image itself, more
-            than 1 stronger colours.
+        saturation_factor: factor of the difference, not negative: 0 gives a grey image, 1 the unchanged image, more than
+            1 stronger colours.
 
     Raises:
         ValueError: the factor is negative, for a tensor.
@@ -71,12 +71,12 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """Turn the circle of colours.
+    """Shift the hue of all colours.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        hue_factor: how far to turn, as a share of the circle from -0.5 to 0.5, whose ends give complementary colours; 0
-            gives the image itself.
+        hue_factor: shift from -0.5 to 0.5, where 1 is the full colour circle; 0 gives the unchanged image, -0.5 and 0.5
+            give complementary colours.
 
     Raises:
         ValueError: `hue_factor` is out of range.
@@ -92,11 +92,11 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
-    """`gain * img ** gamma`, on values from 0 to 1.
+    """Compute `gain * img ** gamma`, on values scaled to `[0, 1]`.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        gamma: the power, not negative: above 1, dark parts become darker; below 1, lighter.
+        gamma: exponent, not negative: values above 1 make dark parts darker, values below 1 make them lighter.
         gain: the factor.
 
     Raises:
@@ -113,12 +113,12 @@ def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """Move pixels away from the mean of their neighbours, or towards it.
+    """Scale the difference of pixels from the mean of their neighbours.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        sharpness_factor: how much of the difference to keep, not negative: 0 gives a blurred image, 1 the image itself,
-            more than 1 a sharper one.
+        sharpness_factor: factor of the difference, not negative: 0 gives a blurred image, 1 the unchanged image, more than
+            1 a sharper one.
 
     Raises:
         ValueError: the factor is negative, for a tensor.
@@ -133,14 +133,14 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """The brightness of an image as grey: `0.2989 * red + 0.587 * green + 0.114 * blue`.
+    """Convert to grey: `0.2989 * red + 0.587 * green + 0.114 * blue`.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        num_output_channels: 1, or 3 for three equal channels; a tensor with one channel keeps that.
+        num_output_channels: 1, or 3 for three equal channels; a tensor with one channel is returned with one channel.
 
     Raises:
-        ValueError: `num_output_channels` is something else.
+        ValueError: `num_output_channels` is neither 1 nor 3.
 
     Example:
         >>> from flambeau_vision.transforms.functional import to_grayscale
@@ -153,14 +153,14 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """`to_grayscale`, under its name for tensors.
+    """Convert to grey; an alias of `to_grayscale`.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        num_output_channels: 1, or 3 for three equal channels; a tensor with one channel keeps that.
+        num_output_channels: 1, or 3 for three equal channels; a tensor with one channel is returned with one channel.
 
     Raises:
-        ValueError: `num_output_channels` is something else.
+        ValueError: `num_output_channels` is neither 1 nor 3.
 
     Example:
         >>> from flambeau_vision.transforms.functional import rgb_to_grayscale
@@ -171,7 +171,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """The negative of an image: white less its values.
+    """Return the negative of an image: white minus its values.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
@@ -185,11 +185,11 @@ def invert(img: Any) -> Any:
 
 
 def posterize(img: Any, bits: int) -> Any:
-    """Keep only the highest bits of each value, so that few colours are left.
+    """Keep only the highest bits of each value, which reduces the number of colours.
 
     Args:
         img: a PIL image, or a uint8 tensor of shape `(..., C, H, W)` with 1 or 3 channels.
-        bits: how many bits to keep, from 0 to 8.
+        bits: number of bits to keep, from 0 to 8.
 
     Raises:
         ValueError: `bits` is out of range.
@@ -206,14 +206,14 @@ def posterize(img: Any, bits: int) -> Any:
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """Invert the values from a threshold on.
+    """Invert all values at or above a threshold.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        threshold: the least value to invert, in the units of the image: 128 for half of uint8, 0.5 for half of floats.
+        threshold: the smallest value to invert; half of the range is 128 for uint8 and 0.5 for floats.
 
     Raises:
-        TypeError: a tensor cannot have a value as large as `threshold`.
+        TypeError: `threshold` is larger than the maximum of the tensor's dtype.
 
     Example:
         >>> from flambeau_vision.transforms.functional import solarize
@@ -224,7 +224,7 @@ def solarize(img: Any, threshold: float) -> Any:
 
 
 def autocontrast(img: Any) -> Any:
-    """Stretch each channel so that its darkest value is black and its lightest white.
+    """Stretch each channel to the full value range.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
@@ -238,7 +238,7 @@ def autocontrast(img: Any) -> Any:
 
 
 def equalize(img: Any) -> Any:
-    """Spread the values of each channel evenly over their range, so that all are about equally frequent.
+    """Equalize the histogram of each channel, so that all values are about equally frequent.
 
     Args:
         img: a PIL image, or a uint8 tensor of shape `(..., C, H, W)` with 1 or 3 channels.
@@ -256,11 +256,11 @@ def equalize(img: Any) -> Any:
 
 
 def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Any:
-    """Blur an image by a Gaussian.
+    """Blur an image with a Gaussian kernel.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        kernel_size: odd width and height of the window in pixels, or an int for both.
+        kernel_size: odd width and height of the kernel in pixels, or an int for both.
         sigma: standard deviation along x and y in pixels, or a number for both; None for `0.15 * kernel_size + 0.35`.
 
     Raises:
@@ -294,17 +294,17 @@ def _float_pair(name: str, value: float | Sequence[float]) -> tuple[float, float
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
-    """Overwrite a rectangle.
+    """Overwrite a rectangle of an image.
 
     Args:
         img: a tensor of shape `(..., C, H, W)`.
         i, j: row and column of the rectangle's upper left corner.
         h, w: height and width of the rectangle.
-        v: what to write, a tensor that broadcasts to `(C, h, w)`.
-        inplace: write into `img`.
+        v: the new values, a tensor that broadcasts to `(C, h, w)`.
+        inplace: modify `img` in place.
 
     Raises:
-        TypeError: `img` is no tensor.
+        TypeError: `img` is not a tensor.
 
     Example:
         >>> from flambeau_vision.transforms.functional import erase

@@ -1,4 +1,4 @@
-"""From one kind of image to another, and from one range of values to another."""
+"""Convert images between PIL, NumPy and tensors, and between dtypes and value ranges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tensor = torch.Tensor
 
 
 def _array_of(pic: Any) -> Any:
-    """The pixels of a PIL image as an array of shape `(H, W, C)`."""
+    """Return the pixels of a PIL image as an array of shape `(H, W, C)`."""
     import numpy as np
 
     array = np.array(pic)
@@ -22,13 +22,13 @@ def _array_of(pic: Any) -> Any:
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged: uint8 for the usual modes.
+    """Convert a PIL image to a tensor of shape `(C, H, W)` with the same values, uint8 for 8-bit modes.
 
     Args:
         pic: the PIL image.
 
     Raises:
-        TypeError: `pic` is something else.
+        TypeError: `pic` is not a PIL image.
 
     Example:
         >>> from PIL import Image
@@ -42,16 +42,16 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """A PIL image or a NumPy array as a tensor of shape `(C, H, W)`; 8-bit values become floats from 0 to 1.
+    """Convert a PIL image or a NumPy array to a tensor of shape `(C, H, W)`; 8-bit values are scaled to `[0, 1]`.
 
-    Other values stay as they are, those of PIL's integer modes with their dtype.
+    Other values are not scaled; the integer modes of PIL keep their dtype.
 
     Args:
         pic: the PIL image, or an array of shape `(H, W)` or `(H, W, C)`.
 
     Raises:
-        TypeError: `pic` is neither.
-        ValueError: an array has neither 2 nor 3 dimensions.
+        TypeError: `pic` is neither a PIL image nor an array.
+        ValueError: an array does not have 2 or 3 dimensions.
 
     Example:
         >>> import numpy as np
@@ -79,15 +79,15 @@ def to_tensor(pic: Any) -> Tensor:
 
 
 def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Change the dtype of an image and scale its values: floats go from 0 to 1, integers from 0 to their largest.
+    """Convert the dtype and scale the values: floats range from 0 to 1, integers from 0 to their maximum.
 
     Args:
         image: a tensor of any shape.
         dtype: the dtype to convert to.
 
     Raises:
-        TypeError: `image` is no tensor.
-        RuntimeError: the integer dtype is too wide for the precision of the floating one, as int32 for float32.
+        TypeError: `image` is not a tensor.
+        RuntimeError: the floating dtype cannot represent all integers of the other dtype, as float32 for int32.
 
     Example:
         >>> from flambeau_vision.transforms.functional import convert_image_dtype
@@ -99,7 +99,7 @@ def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Te
     return _tensor_color.convert_image_dtype(image, dtype)
 
 
-_PIL_MODES = {  # by channels and dtype; of each the first is the default
+_PIL_MODES = {  # keys are (channels, dtype); the first mode is the default
     (1, "uint8"): ("L",),
     (1, "int16"): ("I;16",),
     (1, "uint16"): ("I;16",),
@@ -112,7 +112,7 @@ _PIL_MODES = {  # by channels and dtype; of each the first is the default
 
 
 def _pixels_for_pil(pic: Any, mode: str | None) -> Any:
-    """A tensor or array as an array of shape `(H, W, C)`; floating tensors are scaled to 8 bits."""
+    """Convert a tensor or array to an array of shape `(H, W, C)`; floating tensors are scaled to 8 bits."""
     if pic.ndim not in (2, 3):
         raise ValueError(f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.")
     if not isinstance(pic, Tensor):
@@ -123,17 +123,17 @@ def _pixels_for_pil(pic: Any, mode: str | None) -> Any:
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A tensor or a NumPy array as a PIL image.
+    """Convert a tensor or a NumPy array to a PIL image.
 
-    Floating tensors are taken to range from 0 to 1 and become 8-bit, unless `mode` is `"F"`.
+    Floating tensors with values in `[0, 1]` are scaled to 8 bits, unless `mode` is `"F"`.
 
     Args:
         pic: a tensor of shape `(C, H, W)` or `(H, W)`, or an array of shape `(H, W, C)` or `(H, W)`.
-        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
+        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None to infer it from the channels and the dtype.
 
     Raises:
-        TypeError: `pic` is neither, or no mode fits its dtype.
-        ValueError: there are more than four channels, or `mode` does not fit.
+        TypeError: `pic` is neither a tensor nor an array, or no mode supports its dtype.
+        ValueError: `pic` has more than four channels, or `mode` does not match the channels and the dtype.
 
     Example:
         >>> from flambeau_vision.transforms.functional import to_pil_image
@@ -158,17 +158,17 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
 
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
-    """`(tensor - mean) / std`, channel by channel.
+    """Compute `(tensor - mean) / std` per channel.
 
     Args:
-        tensor: floating image of shape `(..., C, H, W)`.
-        mean: what to subtract, one value for each channel.
-        std: what to divide by then, one value for each channel, not 0.
-        inplace: write into `tensor`.
+        tensor: floating-point image of shape `(..., C, H, W)`.
+        mean: the mean to subtract, one value per channel.
+        std: the standard deviation to divide by, one nonzero value per channel.
+        inplace: modify `tensor` in place.
 
     Raises:
-        TypeError: `tensor` is no floating tensor.
-        ValueError: it has fewer than 3 dimensions, or a `std` is zero.
+        TypeError: `tensor` is not a floating-point tensor.
+        ValueError: `tensor` has fewer than 3 dimensions, or a value of `std` is zero.
 
     Example:
         >>> from flambeau_vision.transforms.functional import normalize
@@ -190,5 +190,5 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
 
 
 def through_tensor(img: Any, function: Any) -> Any:
-    """Apply a function that knows only tensors to a PIL image too."""
+    """Apply a function of tensors to a tensor or, with conversions, to a PIL image."""
     return to_pil_image(function(pil_to_tensor(img)), mode=img.mode) if is_pil_image(img) else function(img)

@@ -1,4 +1,4 @@
-"""Where the pixels of an image are."""
+"""Geometric functions of images: flips, crops, resizing, padding and warps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tensor = torch.Tensor
 
 
 def hflip(img: Any) -> Any:
-    """Swap left and right.
+    """Flip an image horizontally.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
@@ -30,7 +30,7 @@ def hflip(img: Any) -> Any:
 
 
 def vflip(img: Any) -> Any:
-    """Swap top and bottom.
+    """Flip an image vertically.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
@@ -44,11 +44,11 @@ def vflip(img: Any) -> Any:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Cut out a rectangle; what lies outside the image is black.
+    """Crop a rectangle; parts outside of the image are filled with zeros.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        top, left: row and column of the rectangle's upper left corner, from 0 on; negative ones lie outside.
+        top, left: row and column of the upper left corner of the rectangle; may be negative.
         height, width: size of the rectangle.
 
     Example:
@@ -84,20 +84,19 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Scale an image.
+    """Resize an image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        size: `(height, width)`, or an int (or a list of one) for the length of the shorter side, which keeps the ratio;
+        size: `(height, width)`, or an int (or a list of one) for the shorter side, which keeps the aspect ratio;
             None to make the longer side `max_size` long.
-        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images others too.
-        max_size: where only the shorter side is given: the longer side becomes at most this long; more than `size`.
-        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images
-            always do.
+        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images also the others.
+        max_size: limit of the longer side, when `size` is an int; must be larger than `size`.
+        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Raises:
-        ValueError: `size` and `max_size` contradict each other, or tensors do not know the interpolation.
+        ValueError: `size` and `max_size` contradict each other, or the interpolation is not supported for tensors.
 
     Example:
         >>> from flambeau_vision.transforms.functional import resize
@@ -115,7 +114,7 @@ def resize_by(
     max_size: int | None,
     antialias: bool | None,
 ) -> Any:
-    """`resize`, with a kernel for those tensors that are images."""
+    """Resize with `kernel` for image tensors, and like `resize` for all other inputs."""
     _check_resize(size, max_size)
     kernels, mode = kernels_for(img), InterpolationMode.of(interpolation)
     _, height, width = kernels.get_dimensions(img)
@@ -135,16 +134,16 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Cut out a rectangle, then scale it.
+    """Crop a rectangle, then resize it.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         top, left: row and column of the rectangle's upper left corner.
         height, width: size of the rectangle.
-        size: the size to scale it to, in a form that `resize` takes.
-        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images others too.
-        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+        size: output size, in a form that `resize` accepts.
+        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images also the others.
+        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms.functional import resized_crop
@@ -165,18 +164,18 @@ def four_sides(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
 
 
 def pad(img: Any, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant") -> Any:
-    """Add a border.
+    """Pad an image on all sides.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         padding: pixels on each side: an int for all, `(left and right, top and bottom)`, or `(left, top, right, bottom)`.
-        fill: the value of a constant border, a number or one for each channel.
-        padding_mode: `"constant"`; `"edge"` repeats the last pixel; `"reflect"` mirrors without the last pixel;
-            `"symmetric"` mirrors with it.
+        fill: value of a constant border, a number or one per channel.
+        padding_mode: `"constant"`; `"edge"` repeats the border pixel; `"reflect"` mirrors without repeating it;
+            `"symmetric"` mirrors and repeats it.
 
     Raises:
-        TypeError: `padding` or `fill` is no number or sequence.
-        ValueError: `padding` has another length, or the mode is unknown.
+        TypeError: `padding` or `fill` is not a number or a sequence.
+        ValueError: `padding` does not have 1, 2 or 4 elements, or the mode is unknown.
 
     Example:
         >>> from flambeau_vision.transforms.functional import pad
@@ -203,7 +202,7 @@ def size_pair(size: int | Sequence[int]) -> tuple[int, int]:
 
 
 def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
-    """Cut out the middle; an image that is smaller is first padded with black.
+    """Crop the centre; smaller images are padded with zeros first.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
@@ -218,7 +217,7 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
     crop_height, crop_width = size_pair(output_size)
     _, height, width = get_dimensions(img)
     missing_x, missing_y = max(crop_width - width, 0), max(crop_height - height, 0)
-    if (missing_x or missing_y) and not hasattr(img, "canvas_size"):  # boxes and points lie as well outside as inside
+    if (missing_x or missing_y) and not hasattr(img, "canvas_size"):  # boxes and points may be outside of the canvas
         img = pad(img, [missing_x // 2, missing_y // 2, (missing_x + 1) // 2, (missing_y + 1) // 2])
         _, height, width = get_dimensions(img)
     top, left = round((height - crop_height) / 2.0), round((width - crop_width) / 2.0)
@@ -226,14 +225,14 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
 
 
 def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, Any]:
-    """The four corners and the middle: top left, top right, bottom left, bottom right, centre.
+    """Crop the four corners and the centre of an image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         size: `(height, width)`, or an int for both.
 
     Returns:
-        a tuple of five images.
+        a tuple of five images: top left, top right, bottom left, bottom right and centre.
 
     Raises:
         ValueError: `size` is larger than the image.
@@ -253,12 +252,12 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
 
 
 def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
-    """The four corners and the middle of an image, and then those of its mirror image.
+    """Crop the four corners and the centre of an image and of its mirror image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         size: `(height, width)`, or an int for both.
-        vertical_flip: swap top and bottom for the mirror image, not left and right.
+        vertical_flip: flip vertically instead of horizontally.
 
     Returns:
         a tuple of ten images, in the order of `five_crop`.
@@ -297,21 +296,21 @@ def affine(
     fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """Shear, scale and turn an image about its centre, then shift it.
+    """Shear, scale and rotate an image about its centre, then translate it.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        angle: how far to turn, in degrees clockwise.
-        translate: how far to shift, in pixels to the right and down.
-        scale: the factor, positive.
-        shear: degrees along x, or `(x, y)`.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
-        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
+        angle: rotation angle in degrees, clockwise.
+        translate: shift to the right and down, in pixels.
+        scale: scale factor, positive.
+        shear: angle along x in degrees, or a pair for x and y.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
+        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
 
     Raises:
-        TypeError: an argument is no number or sequence where it has to be.
-        ValueError: `scale` is not positive, or a sequence is of another length.
+        TypeError: `angle` is not a number, or `translate` or `shear` has the wrong type.
+        ValueError: `scale` is not positive, or a sequence has the wrong length.
 
     Example:
         >>> from flambeau_vision.transforms.functional import affine
@@ -338,18 +337,18 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Turn an image.
+    """Rotate an image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        angle: degrees counter-clockwise.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        expand: enlarge the canvas so that the whole turned image fits; supposes the default centre.
-        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        angle: rotation angle in degrees, counter-clockwise.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        expand: enlarge the canvas to fit the rotated image, assuming the default centre.
+        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Raises:
-        TypeError: `angle` is no number, or `center` no sequence.
+        TypeError: `angle` is not a number, or `center` is not a sequence.
 
     Example:
         >>> from flambeau_vision.transforms.functional import rotate
@@ -371,17 +370,17 @@ def perspective(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Tilt an image so that its corners move from `startpoints` to `endpoints`.
+    """Apply the perspective transform that maps `startpoints` to `endpoints`.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        startpoints: where four corners are: `(x, y)` of top left, top right, bottom right, bottom left.
-        endpoints: where they go, in the same order.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        startpoints: `(x, y)` of four corners: top left, top right, bottom right, bottom left.
+        endpoints: `(x, y)` of the corners after the transform, in the same order.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Raises:
-        ValueError: there are not four corners.
+        ValueError: `startpoints` or `endpoints` does not have four points.
 
     Example:
         >>> from flambeau_vision.transforms.functional import perspective
@@ -400,17 +399,17 @@ def elastic_transform(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Take each pixel from another place.
+    """Displace the pixels: sample each output pixel from a displaced input position.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        displacement: shape `(1, H, W, 2)`: how far away each pixel comes from, along x and y, in units of half the image.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        displacement: shape `(1, H, W, 2)`: offset `(x, y)` of the sampled position, in units of half the image size.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Raises:
-        TypeError: `displacement` is no tensor.
-        ValueError: it is of another shape.
+        TypeError: `displacement` is not a tensor.
+        ValueError: `displacement` has another shape.
 
     Example:
         >>> from flambeau_vision.transforms.functional import elastic_transform

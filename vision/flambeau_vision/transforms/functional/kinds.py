@@ -1,4 +1,4 @@
-"""Which kernels serve which kind of image."""
+"""Registry of kernels by image type."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .. import _pil, _tensor
 
 Tensor = torch.Tensor
 
-# Kernels of tensor subclasses such as boxes: from type to a module or object with kernels as attributes.
+# Maps tensor subclasses, such as boxes, to an object with kernels as attributes.
 _special_kernels: dict[type, Any] = {}
 
 
 def register_kernels(kind: type, kernels: Any) -> None:
-    """Make the functions of this package work on a tensor subclass.
+    """Register kernels, so that the functions of this package support a tensor subclass.
 
     Args:
-        kind: the type.
-        kernels: an object with kernels as attributes, by the names that those in `_tensor` have.
+        kind: the tensor subclass.
+        kernels: an object whose attributes are kernels with the names of those in `_tensor`.
     """
     _special_kernels[kind] = kernels
 
@@ -38,7 +38,7 @@ def kernels_for(img: Any) -> Any:
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """Channels, height and width of an image, as a list.
+    """Return `[channels, height, width]` of an image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
@@ -52,7 +52,7 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def get_image_size(img: Any) -> list[int]:
-    """Width and height of an image, in this order, as a list.
+    """Return `[width, height]` of an image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
@@ -67,7 +67,7 @@ def get_image_size(img: Any) -> list[int]:
 
 
 def get_image_num_channels(img: Any) -> int:
-    """The number of channels of an image.
+    """Return the number of channels of an image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.

@@ -1,6 +1,6 @@
-"""The transforms for whole samples: images together with their boxes and masks.
+"""Transforms of samples: images together with their boxes, points and masks.
 
-Boxes and masks are marked by the types of `flambeau_vision.tv_tensors`.
+Boxes, points and masks are tensors of the types in `flambeau_vision.tv_tensors`.
 """
 
 from __future__ import annotations

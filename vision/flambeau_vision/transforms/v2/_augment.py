@@ -1,4 +1,4 @@
-"""Learned and random sequences of augmentations, for whole samples."""
+"""AutoAugment, RandAugment, TrivialAugment and AugMix for samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide"]
 
 
 class _Augment(WithoutBoxes):
-    """Raises an error for samples with boxes or masks; draws signs from uniform numbers; thresholds are relative to white."""
+    """Base class that rejects samples with boxes or masks, draws signs from uniform numbers and scales thresholds to white."""
 
     white = 1.0
 
@@ -27,19 +27,19 @@ class _Augment(WithoutBoxes):
 
 
 class AugMix(_Augment, autoaugment.AugMix):
-    """A random mixture of images with several chains of operations; boxes and masks are refused.
+    """Mix images with several random chains of operations; samples with boxes or masks raise a `TypeError`.
 
     Hendrycks et al., [AugMix](https://arxiv.org/abs/1912.02781), 2019.
 
     Args:
-        severity: the largest strength of the operations, from 1 to 10.
-        mixture_width: how many chains there are.
-        chain_depth: how many operations a chain has; not positive for 1 to 3 at random.
-        alpha: parameter of the Dirichlet distributions of the weights, positive: large ones make them alike.
-        all_ops: also change brightness, colour, contrast and sharpness.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
+        severity: the largest magnitude of the operations, from 1 to 10.
+        mixture_width: number of chains.
+        chain_depth: number of operations in a chain; if not positive, drawn from 1 to 3.
+        alpha: positive parameter of the Dirichlet distributions of the mixing weights; large values give nearly equal weights.
+        all_ops: also use brightness, colour, contrast and sharpness operations.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black;
+            or a dict from type to such a value; the key `"others"` is for missing types.
 
     Raises:
         ValueError: `severity` is out of range.
@@ -57,15 +57,15 @@ class AugMix(_Augment, autoaugment.AugMix):
 
 
 class AutoAugment(_Augment, autoaugment.AutoAugment):
-    """One of 25 learned pairs of operations, drawn anew for each sample; boxes and masks are refused.
+    """Apply a random one of 25 learned pairs of operations to images; samples with boxes or masks raise a `TypeError`.
 
     Cubuk, Zoph, Mané, Vasudevan and Le, [AutoAugment](https://arxiv.org/abs/1805.09501), 2018.
 
     Args:
-        policy: what data the pairs were learned on.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
+        policy: the data set that the pairs were learned on.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black;
+            or a dict from type to such a value; the key `"others"` is for missing types.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -87,17 +87,17 @@ class AutoAugment(_Augment, autoaugment.AutoAugment):
 
 
 class RandAugment(_Augment, autoaugment.RandAugment):
-    """Random operations, all of one strength; boxes and masks are refused.
+    """Apply random operations of the same magnitude to images; samples with boxes or masks raise a `TypeError`.
 
     Cubuk, Zoph, Shlens and Le, [RandAugment](https://arxiv.org/abs/1909.13719), 2019.
 
     Args:
-        num_ops: how many operations to apply, one after the other.
-        magnitude: their strength, from 0 to `num_magnitude_bins - 1`.
-        num_magnitude_bins: how many strengths there are.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
+        num_ops: number of operations to apply in sequence.
+        magnitude: magnitude of the operations, from 0 to `num_magnitude_bins - 1`.
+        num_magnitude_bins: number of magnitudes.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black;
+            or a dict from type to such a value; the key `"others"` is for missing types.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -108,15 +108,15 @@ class RandAugment(_Augment, autoaugment.RandAugment):
 
 
 class TrivialAugmentWide(_Augment, autoaugment.TrivialAugmentWide):
-    """One random operation of random strength: nothing to tune; boxes and masks are refused.
+    """Apply one random operation of random magnitude to images; samples with boxes or masks raise a `TypeError`.
 
     Müller and Hutter, [TrivialAugment](https://arxiv.org/abs/2103.10158), 2021.
 
     Args:
-        num_magnitude_bins: how many strengths there are.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
+        num_magnitude_bins: number of magnitudes.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel; None for black;
+            or a dict from type to such a value; the key `"others"` is for missing types.
 
     Example:
         >>> from flambeau_vision.transforms import v2

@@ -16,7 +16,7 @@ __all__ = ["CutMix", "MixUp"]
 
 
 class _MixBatch(Transform):
-    """Mix each sample of a batch with the one before it, images and labels alike."""
+    """Base class of transforms that mix each sample of a batch with the previous one, both images and labels."""
 
     def __init__(self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Callable | str = "default") -> None:
         super().__init__()
@@ -55,22 +55,22 @@ class _MixBatch(Transform):
 
 
 class MixUp(_MixBatch):
-    """Average each sample of a batch with the one before it, images and labels alike.
+    """Compute a weighted mean of each sample of a batch and the previous one, for images and labels.
 
     Zhang, Cisse, Dauphin and Lopez-Paz, [mixup: Beyond Empirical Risk Minimization](https://arxiv.org/abs/1710.09412), 2017.
 
     Args:
-        alpha: the weights are drawn from `Beta(alpha, alpha)`: near 0 and 1 for small ones, near 0.5 for large ones.
-        num_classes: the number of classes; needed where labels are class numbers.
-        labels_getter: a function from the sample to its labels; `"default"` finds them: the second part of a tuple, or the
+        alpha: the weight is drawn from `Beta(alpha, alpha)`: near 0 or 1 for small values, near 0.5 for large values.
+        num_classes: the number of classes; required if labels are class indices.
+        labels_getter: a function from the sample to its labels; `"default"` takes the second element of a tuple, or the
             first value whose key contains "label".
 
     Shape:
-        - Input: images `(B, C, H, W)` and labels, class numbers `(B,)` or weights of classes `(B, num_classes)`.
-        - Output: images of the same shape, and weights of classes `(B, num_classes)`.
+        - Input: images `(B, C, H, W)` and labels, class indices `(B,)` or class weights `(B, num_classes)`.
+        - Output: images of the same shape, and class weights `(B, num_classes)`.
 
     Raises:
-        ValueError: from calls, if there is no batch of images, or `num_classes` or the labels cannot be found.
+        ValueError: from calls, if the sample has no batch of images, the labels are not found, or `num_classes` is missing.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -88,22 +88,22 @@ class MixUp(_MixBatch):
 
 
 class CutMix(_MixBatch):
-    """Paste a rectangle of the sample before into each sample of a batch, and mix the labels by the area.
+    """Paste a rectangle of the previous sample into each sample of a batch, and mix the labels in proportion to the area.
 
     Yun et al., [CutMix: Regularization Strategy to Train Strong Classifiers](https://arxiv.org/abs/1905.04899), 2019.
 
     Args:
-        alpha: the area that is kept is drawn from `Beta(alpha, alpha)`, as a share.
-        num_classes: the number of classes; needed where labels are class numbers.
-        labels_getter: a function from the sample to its labels; `"default"` finds them: the second part of a tuple, or the
+        alpha: the fraction of the area to keep is drawn from `Beta(alpha, alpha)`.
+        num_classes: the number of classes; required if labels are class indices.
+        labels_getter: a function from the sample to its labels; `"default"` takes the second element of a tuple, or the
             first value whose key contains "label".
 
     Shape:
-        - Input: images `(B, C, H, W)` and labels, class numbers `(B,)` or weights of classes `(B, num_classes)`.
-        - Output: images of the same shape, and weights of classes `(B, num_classes)`.
+        - Input: images `(B, C, H, W)` and labels, class indices `(B,)` or class weights `(B, num_classes)`.
+        - Output: images of the same shape, and class weights `(B, num_classes)`.
 
     Raises:
-        ValueError: from calls, if there is no batch of images, or `num_classes` or the labels cannot be found.
+        ValueError: from calls, if the sample has no batch of images, the labels are not found, or `num_classes` is missing.
 
     Example:
         >>> from flambeau_vision.transforms import v2

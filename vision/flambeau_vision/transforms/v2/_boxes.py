@@ -27,13 +27,13 @@ _BOXES = tv_tensors.BoundingBoxes
 
 
 class ClampBoundingBoxes(Transform):
-    """Cut boxes off at the border of their canvas.
+    """Clamp boxes to their canvas.
 
     Args:
-        clamping_mode: `"soft"` or `"hard"`, None to leave them as they are, or `"auto"` for that of the boxes.
+        clamping_mode: `"soft"` or `"hard"`, None to leave boxes unchanged, or `"auto"` for the `clamping_mode` of the boxes.
 
     Raises:
-        ValueError: from calls, if it is something else.
+        ValueError: from calls, if `clamping_mode` is unknown.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -52,7 +52,7 @@ class ClampBoundingBoxes(Transform):
 
 
 class ClampKeyPoints(Transform):
-    """Move points that lie outside of their canvas to its border.
+    """Move points outside of their canvas to its border.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -66,13 +66,13 @@ class ClampKeyPoints(Transform):
 
 
 class SetClampingMode(Transform):
-    """Say whether the transforms that follow cut boxes off at the border of their canvas.
+    """Set whether later transforms clamp boxes to their canvas.
 
     Args:
-        clamping_mode: `"soft"` or `"hard"` if they do, None if not.
+        clamping_mode: `"soft"` or `"hard"` to clamp, None to keep boxes that stick out.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: `clamping_mode` is unknown.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -118,19 +118,19 @@ class ConvertBoundingBoxFormat(Transform):
 
 
 class RandomIoUCrop(Transform):
-    """Cut out a random rectangle that overlaps some box enough.
+    """Crop a random rectangle whose IoU with some box reaches a random minimum.
 
-    Boxes whose centre is cut off become empty; follow with `SanitizeBoundingBoxes`. Liu et al., [SSD: Single Shot MultiBox
-    Detector](https://arxiv.org/abs/1512.02325), 2015.
+    Boxes with a centre outside of the crop become empty; follow with `SanitizeBoundingBoxes`. Liu et al., [SSD: Single Shot
+    MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.
 
     Args:
-        min_scale: the smallest side of the rectangle, as a share of the image's.
-        max_scale: the largest side.
+        min_scale: smallest side length of the rectangle, as a fraction of the image size.
+        max_scale: largest side length, as a fraction of the image size.
         min_aspect_ratio: the smallest width divided by height.
         max_aspect_ratio: the largest width divided by height.
-        sampler_options: the least IoU with some box is drawn from these; 1 or more means no crop. None for 0, 0.1, 0.3,
+        sampler_options: the minimum IoU is drawn from these values; 1 or more means no crop. None for 0, 0.1, 0.3,
             0.5, 0.7, 0.9 and 1.
-        trials: how many rectangles are tried before another overlap is drawn.
+        trials: number of rectangles to try before another minimum IoU is drawn.
 
     Raises:
         TypeError: from calls, if the sample has no boxes.
@@ -205,16 +205,16 @@ class RandomIoUCrop(Transform):
 
 
 class SanitizeBoundingBoxes(Transform):
-    """Drop boxes that are too small or stick out of the canvas, and the labels and masks that belong to them.
+    """Remove boxes that are too small or stick out of the canvas, with their labels and masks.
 
     Args:
-        min_size: the least width and height, in pixels.
-        min_area: the least area, in square pixels.
-        labels_getter: a function from the sample to its labels (or a tuple of tensors to treat like labels); `"default"`
-            for the second part of a tuple, or the first value whose key contains "label"; None for no labels.
+        min_size: minimum width and height, in pixels.
+        min_area: minimum area, in square pixels.
+        labels_getter: a function from the sample to its labels (or a tuple of tensors to filter like labels); `"default"`
+            takes the second element of a tuple, or the first value whose key contains "label"; None for no labels.
 
     Raises:
-        ValueError: from calls, if there are no boxes, or the labels cannot be found.
+        ValueError: from calls, if the sample has no boxes, or the labels are not found.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -248,14 +248,14 @@ class SanitizeBoundingBoxes(Transform):
 
 
 class SanitizeKeyPoints(Transform):
-    """Drop points outside of the canvas, or groups with such points, and the labels that belong to them.
+    """Remove points outside of the canvas, or groups with such points, together with their labels.
 
     Args:
-        labels_getter: a function from the sample to its labels (or a tuple of tensors to treat like labels); `"default"`
-            for the second part of a tuple, or the first value whose key contains "label"; None for no labels.
+        labels_getter: a function from the sample to its labels (or a tuple of tensors to filter like labels); `"default"`
+            takes the second element of a tuple, or the first value whose key contains "label"; None for no labels.
 
     Raises:
-        ValueError: from calls, if there are no points, the labels cannot be found, or their number is another one.
+        ValueError: from calls, if the sample has no points, or the labels are not found or have another length.
 
     Example:
         >>> from flambeau_vision import tv_tensors

@@ -1,7 +1,6 @@
-"""The functions under names that say what they take: plain tensors, of which the name says what they hold.
+"""Functions of plain tensors whose name contains the input type, such as `crop_mask` and `crop_bounding_boxes`.
 
-`crop_mask(mask, ...)` is `crop` of a mask, `crop_bounding_boxes(boxes, format, ...)` that of boxes of a format. They return plain
-tensors; where the canvas changes along with boxes or points, a pair of these and its new size.
+They return plain tensors. Functions of boxes or points that change the canvas return `(tensor, canvas_size)`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ... import tv_tensors
 __all__ = ["function_of_kind"]
 
 _KINDS = ("image", "video", "mask", "bounding_boxes", "keypoints")
-# What boxes, points and masks have no use for; a mask may be told to be resized by `NEAREST_EXACT`.
+# Parameters without effect on the type; only `resize_mask` keeps `interpolation`, for `NEAREST_EXACT`.
 _OF_PIXELS = {"mask": ("interpolation", "antialias"), "bounding_boxes": ("interpolation", "antialias", "fill")}
 _OF_PIXELS["keypoints"] = _OF_PIXELS["bounding_boxes"]
 _GEOMETRY = (
@@ -25,16 +24,16 @@ _GEOMETRY = (
     "vertical_flip",
 )
 _CHANGES_CANVAS = ("center_crop", "crop", "pad", "resize", "resized_crop", "rotate")
-_NEEDS_NO_CANVAS = ("crop", "resized_crop")  # the canvas afterwards is what is cut out
+_NEEDS_NO_CANVAS = ("crop", "resized_crop")  # the crop is the new canvas
 _TENSORS = {"mask": tv_tensors.Mask, "video": tv_tensors.Video}
 
 
 def function_of_kind(name: str, functions: dict[str, Any]) -> Callable | None:
-    """The function of a name such as `resize_mask`, from `resize`; None if there is none.
+    """Return the function named `<function>_<kind>`, such as `resize_mask`, or None if it does not exist.
 
     Args:
-        name: that of a function, an underscore and a kind.
-        functions: the functions, by their names.
+        name: the name of the function.
+        functions: the functions of any kind, such as `resize`, by name.
     """
     kind = next((kind for kind in _KINDS if name.endswith(f"_{kind}")), None)
     base = name.removesuffix(f"_{kind}")
@@ -73,7 +72,7 @@ def _plain(result: Any) -> Any:
 
 
 def _typed(kind: str, tensor: Any, options: dict[str, Any]) -> Any:
-    """Boxes or points from a plain tensor; takes what only they need out of the options."""
+    """Convert a plain tensor to boxes or points; pops their metadata from `options`."""
     canvas_size = options.pop("canvas_size", (0, 0))
     if kind == "keypoints":
         return tv_tensors.KeyPoints(tensor, canvas_size=canvas_size)
@@ -82,7 +81,7 @@ def _typed(kind: str, tensor: Any, options: dict[str, Any]) -> Any:
 
 
 def _parameters(base: str, kind: str, function: Callable) -> list[Parameter]:
-    """Those of the function, without those of pixels, and with what plain tensors do not say of themselves."""
+    """Return the parameters for plain tensors: without pixel options, and with the metadata of boxes or points."""
     left_out = () if (base, kind) == ("resize", "mask") else _OF_PIXELS.get(kind, ())
     if kind == "mask":
         left_out = (*left_out, "antialias")

@@ -1,7 +1,7 @@
-"""Colour kernels of v2 for tensors, where torchvision's take other steps than those of v1: bytes of results depend on that.
+"""Colour kernels of v2 for tensors, which round like those of torchvision's v2; uint8 results can differ from v1.
 
-Integers are multiplied by the reciprocal of white; a mixture is a product and a multiply-add; the mean grey is not rounded; the
-unsharp image is mixed as a difference.
+Integer images are multiplied by the reciprocal of white, blending is a product and a multiply-add, the mean grey is not rounded,
+and sharpening blends the difference from the blurred image.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Tensor = torch.Tensor
 
 
 def for_tensors(kernel: Callable, function: Callable) -> Callable:
-    """`function`, with this kernel for images that are tensors."""
+    """Return `function` with `kernel` for image tensors."""
 
     @wraps(function)
     def call(img: Any, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +44,7 @@ def for_tensors(kernel: Callable, function: Callable) -> Callable:
 
 
 def _plus(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """`img + share * other` of floats; of singles rounded once, by way of doubles, like the instruction that PyTorch uses."""
+    """Return `img + share * other`; float32 on the CPU is rounded once, via float64, like the fused multiply-add of PyTorch."""
     if img.dtype != torch.float32 or img.device.type != "cpu":
         return img + share * other
     single = torch.tensor(share, dtype=torch.float32).item()
@@ -62,18 +62,18 @@ def _limited(img: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _mixed(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """`share * img + (1 - share) * other`, clamped to the range of the dtype."""
+    """Return `share * img + (1 - share) * other`, clamped to the range of the dtype."""
     return _limited(_plus(as_float(img) * float(share), other, 1.0 - share), img.dtype)
 
 
 def _luma(img: Tensor) -> Tensor:
-    """The grey of an image with three channels, as floats, in one channel."""
+    """Return the luma of an RGB image as one floating channel."""
     red, green, blue = as_float(img).unbind(-3)
     return _plus(_plus(0.2989 * red, green, 0.587), blue, 0.114).unsqueeze(-3)
 
 
 def _grey_levels(img: Tensor) -> Tensor:
-    """The grey of an image in the values that its dtype has, as floats."""
+    """Return the luma as floats, rounded down to integers for integer images."""
     if img.shape[-3] == 1:
         return as_float(img)
     return _luma(img) if img.is_floating_point() else _luma(img).floor()
@@ -95,7 +95,7 @@ def solarize(img: Tensor, threshold: float) -> Tensor:
 def adjust_brightness(img: Tensor, brightness_factor: float) -> Tensor:
     check_factor("brightness_factor", brightness_factor)
     check_channels(img)
-    return _limited(img * brightness_factor, img.dtype)  # with a whole factor of bytes, the product is cut off to a byte first
+    return _limited(img * brightness_factor, img.dtype)  # with an int factor, uint8 products wrap around
 
 
 def adjust_contrast(img: Tensor, contrast_factor: float) -> Tensor:
@@ -141,6 +141,6 @@ def autocontrast(img: Tensor) -> Tensor:
     pixels = as_float(img)
     low, high = pixels.amin(dim=(-2, -1), keepdim=True), pixels.amax(dim=(-2, -1), keepdim=True)
     flat = low == high
-    # The reciprocal is rounded first, and what is multiplied by it is divided by: the steps of torchvision.
+    # Dividing by a product with the rounded reciprocal gives the same rounding as torchvision.
     scale = torch.where(flat, torch.ones_like(low), (high - low) * (1.0 / largest_value(img.dtype)))
     return _limited((pixels - torch.where(flat, torch.zeros_like(low), low)) / scale, img.dtype)

@@ -1,4 +1,4 @@
-"""Transforms made of transforms, for whole samples."""
+"""Transforms that apply other transforms, for samples."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class _Container(nn.Module):
 
 
 class Compose(_Container):
-    """Apply one transform after the other.
+    """Apply several transforms in sequence.
 
     Args:
         transforms: the transforms, or any functions of a sample, in order.
 
     Raises:
         TypeError: `transforms` is not a sequence.
-        ValueError: it is empty.
+        ValueError: `transforms` is empty.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -54,7 +54,7 @@ class Compose(_Container):
 
 
 class RandomApply(_Container):
-    """Apply all of the transforms, or none, at random.
+    """Apply all of the transforms with probability `p`, or none of them.
 
     Args:
         transforms: the transforms, in order.
@@ -62,7 +62,7 @@ class RandomApply(_Container):
 
     Raises:
         TypeError: `transforms` is not a sequence.
-        ValueError: it is empty, or `p` is out of range.
+        ValueError: `transforms` is empty, or `p` is out of range.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -86,11 +86,11 @@ class RandomChoice(_Container):
 
     Args:
         transforms: the transforms to choose among.
-        p: their weights, which need not sum to 1; None for equal ones.
+        p: weights of the transforms, which need not sum to 1; None for equal weights.
 
     Raises:
         TypeError: `transforms` is not a sequence.
-        ValueError: it is empty, or there are not as many weights.
+        ValueError: `transforms` is empty, or the number of weights differs from that of transforms.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -117,7 +117,7 @@ class RandomOrder(_Container):
 
     Raises:
         TypeError: `transforms` is not a sequence.
-        ValueError: it is empty.
+        ValueError: `transforms` is empty.
 
     Example:
         >>> from flambeau_vision.transforms import v2

@@ -1,4 +1,4 @@
-"""Transforms of images that exist only in version 2."""
+"""Transforms of images that have no counterpart in version 1."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class GaussianNoise(Transform):
     Args:
         mean: mean of the noise, where 1 is white.
         sigma: standard deviation of the noise, not negative.
-        clip: keep the values between black and white.
+        clip: clamp the values to the range of the image.
 
     Raises:
-        ValueError: from calls, if an image is neither floating nor uint8, or `sigma` is negative.
+        ValueError: from calls, if an image is neither floating-point nor uint8, or `sigma` is negative.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -62,10 +62,10 @@ class GaussianNoise(Transform):
 
 
 class JPEG(Transform):
-    """Compress images as JPEG and decode them again, which leaves artefacts; for PIL and uint8 images.
+    """Compress images as JPEG and decode them again, which adds artefacts; for PIL images and uint8 tensors.
 
     Args:
-        quality: of the compression, from 1 to 100, or a range `(low, high)` to draw it from.
+        quality: JPEG quality from 1 to 100, or a range `(low, high)` to draw it from.
 
     Raises:
         ValueError: `quality` is out of range.
@@ -97,7 +97,7 @@ class JPEG(Transform):
 
 
 class RGB(Transform):
-    """Bring images to three channels: grey ones are repeated, an alpha channel is dropped.
+    """Convert images to three channels: grey is repeated, an alpha channel is dropped.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -114,7 +114,7 @@ class RGB(Transform):
 
 
 class RandomChannelPermutation(Transform):
-    """Bring the channels of images into random order.
+    """Permute the channels of images at random.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -141,7 +141,7 @@ class RandomPhotometricDistort(Transform):
         brightness: smallest and largest factor of the brightness.
         contrast: smallest and largest factor of the contrast.
         saturation: smallest and largest factor of the saturation.
-        hue: smallest and largest change of the hue, as shares of the circle of colours from -0.5 to 0.5.
+        hue: smallest and largest shift of the hue, from -0.5 to 0.5, where 1 is the full colour circle.
         p: the probability of each change, from 0 to 1.
 
     Example:
@@ -190,14 +190,14 @@ class RandomPhotometricDistort(Transform):
 
 
 class RandomResize(Transform):
-    """Scale the shorter side to a random length, which keeps the ratio.
+    """Resize the shorter side to a random length, keeping the aspect ratio.
 
     Args:
-        min_size: the least length.
-        max_size: the length that is just not reached.
-        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images others too.
-        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+        min_size: the smallest length.
+        max_size: upper bound of the length, exclusive.
+        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images also the others.
+        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -230,14 +230,14 @@ class RandomResize(Transform):
 
 
 class RandomShortestSize(Transform):
-    """Scale the shorter side to one of several lengths, which keeps the ratio.
+    """Resize the shorter side to one of several lengths, keeping the aspect ratio.
 
     Args:
-        min_size: the lengths to choose from, or one.
-        max_size: the longer side becomes at most this long; None for no limit.
-        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images others too.
-        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+        min_size: a length, or a list of lengths to choose from.
+        max_size: limit of the longer side; None for no limit.
+        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images also the others.
+        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -270,15 +270,15 @@ class RandomShortestSize(Transform):
 
 
 class RandomZoomOut(SampleTransform, MaybeTransform):
-    """Put the image at a random place of a larger canvas, at random, so that objects become smaller.
+    """Place the image at a random position of a larger canvas with probability `p`, so that objects become relatively smaller.
 
     Liu et al., [SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.
 
     Args:
-        fill: the value of the canvas, a number or one for each channel, or a dict from type to such a value, with
-            `"others"` for the rest.
-        side_range: smallest and largest factor by which the canvas is larger, from 1 on.
-        p: the probability with which it happens, from 0 to 1.
+        fill: the value of the canvas, a number or one per channel, or a dict from type to such a value; the key
+            `"others"` is for missing types.
+        side_range: smallest and largest ratio of canvas size to image size, at least 1.
+        p: probability of applying the transform, from 0 to 1.
 
     Raises:
         ValueError: `side_range` is out of range.
@@ -310,17 +310,17 @@ class RandomZoomOut(SampleTransform, MaybeTransform):
 
 
 class ScaleJitter(Transform):
-    """Scale images, boxes and masks so that they fit a size, times a random factor.
+    """Resize images, boxes and masks to fit a size multiplied by a random factor.
 
     Ghiasi et al., [Simple Copy-Paste is a Strong Data Augmentation Method for Instance
     Segmentation](https://arxiv.org/abs/2012.07177), 2020.
 
     Args:
-        target_size: the size to fit.
-        scale_range: smallest and largest factor.
-        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images others too.
-        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+        target_size: the size `(height, width)` to fit.
+        scale_range: smallest and largest random factor.
+        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images also the others.
+        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms import v2

@@ -1,4 +1,4 @@
-"""How boxes, points and masks follow what happens to their image."""
+"""Kernels that transform boxes, points and masks together with their image."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def is_rotated(boxes: Boxes) -> bool:
 
 
 def convert_boxes(boxes: Boxes, new_format: tv_tensors.BoundingBoxFormat | str) -> Boxes:
-    """The same boxes in another format.
+    """Convert boxes to another format.
 
     Raises:
-        ValueError: only one of the formats is of rotated boxes.
+        ValueError: one format is for rotated boxes and the other is not.
     """
     new_format = tv_tensors.BoundingBoxFormat[new_format.upper()] if isinstance(new_format, str) else new_format
     if is_rotated(boxes) != tv_tensors.is_rotated_bounding_format(new_format):
@@ -52,7 +52,7 @@ def _clamp_xyxy(xyxy: Tensor, canvas_size: tuple[int, int]) -> Tensor:
 
 
 def clamp_boxes(boxes: Boxes) -> Boxes:
-    """Cut off what sticks out of the canvas, unless the clamping mode says not to."""
+    """Clamp boxes to their canvas; with a clamping mode of None, return a copy."""
     if boxes.clamping_mode is None:
         return boxes.clone()
     if is_rotated(boxes):
@@ -67,7 +67,7 @@ def _move(
     canvas_size: tuple[int, int] | None = None,
     clamp: bool = True,
 ) -> Boxes:
-    """Move the four corners of each box by a function of `(x, y)`; the new box is the smallest that holds them."""
+    """Apply `move(x, y)` to the four corners of each box; the new box is their bounding box."""
     canvas_size = canvas_size or boxes.canvas_size
     if is_rotated(boxes):
         return _move_rotated(boxes, move, canvas_size)
@@ -83,7 +83,7 @@ def _move(
 
 
 def _move_rotated(boxes: Boxes, move: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None, canvas_size: Any) -> Boxes:
-    """The same for the corners of rotated boxes; what they become is made a rectangle again, and cut off at the canvas."""
+    """Apply `move(x, y)` to the corners of rotated boxes, fit rectangles to the results and clamp them to the canvas."""
     form = boxes.format.value.lower()
     corners = box_convert(_plain(boxes), form, "xyxyxyxy")
     if len(corners):
@@ -97,7 +97,7 @@ def _move_rotated(boxes: Boxes, move: Callable[[Tensor, Tensor], tuple[Tensor, T
 
 
 def _mirrored(boxes: Boxes, across: bool) -> Boxes:
-    """Rotated boxes in a mirror; corners change places, so that the angle is that of the image."""
+    """Flip rotated boxes, horizontally if `across`; corners are swapped so that the angle keeps its meaning."""
     height, width = boxes.canvas_size
     plain = _plain(boxes)
     if boxes.format.value == "XYXYXYXY":
@@ -106,14 +106,14 @@ def _mirrored(boxes: Boxes, across: bool) -> Boxes:
         places = [1, 0, 3, 2]
         return tv_tensors.wrap(stacked(x[:, places], y[:, places]), like=boxes)
     x, y, w, h, r = plain.unbind(1)
-    if boxes.format.value == "XYWHR":  # the corner at the other end of the upper side
+    if boxes.format.value == "XYWHR":  # start from the other end of the upper side
         x, y = x + w * torch.cos(r * math.pi / 180), y - w * torch.sin(r * math.pi / 180)
     x, y, r = (width - x, y, -r) if across else (x, height - y, 180 - r)
     return tv_tensors.wrap(torch.stack([x, y, w, h, r], dim=1), like=boxes)
 
 
 def clamp_points(points: tv_tensors.KeyPoints) -> tv_tensors.KeyPoints:
-    """Move points that lie outside of the canvas to its border."""
+    """Move points outside of the canvas to its border."""
     height, width = points.canvas_size
     return _move_points(points, lambda x, y: (x.clamp(0, width - 1), y.clamp(0, height - 1)))
 
@@ -124,7 +124,7 @@ def _move_points(
     canvas_size: tuple[int, int] | None = None,
     clamp: bool = False,
 ) -> tv_tensors.KeyPoints:
-    """Move points by a function of `(x, y)`. They may come to lie outside of the canvas."""
+    """Apply `move(x, y)` to points; results outside of the canvas are kept."""
     plain = _plain(points)
     places = plain if plain.is_floating_point() else plain.float()
     moved = torch.stack(move(places[..., 0], places[..., 1]), dim=-1).to(plain.dtype)
@@ -132,7 +132,7 @@ def _move_points(
 
 
 class _Colourless:
-    """The colour kernels of boxes, points and masks: they return their input."""
+    """Colour kernels of boxes, points and masks, which return their input."""
 
     def _unchanged(self, inpt: Tensor, *args: Any) -> Tensor:
         return inpt
@@ -196,13 +196,13 @@ class _BoxKernels(_Colourless):
             size = (width, height) if angle % 180 else (height, width)
         a, b, c, d, e, f = matrix
         right = down = 0.0
-        if expand:  # the corners of the canvas that lie furthest left and up become its border
+        if expand:  # shift the leftmost and topmost corners of the rotated canvas to 0
             right = -min(a * x + b * y + c for x in (0, width) for y in (0, height))
             down = -min(d * x + e * y + f for x in (0, width) for y in (0, height))
         return self.move(boxes, lambda x, y: (a * x + b * y + c + right, d * x + e * y + f + down), size)
 
     def perspective(self, boxes: Boxes, coefficients: list[float], interpolation: Any, fill: Any) -> Boxes:
-        # The coefficients lead from the result back to the image; boxes move the other way.
+        # The coefficients map output to input; boxes need the inverse.
         import numpy as np
 
         backward = np.reshape([*coefficients, 1.0], (3, 3))
@@ -219,12 +219,12 @@ class _BoxKernels(_Colourless):
         displacement = displacement.to(boxes.device)
 
         def move(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-            # The displacement says where pixels come from. It is small and smooth: reversed, it says where they go.
+            # The displacement maps output to input pixels. It is small and smooth, so subtracting it approximates the inverse.
             columns, rows = x.ceil().long().clamp(0, width - 1), y.ceil().long().clamp(0, height - 1)
             shift = displacement[0, rows, columns]
             return columns - shift[..., 0] * (width / 2), rows - shift[..., 1] * (height / 2)
 
-        if isinstance(boxes, Boxes) and is_rotated(boxes):  # they keep their sides and their angle
+        if isinstance(boxes, Boxes) and is_rotated(boxes):  # sides and angle are kept
             x, y, w, h, r = _plain(convert_boxes(boxes, "CXCYWHR")).unbind(1)
             moved = torch.stack([*move(x, y), w, h, r], dim=1).to(boxes.dtype)
             return convert_boxes(clamp_boxes(tv_tensors.wrap(moved, like=boxes, format=_CENTRED)), boxes.format)
@@ -232,7 +232,7 @@ class _BoxKernels(_Colourless):
 
 
 class _PointKernels(_BoxKernels):
-    """Points follow as the corners of boxes do, except that a point stands for a pixel: a flip takes the first to the last."""
+    """Kernels of points, which move like box corners. A flip maps x to `width - 1 - x`, since a point is a pixel index."""
 
     move = staticmethod(_move_points)
     name = "KeyPoints"
@@ -250,7 +250,7 @@ class _PointKernels(_BoxKernels):
 
 
 class _MaskKernels(_Colourless):
-    """Masks are transformed like images, but never interpolated, since their values are class numbers."""
+    """Kernels of masks: those of images with nearest interpolation, since the values are class indices."""
 
     get_dimensions = staticmethod(_tensor.get_dimensions)
     hflip = staticmethod(_tensor.hflip)

@@ -1,4 +1,4 @@
-"""What a transform of one's own asks of the parts of a sample."""
+"""Queries on the parts of a sample, for user-defined transforms."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SIZED = (*_IMAGES, tv_tensors.Mask, tv_tensors.BoundingBoxes, tv_tensors.KeyPoi
 
 
 def check_type(obj: Any, types_or_checks: tuple[Check, ...]) -> bool:
-    """Whether an object is of one of these types, or passes one of these checks.
+    """Whether an object is an instance of one of the types, or passes one of the checks.
 
     Args:
-        obj: anything.
+        obj: the object.
         types_or_checks: types, and functions of an object that return a bool.
 
     Example:
@@ -33,10 +33,10 @@ def check_type(obj: Any, types_or_checks: tuple[Check, ...]) -> bool:
 
 
 def has_any(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
-    """Whether some part of a sample is of one of these types, or passes one of these checks.
+    """Whether any part of a sample is an instance of one of the types, or passes one of the checks.
 
     Args:
-        flat_inputs: the parts.
+        flat_inputs: the parts of the sample.
         *types_or_checks: types, and functions of a part that return a bool.
 
     Example:
@@ -48,10 +48,10 @@ def has_any(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
 
 
 def has_all(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
-    """Whether for each of these types and checks some part of a sample is of it, or passes it.
+    """Whether each of the types and checks matches at least one part of a sample.
 
     Args:
-        flat_inputs: the parts.
+        flat_inputs: the parts of the sample.
         *types_or_checks: types, and functions of a part that return a bool.
 
     Example:
@@ -70,13 +70,13 @@ def _first(flat_inputs: list[Any], kind: type, name: str) -> Any:
 
 
 def get_bounding_boxes(flat_inputs: list[Any]) -> tv_tensors.BoundingBoxes:
-    """The bounding boxes of a sample.
+    """Return the bounding boxes of a sample.
 
     Args:
-        flat_inputs: its parts.
+        flat_inputs: the parts of the sample.
 
     Raises:
-        ValueError: there are none.
+        ValueError: no part has this type.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -89,13 +89,13 @@ def get_bounding_boxes(flat_inputs: list[Any]) -> tv_tensors.BoundingBoxes:
 
 
 def get_keypoints(flat_inputs: list[Any]) -> tv_tensors.KeyPoints:
-    """The key points of a sample.
+    """Return the key points of a sample.
 
     Args:
-        flat_inputs: its parts.
+        flat_inputs: the parts of the sample.
 
     Raises:
-        ValueError: there are none.
+        ValueError: no part has this type.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -119,14 +119,14 @@ def _common(flat_inputs: list[Any], checks: tuple[Check, ...], measure: Callable
 
 
 def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
-    """Channels, height and width of the images and videos of a sample.
+    """Return `(channels, height, width)`, which all images and videos of a sample share.
 
     Args:
-        flat_inputs: its parts.
+        flat_inputs: the parts of the sample.
 
     Raises:
-        TypeError: there is no image.
-        ValueError: they differ.
+        TypeError: the sample has no image or video.
+        ValueError: the sizes differ.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -137,14 +137,14 @@ def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
 
 
 def query_size(flat_inputs: list[Any]) -> tuple[int, int]:
-    """Height and width of the images, videos, masks, boxes and points of a sample.
+    """Return `(height, width)`, which all images, videos, masks, boxes and points of a sample share.
 
     Args:
-        flat_inputs: its parts.
+        flat_inputs: the parts of the sample.
 
     Raises:
-        TypeError: there is none of these.
-        ValueError: they differ.
+        TypeError: no part of the sample has a size.
+        ValueError: the sizes differ.
 
     Example:
         >>> from flambeau_vision import tv_tensors

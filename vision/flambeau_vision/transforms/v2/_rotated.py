@@ -1,4 +1,4 @@
-"""Rotated boxes, as their four corners: `x` and `y` of shape `(N, 4)`, in the order in which one walks around a box."""
+"""Rotated boxes as four corners: `x` and `y` of shape `(N, 4)`, with the corners in order around the box."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Corners = tuple[Tensor, Tensor]
 
 
 def corners_of(boxes: Tensor) -> Corners:
-    """The corners of boxes in the format `XYXYXYXY`."""
+    """Return `x` and `y` of the corners of boxes in the format `XYXYXYXY`."""
     return boxes[..., 0::2], boxes[..., 1::2]
 
 
 def stacked(x: Tensor, y: Tensor) -> Tensor:
-    """The format `XYXYXYXY` of corners."""
+    """Return boxes in the format `XYXYXYXY` from the `x` and `y` of their corners."""
     return torch.stack([x, y], dim=-1).flatten(-2)
 
 
 def rectangle_around(x: Tensor, y: Tensor) -> Corners:
-    """A rectangle about the centre of each parallelogram, along its longer side."""
+    """Return a rectangle with the centre of each parallelogram, aligned with its longer side."""
     (x1, x2, x3, x4), (y1, y2, y3, y4) = x.unbind(-1), y.unbind(-1)
     centre_x, centre_y = (x1 + x3) / 2, (y1 + y3) / 2
     wide, high = ((x2 - x1) ** 2 + (y2 - y1) ** 2).sqrt(), ((x4 - x1) ** 2 + (y4 - y1) ** 2).sqrt()
@@ -43,13 +43,13 @@ def rectangle_around(x: Tensor, y: Tensor) -> Corners:
 
 
 def clamp_corners(x: Tensor, y: Tensor, canvas_size: tuple[int, int], mode: str) -> Corners:
-    """Boxes inside of the canvas, of the same angle: each border in turn becomes the left one, and cuts off what is beyond.
+    """Clamp boxes to the canvas, keeping their angle. The canvas is rotated four times, and each time cut at its left border.
 
     Args:
         x: shape `(N, 4)`.
         y: shape `(N, 4)`.
         canvas_size: `(height, width)`.
-        mode: `"soft"` keeps as much of a box as the border allows, and corners may stick out of it; `"hard"` none.
+        mode: `"soft"` allows corners to stick out of the canvas, `"hard"` does not.
     """
     height, width = canvas_size
     before = x, y
@@ -58,31 +58,31 @@ def clamp_corners(x: Tensor, y: Tensor, canvas_size: tuple[int, int], mode: str)
         (x, y), before = _from(first, x, y), _from(first, *before)
         x, y = _cut_left(x, y, before, height, width, mode)
         (x, y), before = _from(first, x, y), _from(first, *before)
-        (x, y), before = (y, width - x), (before[1], width - before[0])  # a quarter turn
+        (x, y), before = (y, width - x), (before[1], width - before[0])  # rotate by 90 degrees
         height, width = width, height
     return x, y
 
 
 def _leftmost(x: Tensor, y: Tensor) -> Tensor:
-    """The number of the corner furthest left; of two, that further up."""
+    """Return the index of the leftmost corner; of two equal ones, the upper."""
     place = y / y.abs().amax(1, keepdim=True) + x / x.abs().amax(1, keepdim=True) * 100
     return place.min(dim=1)[1]
 
 
 def _from(first: Tensor, x: Tensor, y: Tensor) -> Corners:
-    """The corners in their order, beginning with another one."""
+    """Rotate the order of the corners, so that corner `first` comes first."""
     order = (first[:, None] + torch.arange(4, device=x.device)) % 4
     return x.gather(1, order), y.gather(1, order)
 
 
 def _lines(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """The lines from each corner to the next: their slopes, and where they meet the left border."""
+    """Return the slopes of the lines from each corner to the next, and their y at the left border (x = 0)."""
     slope = (y.roll(-1, 1) - y) / (x.roll(-1, 1) - x)
     return slope, y - slope * x
 
 
 def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mode: str) -> Corners:
-    """Boxes without what is left of the canvas. Their sides move and stay parallel, so that their lines only meet elsewhere."""
+    """Cut boxes at the left border (x = 0): shift their sides in parallel and intersect them again."""
     slope, place = _lines(x, y)
     place = _moved_sides(slope, place, _lines(*before)[1], height, width, mode)
     meet_x = -(place - place.roll(1, 1)) / (slope - slope.roll(1, 1))
@@ -91,7 +91,7 @@ def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mo
     level = y[:, 0].isclose(y[:, 1]) | y[:, 2].isclose(y[:, 3])
     outside = (x <= 0).all(1) | y[:, 0].isclose(y[:, 3]) | y[:, 1].isclose(y[:, 2])
     outside |= level & x[:, 0].isclose(x[:, 1])
-    # Level boxes have sides without a slope: their two left corners go to the border.
+    # Axis-aligned boxes have vertical sides, whose slope is infinite: clamp their two left corners.
     inside_x = torch.stack([x[:, 0].clamp(min=0), x[:, 1], x[:, 2], x[:, 3].clamp(min=0)], dim=1)
     cut, level, outside = cut[:, None], level[:, None], outside[:, None]
     new_x = torch.where(level, inside_x, torch.where(cut, meet_x, x))
@@ -100,12 +100,12 @@ def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mo
 
 
 def _moved_sides(slope: Tensor, place: Tensor, before: Tensor, height: int, width: int, mode: str) -> Tensor:
-    """Where the lines of the sides meet the left border once the box is cut off at it, but not outside of the first box."""
+    """Return the y at x = 0 of the shifted sides of a box cut at the left border, limited to the original box."""
     a1, a2, a3, a4 = slope.unbind(1)
     b1, b2, b3, b4 = place.unbind(1)
     least1, least2, most3, most4 = before.unbind(1)
     top, bottom = b2.clamp(b1, b3).clamp(0, height), b3.clamp(b2, b4).clamp(0, height)
-    if mode == "hard":  # the first corner lies on the border, where no part of the two sides beside it is cut off
+    if mode == "hard":  # the first corner is moved onto the border
         top = bottom = (top + bottom) / 2
         lower = [top * a2 / a1, b3 * a2 / a3, (a1 - a2) * width + top, (a3 - a2) * width + b3]
         b2 = torch.minimum(torch.stack(lower).amax(0), b2)

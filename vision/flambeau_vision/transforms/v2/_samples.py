@@ -1,4 +1,4 @@
-"""Applying transforms to whole samples."""
+"""Apply transforms to samples: nested dicts, lists and tuples of images, boxes and masks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
     "map_sample",
 ]
 
-_SHOWN = (bool, int, float, str, tuple, list, Enum)  # attributes that belong to the printed form of a transform
+_SHOWN = (bool, int, float, str, tuple, list, Enum)  # types of attributes that `repr` shows
 _IMAGES = (tv_tensors.Image, tv_tensors.Video)
 
 
 def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
-    """Apply a function to everything in a nesting of dicts, lists and tuples."""
+    """Apply a function to all leaves of nested dicts, lists and tuples."""
     if isinstance(sample, dict):
         return type(sample)((key, map_sample(function, part)) for key, part in sample.items())
     if isinstance(sample, list | tuple):
@@ -39,14 +39,14 @@ def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
 
 
 def leaves_of(sample: Any) -> list[Any]:
-    """Everything in a nesting of dicts, lists and tuples."""
+    """Return all leaves of nested dicts, lists and tuples."""
     leaves: list[Any] = []
     map_sample(leaves.append, sample)
     return leaves
 
 
 def find_labels(sample: Any) -> Any:
-    """The labels of a sample: its second part, or the first value there whose key contains "label"."""
+    """Return the labels of a sample: its second element, or the first value with "label" in its key."""
     part = sample[1] if isinstance(sample, tuple) and len(sample) > 1 else sample
     if isinstance(part, torch.Tensor):
         return part
@@ -58,7 +58,7 @@ def find_labels(sample: Any) -> Any:
 
 
 def labels_of(sample: Any, getter: Callable | str | None) -> tuple[Any, ...]:
-    """The labels of a sample, by a function of the user's or by `find_labels`; none where `getter` is None."""
+    """Return the labels of a sample, found by a user-defined `getter` or by `find_labels`; `()` if `getter` is None."""
     if getter is None:
         return ()
     labels = getter(sample) if callable(getter) else find_labels(sample)
@@ -70,7 +70,7 @@ def _is_image(leaf: Any) -> bool:
 
 
 def _transformable(leaves: list[Any], kinds: tuple[type, ...]) -> list[bool]:
-    """Which leaves to transform: images, boxes and masks by type, and the first plain tensor if there is no other image."""
+    """Return a bool per leaf: True for images, `kinds`, user-defined types and, without other images, the first plain tensor."""
     plain_may_be_image = not any(_is_image(leaf) for leaf in leaves)
     chosen = []
     for leaf in leaves:
@@ -81,20 +81,20 @@ def _transformable(leaves: list[Any], kinds: tuple[type, ...]) -> list[bool]:
 
 
 class SampleTransform:
-    """Makes a transform of images one of whole samples: put before it among the base classes.
+    """Mixin that applies a transform of images to samples; it precedes the transform in the base classes.
 
-    A sample is any nesting of dicts, lists and tuples. Images, videos, boxes, points and masks in it are transformed, all with
-    the same parameters; a plain tensor is taken for an image if there is no other; the rest is passed through. Tensors of types
-    of one's own are transformed where a kernel has been registered for them (`v2.functional.register_kernel`).
+    A sample consists of nested dicts, lists and tuples. All its images, videos, boxes, points and masks are transformed with the
+    same parameters. Without other images, the first plain tensor is an image. Tensors of user-defined types are transformed if a
+    kernel is registered for them (`v2.functional.register_kernel`). Everything else is returned unchanged.
     """
 
     functions = functional
 
-    #: What is transformed besides images.
+    #: The types that are transformed in addition to images.
     kinds: tuple[type, ...] = FOLLOWERS
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
-        """Raise an error where this transform cannot have a sample of these parts; before anything is drawn."""
+        """Raise an error if the transform does not support these parts; called before parameters are drawn."""
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
@@ -102,7 +102,7 @@ class SampleTransform:
         self.check_inputs(leaves)
         if not self.happens():
             return sample
-        if type(sample) is torch.Tensor:  # one image, as most often
+        if type(sample) is torch.Tensor:  # fast path for a single image
             return self.transform(sample, self.make_params(leaves))
         chosen = _transformable(leaves, self.kinds)
         flat_inputs = [leaf for leaf, yes in zip(leaves, chosen, strict=True) if yes]
@@ -121,7 +121,7 @@ class SampleTransform:
 
 
 class WithoutBoxes(SampleTransform):
-    """Transforms that raise an error for samples with boxes, points or masks."""
+    """Base of transforms that raise an error for samples with boxes, points or masks."""
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         for part in flat_inputs:
@@ -130,10 +130,10 @@ class WithoutBoxes(SampleTransform):
 
 
 class Transform(SampleTransform, _base.Transform):
-    """The base of transforms of one's own for whole samples: define `transform`, and `make_params` where chance has a part.
+    """Base class of user-defined transforms of samples: define `transform`, and `make_params` if parameters are random.
 
-    `check_inputs(flat_inputs)` may refuse a sample, `make_params(flat_inputs)` draws the parameters once for it, and
-    `transform(inpt, params)` is called for each image, box and mask in it. The rest of the sample is passed through.
+    `check_inputs(flat_inputs)` may raise an error for a sample, `make_params(flat_inputs)` draws its parameters once, and
+    `transform(inpt, params)` is called for each image, box and mask. Other parts of the sample are returned unchanged.
 
     Example:
         >>> from flambeau_vision.transforms import v2

@@ -1,4 +1,4 @@
-"""Functions that know of what type their input is: their results have it too, and types of one's own have their own kernels."""
+"""Functions whose result has the type of the input, and whose kernels can be replaced for user-defined types."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["FOLLOWERS", "MissingKernel", "is_own_type", "keep_type", "register_k
 FOLLOWERS = (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
 _BUILT_IN = (tv_tensors.Image, tv_tensors.Video, *FOLLOWERS)
 
-_own_kernels: dict[Callable, dict[type, Callable]] = {}  # by function, then by type
+_own_kernels: dict[Callable, dict[type, Callable]] = {}  # [function][type]
 
 
 class MissingKernel(TypeError):
-    """A function does not know a type that somebody has derived from `TVTensor`."""
+    """A function has no kernel for a user-defined subclass of `TVTensor`."""
 
 
 def is_own_type(inpt: Any) -> bool:
-    """Whether this is of a type that somebody has derived from `TVTensor`, and from none of those that are here."""
+    """Whether `inpt` is a user-defined `TVTensor`, not derived from `Image`, `Video`, `BoundingBoxes`, `KeyPoints` or `Mask`."""
     return isinstance(inpt, tv_tensors.TVTensor) and not isinstance(inpt, _BUILT_IN)
 
 
 def keep_type(original: Any, result: Any) -> Any:
-    """Give a result, or each of several, the type of its input, if that is a `TVTensor`."""
+    """Convert a result, or each result of a tuple or list, to the type of `original` if that is a `TVTensor`."""
     if isinstance(original, tv_tensors.TVTensor):
         if type(result) is torch.Tensor:
             return tv_tensors.wrap(result, like=original)
@@ -38,7 +38,7 @@ def keep_type(original: Any, result: Any) -> Any:
 
 
 def typed(function: Callable) -> Callable:
-    """A function of an image, boxes, points or a mask whose result has the type of its input."""
+    """Decorate a function of an image, boxes, points or a mask, so that its result has the type of the input."""
 
     @wraps(function)
     def call(inpt: Any, *args: Any, **kwargs: Any) -> Any:
@@ -53,7 +53,7 @@ def typed(function: Callable) -> Callable:
 
 
 def _own_kernel(function: Callable, inpt: Any) -> Callable | None:
-    """The kernel that has been registered for a type; None where the type is derived from one that is here."""
+    """Return the kernel registered for the type of `inpt`, or None if it inherits the kernels of a built-in type."""
     for kind in type(inpt).__mro__:
         if kind in _own_kernels[function]:
             return _own_kernels[function][kind]
@@ -63,7 +63,7 @@ def _own_kernel(function: Callable, inpt: Any) -> Callable | None:
 
 
 def register_kernel_of(function: Any, tv_tensor_cls: Any) -> Callable[[Callable], Callable]:
-    """A decorator that makes what it is put before the kernel of a function for a type."""
+    """Return a decorator that registers a kernel of `function` for `tv_tensor_cls`."""
     if not callable(function) or function not in _own_kernels:
         raise ValueError(
             "Kernels can only be registered on functionals from the flambeau_vision.transforms.v2.functional namespace, "

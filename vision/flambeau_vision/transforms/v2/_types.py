@@ -1,4 +1,4 @@
-"""Transforms from one type to another."""
+"""Transforms that convert types, dtypes and value ranges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Identity(Transform):
-    """Everything as it is: for a place where a transform is expected.
+    """Return the input unchanged, where a transform is expected.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -39,10 +39,10 @@ class Identity(Transform):
 
 
 class ConvertImageDtype(Transform):
-    """Change the dtype of images and scale their values with it, as `ToDtype` does with `scale`.
+    """Convert the dtype of images and scale their values, like `ToDtype` with `scale=True`.
 
     Args:
-        dtype: the dtype of images: floats go from 0 to 1, integers from 0 to their largest.
+        dtype: the new dtype: floats range from 0 to 1, integers from 0 to their maximum.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -64,10 +64,10 @@ class ConvertImageDtype(Transform):
 
 
 class UniformTemporalSubsample(Transform):
-    """Pictures of a video at equal distances, the first and the last among them.
+    """Select frames of a video at equal distances, including the first and the last.
 
     Args:
-        num_samples: how many; where the video has fewer, some come several times.
+        num_samples: number of frames; shorter videos repeat frames.
 
     Shape:
         - Input: `(..., T, C, H, W)`.
@@ -94,11 +94,11 @@ class UniformTemporalSubsample(Transform):
 
 
 class Lambda(Transform):
-    """Apply a function of one's own to the parts of a sample.
+    """Apply a user-defined function to the parts of a sample.
 
     Args:
-        lambd: the function.
-        *types: the types of the parts to apply it to; none for all parts.
+        lambd: a function of one part.
+        *types: types of the parts to transform; all parts if no type is given.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -117,7 +117,7 @@ class Lambda(Transform):
 
 
 class PILToTensor(Transform):
-    """PIL images as plain tensors of shape `(C, H, W)`, their values unchanged.
+    """Convert PIL images to plain tensors of shape `(C, H, W)` with the same values.
 
     Example:
         >>> from PIL import Image
@@ -133,12 +133,12 @@ class PILToTensor(Transform):
 
 
 class ToDtype(Transform):
-    """Change the dtype, and on request scale the values of images with it.
+    """Convert the dtype, and scale the values of images if `scale` is True.
 
     Args:
-        dtype: the dtype of images and plain tensors; or a dict from type to dtype, with `"others"` for the rest and None
-            for no change.
-        scale: scale images: floats go from 0 to 1, integers from 0 to their largest.
+        dtype: the dtype of images and plain tensors; or a dict from type to dtype. The key `"others"` is for missing types,
+            the value None for no change.
+        scale: scale image values: floats range from 0 to 1, integers from 0 to their maximum.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -167,7 +167,7 @@ def _is_array(value: Any) -> bool:
 
 
 class ToImage(Transform):
-    """PIL images, NumPy arrays `(H, W, C)` and plain tensors as `flambeau_vision.tv_tensors.Image`, their values unchanged.
+    """Convert PIL images, NumPy arrays `(H, W, C)` and plain tensors to `flambeau_vision.tv_tensors.Image`, same values.
 
     Example:
         >>> from PIL import Image
@@ -180,7 +180,7 @@ class ToImage(Transform):
     kinds = ()
 
     def forward(self, *inputs: Any) -> Any:
-        # Only this transform takes arrays for images.
+        # Only this transform treats arrays as images.
         converted = map_sample(lambda leaf: F.to_image(leaf) if _is_array(leaf) else leaf, inputs)
         return super().forward(*converted)
 
@@ -189,10 +189,10 @@ class ToImage(Transform):
 
 
 class ToPILImage(Transform):
-    """Image tensors of shape `(C, H, W)` as PIL images; floats are taken to go from 0 to 1.
+    """Convert image tensors of shape `(C, H, W)` to PIL images; floats are expected in `[0, 1]`.
 
     Args:
-        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
+        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None to infer it from the channels and the dtype.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -215,7 +215,7 @@ class ToPILImage(Transform):
 
 
 class ToPureTensor(Transform):
-    """Images, boxes and masks with types of their own as plain tensors, at the end of a chain of transforms.
+    """Convert images, boxes, points and masks to plain tensors, as the last of several transforms.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -230,9 +230,9 @@ class ToPureTensor(Transform):
 
 
 class ToTensor(Transform):
-    """PIL images as plain floating tensors with values from 0 to 1, as in the first version of the transforms.
+    """Convert PIL images to plain floating tensors with values in `[0, 1]`, like `ToTensor` of version 1.
 
-    `ToImage` and `ToDtype(torch.float32, scale=True)` do it for whole samples.
+    `ToImage` followed by `ToDtype(torch.float32, scale=True)` does the same for samples.
 
     Example:
         >>> from PIL import Image

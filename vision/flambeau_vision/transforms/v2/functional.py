@@ -1,4 +1,4 @@
-"""The transforms as functions, on images, boxes and masks. Results have the type of the input."""
+"""Transforms as functions of images, boxes, points and masks. The result has the type of the input."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def pad(
     fill: float | Sequence[float] | None = None,
     padding_mode: str = "constant",
 ) -> Any:
-    """`flambeau_vision.transforms.functional.pad` of an image, boxes, points or a mask; a `fill` of None is black."""
+    """Pad an image, boxes, points or a mask, like `flambeau_vision.transforms.functional.pad`; a `fill` of None is 0."""
     return F.pad(inpt, padding, 0 if fill is None else fill, padding_mode)
 
 
@@ -137,18 +137,18 @@ def perspective(
     fill: Any = None,
     coefficients: Sequence[float] | None = None,
 ) -> Any:
-    """Move four points of an image to four others, straight lines staying straight.
+    """Apply the perspective transform that maps `startpoints` to `endpoints`.
 
     Args:
         inpt: an image, boxes, points or a mask.
         startpoints: the four corners `(x, y)`: upper left, upper right, lower right, lower left.
-        endpoints: where they go.
-        interpolation: how values between pixels are found: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel.
-        coefficients: the eight numbers of the map from the result back to the image, in place of the points.
+        endpoints: `(x, y)` of the corners after the transform.
+        interpolation: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
+        fill: value of the pixels outside the image, a number or one per channel.
+        coefficients: the eight coefficients of the map from output to input, instead of the points.
 
     Raises:
-        ValueError: there are neither points nor coefficients, or both, or not eight coefficients.
+        ValueError: both or neither of points and coefficients are given, or not eight coefficients.
 
     Example:
         >>> from flambeau_vision.transforms.v2.functional import perspective
@@ -176,15 +176,15 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: Any = None,
 ) -> Any:
-    """Turn an image counter-clockwise; by quarter turns about the middle of tensors, pixels only change places.
+    """Rotate counter-clockwise; rotations of tensors by multiples of 90 degrees about the centre are exact.
 
     Args:
         inpt: an image, boxes, points or a mask.
-        angle: the angle in degrees.
-        interpolation: how values between pixels are found: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
-        expand: enlarge the canvas so that the whole turned image fits.
-        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
-        fill: the value of what lies outside the image, a number or one for each channel.
+        angle: rotation angle in degrees.
+        interpolation: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
+        expand: enlarge the canvas to fit the rotated image.
+        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        fill: value of the pixels outside the image, a number or one per channel.
 
     Example:
         >>> from flambeau_vision.transforms.v2.functional import rotate
@@ -206,15 +206,15 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Scale to `size`; on the CPU, uint8 tensors in integer arithmetic, as Pillow does.
+    """Resize to `size`; uint8 tensors on the CPU are computed in integer arithmetic, like in Pillow.
 
     Args:
         inpt: an image, boxes or a mask.
-        size: `(height, width)`, or the length of the shorter side; None together with `max_size`.
-        interpolation: how, as a mode or its name; tensors know all but `BOX` and `HAMMING`, masks only `NEAREST` and
+        size: `(height, width)`, or an int for the shorter side, or None if `max_size` is given.
+        interpolation: a mode or its name; tensors support all except `BOX` and `HAMMING`, masks only `NEAREST` and
             `NEAREST_EXACT`.
-        max_size: where only the shorter side is given, the longer side is at most this.
-        antialias: average over the pixels that shrink into one, as `LANCZOS` has to.
+        max_size: limit of the longer side, when `size` is an int.
+        antialias: filter when downscaling; required for `LANCZOS`.
 
     Example:
         >>> from flambeau_vision.transforms.v2.functional import resize
@@ -235,13 +235,13 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Cut out a rectangle, then `resize` it."""
+    """Crop a rectangle, then `resize` it."""
     return resize(crop(inpt, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 @typed
 def erase(inpt: Any, i: int, j: int, h: int, w: int, v: torch.Tensor, inplace: bool = False) -> Any:
-    """Overwrite a rectangle of `h` rows and `w` columns from row `i` and column `j` on with `v`."""
+    """Overwrite `h` rows and `w` columns, starting at row `i` and column `j`, with `v`."""
     if is_pil_image(inpt):
         return to_pil_image(F.erase(pil_to_tensor(inpt), i, j, h, w, v), mode=inpt.mode)
     return F.erase(inpt, i, j, h, w, v, inplace)
@@ -254,7 +254,7 @@ def _is_floating_image(inpt: Any) -> bool:
 
 @typed
 def posterize(inpt: Any, bits: int) -> Any:
-    """Keep only the first `bits` bits of each value; of floats, as many levels as these bits can tell apart."""
+    """Keep only the highest `bits` bits of each value; floats are reduced to `2 ** bits` levels."""
     if not _is_floating_image(inpt):
         return F.posterize(inpt, bits)
     levels = 2**bits
@@ -263,25 +263,25 @@ def posterize(inpt: Any, bits: int) -> Any:
 
 @typed
 def equalize(inpt: Any) -> Any:
-    """Spread the values of an image so that all are about as frequent; floats in 256 steps."""
+    """Equalize the histogram of each channel of an image; floats are quantized to 256 levels."""
     if not _is_floating_image(inpt):
         return F.equalize(inpt)
     return to_dtype(F.equalize(to_dtype(inpt, torch.uint8, scale=True)), inpt.dtype, scale=True)
 
 
 def register_kernel(functional: Callable | str, tv_tensor_cls: type) -> Callable[[Callable], Callable]:
-    """Make what this is put before the kernel of a function for a type of one's own, in the transforms too.
+    """Return a decorator that registers a kernel of a function for a user-defined type; transforms use it also.
 
-    The kernel gets the tensor and all other arguments of the function. Transforms pass tensors through for which there is no
-    kernel, functions raise a `TypeError`. A type that is derived from `Image`, `BoundingBoxes` or another one that is here
-    has the kernels of that one.
+    The kernel is called with the tensor and all other arguments of the function. Without a kernel, transforms return the tensor
+    unchanged and functions raise a `TypeError`. Types derived from `Image`, `BoundingBoxes` or another built-in type inherit its
+    kernels.
 
     Args:
         functional: a function of this module, or its name.
         tv_tensor_cls: a class derived from `flambeau_vision.tv_tensors.TVTensor`.
 
     Raises:
-        ValueError: there is no such function, the class is another one, or it already has a kernel.
+        ValueError: the function is unknown, the class is not a user-defined `TVTensor`, or it already has a kernel.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -304,12 +304,12 @@ def register_kernel(functional: Callable | str, tv_tensor_cls: type) -> Callable
 
 
 def get_num_frames(inpt: torch.Tensor) -> int:
-    """The number of pictures of a video `(..., T, C, H, W)`."""
+    """Return the number of frames of a video `(..., T, C, H, W)`."""
     return inpt.shape[-4]
 
 
 def get_image_size(inpt: Any) -> list[int]:
-    """`[width, height]`; deprecated in favour of `get_size`, which has them the other way round."""
+    """Return `[width, height]`. Deprecated: use `get_size`, which returns `[height, width]`."""
     warnings.warn(
         "The function `get_image_size(...)` is deprecated and will be removed in a future release. "
         "Instead, please use `get_size(...)` which returns `[h, w]` instead of `[w, h]`.",
@@ -319,7 +319,7 @@ def get_image_size(inpt: Any) -> list[int]:
 
 
 def to_tensor(inpt: Any) -> torch.Tensor:
-    """A PIL image or an array as floats; deprecated in favour of `to_image` and `to_dtype`."""
+    """Convert a PIL image or an array to a floating tensor. Deprecated: use `to_image` and `to_dtype`."""
     warnings.warn(
         "The function `to_tensor(...)` is deprecated and will be removed in a future release. "
         "Instead, please use `to_image(...)` followed by `to_dtype(..., dtype=torch.float32, scale=True)`.",
@@ -329,25 +329,25 @@ def to_tensor(inpt: Any) -> torch.Tensor:
 
 
 def is_pure_tensor(inpt: Any) -> bool:
-    """Whether this is a tensor that does not say what it holds."""
+    """Whether `inpt` is a tensor but not a `TVTensor`."""
     return isinstance(inpt, torch.Tensor) and not isinstance(inpt, tv_tensors.TVTensor)
 
 
 @typed
 def grayscale_to_rgb(inpt: Any) -> Any:
-    """Images with three channels: grey ones repeated, others as they are; PIL images in mode `RGB`."""
+    """Convert grey images to three channels; PIL images of any mode are converted to `RGB`."""
     if is_pil_image(inpt):
         return inpt.convert("RGB")
     return inpt if inpt.shape[-3] >= 3 else rgb_to_grayscale(inpt, 3)
 
 
 def get_size(inpt: Any) -> list[int]:
-    """`[height, width]` of an image, of masks, or of the canvas of boxes."""
+    """Return `[height, width]` of an image or mask, or of the canvas of boxes or points."""
     return get_dimensions(inpt)[1:]
 
 
 def to_image(inpt: Any) -> tv_tensors.Image:
-    """A tensor, an array of shape `(H, W, C)` or a PIL image as an `Image`, its values unchanged."""
+    """Convert a tensor, an array of shape `(H, W, C)` or a PIL image to an `Image` with the same values."""
     if is_pil_image(inpt):
         inpt = pil_to_tensor(inpt)
     elif not isinstance(inpt, torch.Tensor):
@@ -356,20 +356,20 @@ def to_image(inpt: Any) -> tv_tensors.Image:
 
 
 def to_pure_tensor(inpt: torch.Tensor) -> torch.Tensor:
-    """The same values as a plain tensor."""
+    """Convert a `TVTensor` to a plain tensor."""
     return inpt.as_subclass(torch.Tensor)
 
 
 @typed
 def to_dtype(inpt: torch.Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> torch.Tensor:
-    """Change the dtype; with `scale`, the values of images too: floats from 0 to 1, integers from 0 to their largest."""
+    """Convert the dtype; `scale` also scales images: floats range from 0 to 1, integers from 0 to their maximum."""
     is_image = not isinstance(inpt, _FOLLOWERS)
     return _color.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
 
 
 @typed
 def permute_channels(inpt: Any, permutation: list[int]) -> Any:
-    """The channels of an image in another order; boxes and masks as they are."""
+    """Permute the channels of an image; boxes, points and masks are returned unchanged."""
     if isinstance(inpt, _FOLLOWERS):
         return inpt
     if is_pil_image(inpt):
@@ -379,7 +379,7 @@ def permute_channels(inpt: Any, permutation: list[int]) -> Any:
 
 @typed
 def uniform_temporal_subsample(inpt: torch.Tensor, num_samples: int) -> torch.Tensor:
-    """`num_samples` pictures of a video `(..., T, C, H, W)` at equal distances, the first and the last among them."""
+    """Select `num_samples` frames of a video `(..., T, C, H, W)` at equal distances, including the first and the last."""
     if not isinstance(inpt, torch.Tensor) or isinstance(inpt, (tv_tensors.Image, *_FOLLOWERS)):
         return inpt
     places = torch.linspace(0, inpt.shape[-4] - 1, num_samples, device=inpt.device).long()
@@ -388,10 +388,10 @@ def uniform_temporal_subsample(inpt: torch.Tensor, num_samples: int) -> torch.Te
 
 @typed
 def gaussian_noise(inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> torch.Tensor:
-    """Add normal noise to an image, where 1 is white; with `clip`, keep the values between black and white.
+    """Add normal noise to an image, in units where white is 1; `clip` clamps the values to the range of the image.
 
     Raises:
-        ValueError: if the image is neither floating nor uint8, or `sigma` is negative.
+        ValueError: if the image is neither floating-point nor uint8, or `sigma` is negative.
     """
     if isinstance(inpt, _FOLLOWERS):
         return inpt
@@ -411,14 +411,14 @@ def gaussian_noise(inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, cl
 
 @typed
 def jpeg(image: Any, quality: int) -> Any:
-    """Compress images as JPEG and decode them again, which leaves artefacts.
+    """Compress images as JPEG and decode them again, which adds artefacts.
 
     Args:
         image: a PIL image, or a uint8 tensor of shape `(..., C, H, W)`.
-        quality: from 1 to 100.
+        quality: JPEG quality from 1 to 100.
 
     Raises:
-        RuntimeError: a tensor has another dtype.
+        RuntimeError: a tensor is not uint8.
     """
     if isinstance(image, _FOLLOWERS):
         return image
@@ -438,17 +438,17 @@ def convert_bounding_box_format(
     new_format: tv_tensors.BoundingBoxFormat | str | None = None,
     inplace: bool = False,
 ) -> torch.Tensor:
-    """Boxes in another format; for plain tensors `old_format` is needed.
+    """Convert boxes to another format; plain tensors require `old_format`.
 
     Args:
         inpt: the boxes.
-        old_format: that of plain tensors, a `BoundingBoxFormat` or its name.
-        new_format: that of the result.
-        inplace: write the result into `inpt` as well, whose format then has to have as many numbers.
+        old_format: the format of plain tensors, a `BoundingBoxFormat` or its name.
+        new_format: the format of the result.
+        inplace: also write the result into `inpt`; both formats must have the same number of values.
 
     Raises:
         TypeError: `new_format` is missing.
-        ValueError: `old_format` is missing for a plain tensor, or only one of the formats is of rotated boxes.
+        ValueError: `old_format` is missing for a plain tensor, or one format is for rotated boxes and the other is not.
     """
     if new_format is None:
         raise TypeError("convert_bounding_box_format() missing 1 required argument: 'new_format'")
@@ -470,13 +470,13 @@ def clamp_bounding_boxes(
     canvas_size: tuple[int, int] | None = None,
     clamping_mode: str | None = "auto",
 ) -> torch.Tensor:
-    """Boxes cut off at the border of the canvas; for plain tensors all other arguments are needed.
+    """Clamp boxes to the canvas; plain tensors require all other arguments.
 
     Args:
         inpt: the boxes.
         format: a `BoundingBoxFormat` or its name.
         canvas_size: `(height, width)`.
-        clamping_mode: `"soft"` or `"hard"`, None to leave them as they are, or `"auto"` for that of the boxes.
+        clamping_mode: `"soft"` or `"hard"`, None to leave boxes unchanged, or `"auto"` for the `clamping_mode` of the boxes.
 
     Raises:
         ValueError: an argument is missing for a plain tensor, or given for `BoundingBoxes`, or the mode is unknown.
@@ -496,7 +496,7 @@ def clamp_bounding_boxes(
 
 
 def clamp_keypoints(inpt: torch.Tensor, canvas_size: tuple[int, int] | None = None) -> torch.Tensor:
-    """Points with those outside of the canvas moved to its border; for plain tensors `canvas_size` is needed."""
+    """Move points outside of the canvas to its border; plain tensors require `canvas_size`."""
     if isinstance(inpt, tv_tensors.KeyPoints):
         if canvas_size is not None:
             raise ValueError("For keypoints tv_tensor inputs, `canvas_size` must not be passed.")
@@ -507,14 +507,14 @@ def clamp_keypoints(inpt: torch.Tensor, canvas_size: tuple[int, int] | None = No
 
 
 def sanitize_keypoints(key_points: torch.Tensor, canvas_size: tuple[int, int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Drop points outside of the canvas; of groups of points, those with any such point.
+    """Remove points outside of the canvas, or groups that contain such a point.
 
     Args:
         key_points: points `(N, 2)`, or groups of points `(N, ..., 2)`.
         canvas_size: `(height, width)`, for plain tensors only.
 
     Returns:
-        The valid points or groups, and a mask of those that are valid.
+        The valid points or groups, and a boolean mask of the valid inputs.
 
     Raises:
         ValueError: `canvas_size` is missing for a plain tensor, or given for `KeyPoints`.
@@ -537,10 +537,10 @@ def sanitize_bounding_boxes(
     min_size: float = 1.0,
     min_area: float = 1.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Drop boxes that are too small or stick out of the canvas.
+    """Remove boxes that are too small or stick out of the canvas.
 
     Returns:
-        The valid boxes, and a mask of the input boxes that are valid.
+        The valid boxes, and a boolean mask of the valid inputs.
     """
     boxes = bounding_boxes
     if not isinstance(boxes, tv_tensors.BoundingBoxes):
@@ -563,7 +563,7 @@ def sanitize_bounding_boxes(
 
 
 def __getattr__(name: str) -> Any:
-    # `resize_mask`, `crop_bounding_boxes` and the like
+    # functions of a type, such as `resize_mask` and `crop_bounding_boxes`
     function = function_of_kind(name, globals())
     if function is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -100,7 +100,7 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         tensors, signature = _signature(args, kwargs)
         for entry in self.entries.get(signature, ()):
-            if entry.captured.holds(tensors) and entry.dependencies.hold():
+            if entry.captured.holds(tensors) and entry.dependencies.is_unchanged():
                 try:
                     return self._replay(entry, tensors, args, kwargs)
                 except CheckFailed:  # a guard on a value failed
@@ -166,7 +166,7 @@ class CompiledFunction:
     def _warm_up(self, dependencies: Dependencies, args: Any, kwargs: Any) -> Any:
         """Run eagerly until a call leaves Python state unchanged. The first steps of an optimizer change it."""
         result = self.function(*args, **kwargs)
-        self._warm = dependencies.hold()
+        self._warm = dependencies.is_unchanged()
         self._attempts += 1
         if self._attempts > _ATTEMPTS and not self._warm:
             self._give_up(_CHANGES_STATE)
@@ -195,7 +195,7 @@ class CompiledFunction:
         except NotCapturable as error:  # capture failed before the function was called
             self._give_up(str(error))
             return self.function(*args, **kwargs)
-        if not dependencies.hold():
+        if not dependencies.is_unchanged():
             self._attempts += 1
             captured = None
             if self._attempts <= _ATTEMPTS:

@@ -56,7 +56,7 @@ class Dependencies:
         self._environment = environment()
         self._walk()
 
-    def hold(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether all state is unchanged."""
         try:
             if any(self._empty) or self._containers != self._copies:

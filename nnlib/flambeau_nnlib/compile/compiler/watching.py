@@ -33,7 +33,7 @@ class Watch:
     def __enter__(self) -> Watch:
         self._previous, self._collects = sys.getprofile(), gc.isenabled()
         gc.disable()  # `gc.callbacks` do not belong to the program
-        sys.setprofile(self._see)
+        sys.setprofile(self._profile)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -47,7 +47,7 @@ class Watch:
             own = self._own[code] = is_own_file(code.co_filename)
         return own
 
-    def _see(self, frame: FrameType, event: str, arg: Any) -> None:
+    def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
             code = frame.f_code
             if code in self._of_queues:

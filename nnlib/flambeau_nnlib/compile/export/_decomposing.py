@@ -12,15 +12,15 @@ from flambeau.utils import pytree
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node, map_arg
-from ._functionalizing import functionalized
-from ._sizes import SizeGuards, is_symbolic, plain
-from ._tracing import Recording, TensorSpec, copy_form
+from ._functionalizing import functionalize
+from ._sizes import SizeGuards, concrete, is_symbolic
+from ._tracing import Recording, TensorSpec, copy_expression
 from .graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
 
 if TYPE_CHECKING:
     from .exported_program import ExportedProgram
 
-__all__ = ["decomposed", "without_writes"]
+__all__ = ["decompose", "functionalize_program"]
 
 _WRITTEN = {
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
@@ -30,9 +30,9 @@ _WRITTEN = {
 }
 
 
-def without_writes(program: ExportedProgram) -> ExportedProgram:
+def functionalize_program(program: ExportedProgram) -> ExportedProgram:
     """Return the program without in-place operators. New values of mutated buffers and inputs become its first outputs."""
-    graph, written = functionalized(program.graph)
+    graph, written = functionalize(program.graph)
     signature = copy.deepcopy(program.graph_signature)
     results = list(graph.output_node().args[0])
     specs = {spec.arg.name: spec for spec in signature.input_specs}
@@ -50,20 +50,20 @@ def without_writes(program: ExportedProgram) -> ExportedProgram:
     return program._with(GraphModule(_submodules(program), graph), signature)
 
 
-def decomposed(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgram:
+def decompose(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgram:
     """Return the program without in-place operators, with its operators decomposed by the functions of a table.
 
     Args:
         program: the program.
         table: maps operators, such as `torch.ops.aten.relu.default`, to functions with the same arguments.
     """
-    program = without_writes(program)
+    program = functionalize_program(program)
     signature = copy.deepcopy(program.graph_signature)
     graph = Graph()
     copies: dict[Node, Any] = {}
     for node in program.graph.nodes:
         if node.op == "call_function" and node.target in table:
-            copies[node] = _traced(graph, node, copies, table[node.target])
+            copies[node] = _trace_decomposition(graph, node, copies, table[node.target])
         elif node.op == "output":
             graph.output(map_arg(node.args[0], copies.__getitem__))
         elif node.op == "call_function" and node.args and isinstance(copies.get(node.args[0]), (tuple, list)):
@@ -89,19 +89,19 @@ def _remove_unused(graph: Graph) -> None:
             graph.erase_node(node)
 
 
-def _traced(graph: Graph, node: Node, copies: dict[Node, Any], function: Any) -> Any:
+def _trace_decomposition(graph: Graph, node: Node, copies: dict[Node, Any], function: Any) -> Any:
     """Add the operators that a decomposition calls to the graph. The function is traced on tensors of zeros."""
     recording = Recording(graph, nn.Module(), SizeGuards({}), None)
 
     def stand_in(used: Node) -> Any:
         value: Any = used.meta.get("val")
         if isinstance(value, TensorSpec):
-            tensor = torch.zeros([plain(size) for size in value.shape], dtype=value.dtype, device=value.device)
-            known = [(dim, copy_form(size.origin)) for dim, size in enumerate(value.shape) if is_symbolic(size)]
-            recording.stands_for(tensor, copies[used], recording.sized(tensor, known))
+            tensor = torch.zeros([concrete(size) for size in value.shape], dtype=value.dtype, device=value.device)
+            known = [(dim, copy_expression(size.origin)) for dim, size in enumerate(value.shape) if is_symbolic(size)]
+            recording.set_node(tensor, copies[used], recording.tensor_spec(tensor, known))
             return tensor
         if is_symbolic(value):
-            form = copy_form(value.origin)
+            form = copy_expression(value.origin)
             form.recording, form.node = recording, copies[used]
             return type(value)(recording, value.value, form)
         return value

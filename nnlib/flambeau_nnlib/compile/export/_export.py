@@ -230,7 +230,7 @@ class _Exporter:
                     if where == place and probe is not None
                 ]
                 recording.nodes[id(leaf)] = node
-                recording.stands_for(leaf, node, recording.sized(leaf, known))
+                recording.set_node(leaf, node, recording.tensor_spec(leaf, known))
         args, kwargs = pytree.tree_unflatten(inputs, self.in_spec)
         with restoring_state(self.mod), tracking_modules(recording), torch.random.fork_rng():
             result = run_program(recording, self.mod, args, kwargs)
@@ -245,7 +245,7 @@ class _Exporter:
                 node = recording.graph.placeholder(kind + path.replace(".", "_"))
                 node.meta["state"] = path
                 if id(tensor) not in recording.nodes:
-                    recording.stands_for(tensor, node)
+                    recording.set_node(tensor, node)
                 else:
                     node.meta["val"] = recording.specs[id(tensor)]
 

@@ -19,7 +19,7 @@ from flambeau.extension.schemas import namespace_of
 from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
 
-__all__ = ["functionalized", "is_view", "operator_name"]
+__all__ = ["functionalize", "is_view", "operator_name"]
 
 # Operators that return a view or a copy, depending on strides. They are treated as copies.
 _SOMETIMES_VIEWS = frozenset(["flatten", "reshape", "reshape_as", "ravel"])
@@ -46,7 +46,7 @@ def operator_name(node: Node) -> str:
     return getattr(packet, "__name__", str(packet))
 
 
-def functionalized(graph: Graph) -> tuple[Graph, list[tuple[Node, Node]]]:
+def functionalize(graph: Graph) -> tuple[Graph, list[tuple[Node, Node]]]:
     """Return a graph without in-place operators.
 
     Args:
@@ -64,7 +64,7 @@ def functionalized(graph: Graph) -> tuple[Graph, list[tuple[Node, Node]]]:
             rewriter.add(node)
     written = [(base.origin, base.node) for base in rewriter.bases if base.origin is not None and base.version]
     result = graph.output_node().args[0]
-    rewriter.graph.output(rewriter.mapped(result))
+    rewriter.graph.output(rewriter.map_nodes(result))
     return rewriter.graph, written
 
 
@@ -99,14 +99,14 @@ class _Rewriter:
             self.bases.append(base)
             self.values[node] = _Value(base, [], copied)
 
-    def mapped(self, argument: Any) -> Any:
+    def map_nodes(self, argument: Any) -> Any:
         """Replace nodes of the original graph in an argument by nodes of the new graph."""
         return map_arg(argument, self._read)
 
     def _copy(self, node: Node, first: Any = None) -> Node:
         """Copy a node to the new graph, with `first` as its first argument if given."""
-        args = self.mapped(node.args) if first is None else (first, *self.mapped(node.args[1:]))
-        copied = self.graph.create_node(node.op, node.target, args, self.mapped(node.kwargs), node.name, node.type)
+        args = self.map_nodes(node.args) if first is None else (first, *self.map_nodes(node.args[1:]))
+        copied = self.graph.create_node(node.op, node.target, args, self.map_nodes(node.kwargs), node.name, node.type)
         copied.meta.update(node.meta)
         return copied
 
@@ -123,11 +123,11 @@ class _Rewriter:
     def _read(self, node: Node) -> Node:
         value = self.values[node]
         if value.version != value.base.version:
-            value.node, value.version = self._along(value)[-1], value.base.version
+            value.node, value.version = self._apply_views(value)[-1], value.base.version
         current: Node = value.node
         return current
 
-    def _along(self, value: _Value) -> list[Node]:
+    def _apply_views(self, value: _Value) -> list[Node]:
         """Apply the view operators of a value to its base. Return the base and all intermediate nodes."""
         nodes = [value.base.node]
         for step in value.steps:
@@ -142,44 +142,44 @@ class _Rewriter:
         if name == "zero_":
             new = self._call("zeros_like", (self._read(first),), node)
         else:
-            new = self._call(name.removesuffix("_"), self.mapped(node.args), node, overload)
-            new.kwargs = self.mapped(node.kwargs)
-        self._put(self.values[first], new)
+            new = self._call(name.removesuffix("_"), self.map_nodes(node.args), node, overload)
+            new.kwargs = self.map_nodes(node.kwargs)
+        self._set_content(self.values[first], new)
         self.values[node] = self.values[first]
 
-    def _put(self, value: _Value, new: Node) -> None:
+    def _set_content(self, value: _Value, new: Node) -> None:
         """Replace the content of a value and of its base by the result of a node."""
-        written, whole = new, self._along(value)[:-1] if value.steps else []
+        written, whole = new, self._apply_views(value)[:-1] if value.steps else []
         for step, before in zip(reversed(value.steps), reversed(whole), strict=True):
-            written = self._put_back(step, before, written)
+            written = self._scatter_part(step, before, written)
         value.base.node = written
         value.base.version += 1
         value.node, value.version = new, value.base.version
 
-    def _put_back(self, step: Node, whole: Node, part: Node) -> Node:
+    def _scatter_part(self, step: Node, whole: Node, part: Node) -> Node:
         """Return `whole` with the part that the view operator `step` selects replaced by `part`."""
         name, like = operator_name(step), step.args[0]
         assert isinstance(like, Node)
         if name in ("alias", "detach"):
             return part
         if name == "getitem":
-            return self._put_back_piece(like, step.args[1], whole, part)
+            return self._scatter_chunk(like, step.args[1], whole, part)
         if name in ("select", "slice"):
-            return self._call(f"{name}_scatter", (whole, part, *self.mapped(step.args[1:])), like)
+            return self._call(f"{name}_scatter", (whole, part, *self.map_nodes(step.args[1:])), like)
         if name in ("transpose", "swapaxes", "swapdims", "t", "numpy_T", "mT"):
             return self._call(name, (part, *step.args[1:]), like, step.target.__name__.partition(".")[2])
         if name == "permute":
             dims = [dim % len(step.args[1]) for dim in step.args[1]]
             return self._call("permute", (part, sorted(range(len(dims)), key=dims.__getitem__)), like)
         if isinstance(step.meta.get("val"), tuple):
-            return part  # `whole` already contains it, see `_put_back_piece`
+            return part  # `whole` already contains it, see `_scatter_chunk`
         if name != "diagonal" and step.meta["val"].shape.numel() == like.meta["val"].shape.numel():
             return self._call("view_as", (part, whole), like)
         raise RuntimeError(
             f"functionalization: a write to a view made by {step.target} is not supported; write to the base tensor instead"
         )
 
-    def _put_back_piece(self, pieces: Node, place: Any, whole: Node, part: Node) -> Node:
+    def _scatter_chunk(self, pieces: Node, place: Any, whole: Node, part: Node) -> Node:
         """Return the input of `split`, `chunk` or `unbind` with one of the resulting chunks replaced by `part`."""
         source: Any = whole.args[0]  # `whole` is the `split`, `chunk` or `unbind` node
         dim = pieces.args[2] if len(pieces.args) > 2 else 0
@@ -194,13 +194,13 @@ class _Rewriter:
     def _train_batch_norm(self, node: Node) -> None:
         """Replace a training batch norm by the functional operator that also returns the updated running statistics."""
         args = node.args[:8]
-        results = self._call("_native_batch_norm_legit_functional", self.mapped(args), node)
+        results = self._call("_native_batch_norm_legit_functional", self.map_nodes(args), node)
         nodes = [self.graph.call_function(getitem, (results, place)) for place in (0, 3, 4)]
         nodes[0].meta.update(node.meta)
         for statistics, new in zip(args[3:5], nodes[1:], strict=True):
             assert isinstance(statistics, Node)
             new.meta["val"] = statistics.meta.get("val")
-            self._put(self.values[statistics], new)
+            self._set_content(self.values[statistics], new)
         base = _Base(nodes[0])
         self.bases.append(base)
         self.values[node] = _Value(base, [], nodes[0])

@@ -19,7 +19,7 @@ from flambeau.extension.schemas import derive, named_arguments, namespace_of, op
 
 from ..fx._names import public_module
 
-__all__ = ["COMPOSITES", "PROPERTIES", "Call", "aten", "call_of", "name_of"]
+__all__ = ["COMPOSITES", "PROPERTIES", "Call", "aten", "public_path", "to_operator_call"]
 
 
 class Call(NamedTuple):
@@ -48,13 +48,13 @@ _COMMUTATIVE = frozenset({"__radd__", "__rmul__", "__rand__", "__ror__", "__rxor
 PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "adjoint", "mH": "adjoint", "real": "real", "imag": "imag", "data": "detach"}
 
 
-def name_of(func: Any) -> str:
+def public_path(func: Any) -> str:
     """Return the path of a function below `torch`, such as `nn.functional.relu` or `Tensor.add_`; elsewhere its plain name."""
-    return _name_of(func.__wrapped__ if type(func).__name__ == "ForOuterModes" else func)
+    return _public_path(func.__wrapped__ if type(func).__name__ == "ForOuterModes" else func)
 
 
 @functools.lru_cache(maxsize=4096)
-def _name_of(func: Any) -> str:
+def _public_path(func: Any) -> str:
     path = torch.overrides.resolve_name(func)
     if path is not None:
         return path.removeprefix("torch.").removesuffix(".__get__")
@@ -67,11 +67,11 @@ def _name_of(func: Any) -> str:
     return getattr(func, "__name__", type(func).__name__)
 
 
-def call_of(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+def to_operator_call(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """Translate a call of a public function to a call of an operator.
 
     Args:
-        name: the path of the function, from `name_of`.
+        name: the path of the function, from `public_path`.
         func: the function.
         args, kwargs: the arguments.
 

@@ -24,8 +24,8 @@ from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from ..python_operators import ARITHMETIC, COMPARISONS
-from ._files import write_whole
-from ._sizes import Form, is_symbolic
+from ._files import write_atomically
+from ._sizes import SizeExpression, is_symbolic
 from ._tracing import TensorSpec
 from .dynamic_shapes import Constraint
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
@@ -97,7 +97,7 @@ def save(
         for name, text in (extra_files or {}).items():
             archive.writestr(f"extra/{name}", text if isinstance(text, bytes) else str(text).encode())
     if isinstance(f, (str, os.PathLike)):
-        write_whole(Path(f), buffer.getvalue())
+        write_atomically(Path(f), buffer.getvalue())
     else:
         f.write(buffer.getvalue())
 
@@ -177,12 +177,12 @@ def _read_program(described: dict[str, Any], tensors: dict[str, Any]) -> Exporte
 
 
 def _argument(arg: Any) -> list[Any]:
-    return [type(arg).__name__, arg.name, *([_value(arg.value)] if isinstance(arg, ConstantArgument) else [])]
+    return [type(arg).__name__, arg.name, *([_to_json(arg.value)] if isinstance(arg, ConstantArgument) else [])]
 
 
 def _read_argument(described: list[Any]) -> Any:
     kind, name, *value = described
-    return ConstantArgument(name, _read_value(value[0], {})) if kind == "ConstantArgument" else _ARGUMENTS[kind](name)
+    return ConstantArgument(name, _from_json(value[0], {})) if kind == "ConstantArgument" else _ARGUMENTS[kind](name)
 
 
 # --- graphs ---
@@ -191,8 +191,9 @@ def _read_argument(described: list[Any]) -> Any:
 def _graph(module: GraphModule) -> dict[str, Any]:
     nodes = [
         {
-            "op": node.op, "name": node.name, "target": _target(node), "args": _value(node.args), "kwargs": _value(node.kwargs),
-            "val": _known(node.meta.get("val")), "trace": node.meta.get("stack_trace"), "view": node.meta.get("is_view"),
+            "op": node.op, "name": node.name, "target": _target(node), "args": _to_json(node.args),
+            "kwargs": _to_json(node.kwargs),
+            "val": _metadata(node.meta.get("val")), "trace": node.meta.get("stack_trace"), "view": node.meta.get("is_view"),
             "modules": list((node.meta.get("nn_module_stack") or {}).items()),
         }
         for node in module.graph.nodes
@@ -207,10 +208,10 @@ def _read_graph(described: dict[str, Any]) -> GraphModule:
     graph, nodes = Graph(), dict[str, Node]()
     inner = {name: _read_graph(child) for name, child in described["inner"].items()}
     for each in described["nodes"]:
-        args, kwargs = _read_value(each["args"], nodes), _read_value(each["kwargs"], nodes)
+        args, kwargs = _from_json(each["args"], nodes), _from_json(each["kwargs"], nodes)
         node = graph.create_node(each["op"], _read_target(each), args, kwargs, each["name"])
         if each["val"] is not None:
-            node.meta["val"] = _read_known(each["val"])
+            node.meta["val"] = _read_metadata(each["val"])
         node.meta["stack_trace"], node.meta["is_view"] = each["trace"] or "", each["view"]
         node.meta["nn_module_stack"] = {key: tuple(entry) for key, entry in each["modules"]}
         nodes[each["name"]] = node
@@ -251,17 +252,17 @@ def _read_target(described: dict[str, Any]) -> Any:
 _SETTINGS = {"dtype": torch.dtype, "device": torch.device, "layout": torch.layout, "memory_format": torch.memory_format}
 
 
-def _value(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Convert an argument to JSON. A value that JSON lacks becomes a dictionary with its type as the only key."""
     if isinstance(value, Node):
         return {"node": value.name}
     if isinstance(value, (list, tuple)):
-        items = [_value(item) for item in value]
+        items = [_to_json(item) for item in value]
         return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict):
-        return {"dict": [[key, _value(item)] for key, item in value.items()]}
+        return {"dict": [[key, _to_json(item)] for key, item in value.items()]}
     if isinstance(value, slice):
-        return {"slice": [_value(value.start), _value(value.stop), _value(value.step)]}
+        return {"slice": [_to_json(value.start), _to_json(value.stop), _to_json(value.step)]}
     for name, kind in _SETTINGS.items():
         if isinstance(value, kind):
             return {name: str(value).removeprefix("torch.")}
@@ -272,17 +273,17 @@ def _value(value: Any) -> Any:
     raise RuntimeError(f"torch.export.save: the argument {value!r} cannot be serialized")
 
 
-def _read_value(value: Any, nodes: dict[str, Node]) -> Any:
+def _from_json(value: Any, nodes: dict[str, Node]) -> Any:
     if isinstance(value, list):
-        return [_read_value(item, nodes) for item in value]
+        return [_from_json(item, nodes) for item in value]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
     readers: dict[str, Callable[[Any], Any]] = {
         "node": lambda name: nodes[name],
-        "tuple": lambda items: tuple(_read_value(item, nodes) for item in items),
-        "dict": lambda items: {key: _read_value(item, nodes) for key, item in items},
-        "slice": lambda limits: slice(*(_read_value(limit, nodes) for limit in limits)),
+        "tuple": lambda items: tuple(_from_json(item, nodes) for item in items),
+        "dict": lambda items: {key: _from_json(item, nodes) for key, item in items},
+        "slice": lambda limits: slice(*(_from_json(limit, nodes) for limit in limits)),
         "complex": lambda parts: complex(*parts),
         "device": torch.device,
     }
@@ -297,7 +298,7 @@ def _read_value(value: Any, nodes: dict[str, Node]) -> Any:
 # --- metadata of values ---
 
 
-class _Settled:
+class _NoRecorder:
     """Size recorder of loaded programs: it records nothing, because the graph is complete."""
 
     def computed(self, function: Any, args: Any, value: Any) -> Any:
@@ -307,27 +308,27 @@ class _Settled:
         return number.value
 
 
-def _known(value: Any) -> Any:
+def _metadata(value: Any) -> Any:
     if isinstance(value, tuple):
-        return {"several": [_known(item) for item in value]}
+        return {"several": [_metadata(item) for item in value]}
     if isinstance(value, TensorSpec):
-        shape = [_known(size) if is_symbolic(size) else size for size in value.shape]
+        shape = [_metadata(size) if is_symbolic(size) else size for size in value.shape]
         return {"tensor": [shape, str(value.dtype).removeprefix("torch."), str(value.device), value.requires_grad]}
     if is_symbolic(value):
-        form: Form = value.origin
+        form: SizeExpression = value.origin
         return {"number": [type(value).__name__, value.value, form.text, form.linear, form.is_data_dependent]}
-    return None if value is None else {"plain": _value(value)}
+    return None if value is None else {"plain": _to_json(value)}
 
 
-def _read_known(described: Any) -> Any:
+def _read_metadata(described: Any) -> Any:
     ((kind, content),) = described.items()
     if kind == "several":
-        return tuple(map(_read_known, content))
+        return tuple(map(_read_metadata, content))
     if kind == "tensor":
         shape, dtype, device, requires_grad = content
-        sizes = tuple(size if isinstance(size, int) else _read_known(size) for size in shape)
+        sizes = tuple(size if isinstance(size, int) else _read_metadata(size) for size in shape)
         return TensorSpec(sizes, getattr(torch, dtype), torch.device(device), requires_grad)
     if kind == "number":
-        number, value, text, linear, of_data = content
-        return _NUMBERS[number](_Settled(), value, Form(text, linear, of_data))
-    return _read_value(content, {})
+        number, value, text, linear, data_dependent = content
+        return _NUMBERS[number](_NoRecorder(), value, SizeExpression(text, linear, data_dependent))
+    return _from_json(content, {})

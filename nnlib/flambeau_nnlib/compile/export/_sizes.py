@@ -13,7 +13,7 @@ from ..python_operators import ARITHMETIC, COMPARISONS
 from ._errors import UserError
 from .dynamic_shapes import Constraint, Dim
 
-__all__ = ["Form", "SizeGuards", "Specialized", "Symbol", "is_symbolic", "plain", "sizes_after"]
+__all__ = ["SizeExpression", "SizeGuards", "Specialized", "Symbol", "concrete", "infer_dynamic_sizes", "is_symbolic"]
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -23,7 +23,7 @@ def is_symbolic(value: Any) -> bool:
     return isinstance(value, _SYMBOLIC)
 
 
-def plain(value: Any) -> Any:
+def concrete(value: Any) -> Any:
     """Return the value that a symbolic number has for the examples; return any other value unchanged."""
     return value.value if isinstance(value, _SYMBOLIC) else value
 
@@ -60,7 +60,7 @@ class Symbol:
         )
 
 
-class Form:
+class SizeExpression:
     """The expression that computes a symbolic number.
 
     Args:
@@ -77,7 +77,7 @@ class Form:
         self.make: Callable[[], Any] | None = None
 
     @classmethod
-    def of_data(cls, text: str) -> Form:
+    def data_dependent(cls, text: str) -> SizeExpression:
         return cls(text, None, True)
 
     @property
@@ -89,7 +89,7 @@ class Form:
         return self.text
 
 
-Known = tuple[int, Form]
+Known = tuple[int, SizeExpression]
 _SYMBOLS = ARITHMETIC | COMPARISONS
 _MIRRORED = {operator.lt: operator.gt, operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le}
 
@@ -106,23 +106,23 @@ class SizeGuards:
 
     # --- expressions of symbolic numbers ---
 
-    def form(self, symbol: Symbol, factor: int = 1, offset: int = 0) -> Form:
+    def form(self, symbol: Symbol, factor: int = 1, offset: int = 0) -> SizeExpression:
         """Return the expression `factor * symbol + offset`."""
-        return Form(_text({symbol.name: factor, "": offset}), {symbol.name: factor, "": offset})
+        return SizeExpression(_text({symbol.name: factor, "": offset}), {symbol.name: factor, "": offset})
 
-    def matching(self, size: int, other: int, text: str) -> Form:
+    def match_probe(self, size: int, other: int, text: str) -> SizeExpression:
         """Return the multiple of a symbol that is `size` in the examples and `other` in the probe, or the expression `text`."""
         for symbol in self.symbols.values():
             if size % symbol.hint == 0 and other == size // symbol.hint * symbol.probe if symbol.hint else False:
                 return self.form(symbol, size // symbol.hint)
-        return Form(text)
+        return SizeExpression(text)
 
-    def combined(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Form:
+    def combine(self, function: Callable[..., Any], args: tuple[Any, ...]) -> SizeExpression:
         """Return the expression of the result of a function of symbolic numbers."""
         forms = [arg.origin if is_symbolic(arg) else _constant(arg) for arg in args]
         texts = [f"({form.text})" if " " in form.text else form.text for form in forms]
         text = f" {_SYMBOLS[function]} ".join(texts) if function in _SYMBOLS else f"{function.__name__}({', '.join(texts)})"
-        result = Form(text, None, any(form.is_data_dependent for form in forms))
+        result = SizeExpression(text, None, any(form.is_data_dependent for form in forms))
         linears = [form.linear for form in forms]
         if any(linear is None for linear in linears):
             return result
@@ -142,7 +142,7 @@ class SizeGuards:
             UserError: the decision depends on a size that the user declared dynamic.
             Specialized: the decision depends on another dynamic size.
         """
-        form: Form = number.origin
+        form: SizeExpression = number.origin
         if form.comparison is None:
             if isinstance(number, torch.SymBool):
                 return False
@@ -154,7 +154,7 @@ class SizeGuards:
             return not names
         return self._compare(self.symbols[names[0]], function, difference[names[0]], difference.get("", 0), number.value, where)
 
-    def _fix(self, form: Form, value: Any, where: str) -> None:
+    def _fix(self, form: SizeExpression, value: Any, where: str) -> None:
         names = [name for name, factor in (form.linear or {}).items() if name and factor] or list(self.symbols)
         for name in names:
             symbol = self.symbols[name]
@@ -209,8 +209,8 @@ class SizeGuards:
         return True
 
 
-def _constant(value: Any) -> Form:
-    return Form(str(value), {"": value} if isinstance(value, int) else None)
+def _constant(value: Any) -> SizeExpression:
+    return SizeExpression(str(value), {"": value} if isinstance(value, int) else None)
 
 
 def _sum(left: dict[str, int], right: dict[str, int], sign: int = 1) -> dict[str, int]:
@@ -247,7 +247,7 @@ def _text(linear: dict[str, int]) -> str:
 _RESHAPING = ("view", "reshape", "flatten", "cat", "stack", "repeat", "slice", "unflatten", "permute", "expand")
 
 
-def sizes_after(
+def infer_dynamic_sizes(
     guards: SizeGuards,
     inputs: list[Any],
     shape: tuple[int, ...],
@@ -267,14 +267,16 @@ def sizes_after(
     """
     found: list[Known] = []
     if depends and shape:
-        found.append((0, Form.of_data(f"u{shape[0]}")))
-    of_data = {plain(size) for sizes in inputs for size in sizes if is_symbolic(size) and size.origin.is_data_dependent}
+        found.append((0, SizeExpression.data_dependent(f"u{shape[0]}")))
+    data_dependent = {concrete(size) for sizes in inputs for size in sizes if is_symbolic(size) and size.origin.is_data_dependent}
     fixed = {size for sizes in inputs for size in sizes if not is_symbolic(size)}
     for dim, size in enumerate(shape):
         if found and found[0][0] == dim:
             continue
         if other is not None and other[dim] != size:
-            found.append((dim, guards.matching(size, other[dim], f"{operator_name}.size({dim})")))
-        elif of_data and (size in of_data or (size not in fixed and any(name in operator_name for name in _RESHAPING))):
-            found.append((dim, Form.of_data(f"u{size}")))
+            found.append((dim, guards.match_probe(size, other[dim], f"{operator_name}.size({dim})")))
+        elif data_dependent and (
+            size in data_dependent or (size not in fixed and any(name in operator_name for name in _RESHAPING))
+        ):
+            found.append((dim, SizeExpression.data_dependent(f"u{size}")))
     return found

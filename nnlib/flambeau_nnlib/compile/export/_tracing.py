@@ -28,8 +28,8 @@ from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from ..higher_order import cond, while_loop
 from ._errors import GuardOnDataDependentSymNode, UserError
-from ._operators import COMPOSITES, PROPERTIES, Call, aten, call_of, name_of
-from ._sizes import Form, Known, SizeGuards, is_symbolic, plain, sizes_after
+from ._operators import COMPOSITES, PROPERTIES, Call, aten, public_path, to_operator_call
+from ._sizes import Known, SizeExpression, SizeGuards, concrete, infer_dynamic_sizes, is_symbolic
 
 __all__ = ["Recording", "TensorSpec", "user_frames"]
 
@@ -68,7 +68,7 @@ class TensorSpec:
         return f"TensorSpec(shape={list(self.shape)}, dtype={self.dtype})"
 
 
-_LOOK = frozenset(
+_READS_VALUES = frozenset(
     ["__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__", "is_nonzero", "equal", "allclose"]
 )
 _CONVERT = frozenset("numpy __array__ __dlpack__ __array_wrap__ __reduce_ex__".split())  # noqa: SIM905
@@ -92,7 +92,7 @@ class Recording(TorchFunctionMode):
         self.graph, self.module, self.sizes, self.probe, self.outer = graph, module, sizes, probe, outer
         self.nodes: dict[int, Node] = {}
         self.specs: dict[int, TensorSpec] = {}
-        self.kept: list[Any] = []  # keeps tensors alive, so that no `id` is reused
+        self.kept_alive: list[Any] = []  # keeps tensors alive, so that no `id` is reused
         self.constants: dict[str, Tensor] = {} if outer is None else outer.constants
         self.constant_nodes: dict[str, Node] = {}
         self.literals: set[int] = set()  # `id`s of tensors made from Python numbers, whose values may be read
@@ -104,14 +104,14 @@ class Recording(TorchFunctionMode):
         self.submodules: dict[str, nn.Module] = {}
         self.lifted_numbers: list[tuple[Any, Node]] = []
         self.follows_grad_mode = torch.is_grad_enabled()
-        self.cut: dict[int, Tensor] = {}  # results computed under `no_grad` from tensors that require gradients
+        self.without_grad: dict[int, Tensor] = {}  # results computed under `no_grad` from tensors that require gradients
 
     # --- nodes of tensors ---
 
-    def stands_for(self, tensor: Tensor, node: Node, spec: TensorSpec | None = None) -> None:
+    def set_node(self, tensor: Tensor, node: Node, spec: TensorSpec | None = None) -> None:
         """Record `node` as the node of a tensor."""
         self.nodes[id(tensor)] = node
-        self.kept.append(tensor)
+        self.kept_alive.append(tensor)
         spec = spec or TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device, tensor._requires_grad)
         self.specs[id(tensor)] = spec
         node.meta["val"] = spec
@@ -120,11 +120,11 @@ class Recording(TorchFunctionMode):
         """Replace tensors and symbolic numbers in an argument, also inside containers, by their nodes."""
         if isinstance(value, Tensor):
             node = self.nodes.get(id(value))
-            if id(value) in self.cut and torch.is_grad_enabled():
-                del self.cut[id(value)]
+            if id(value) in self.without_grad and torch.is_grad_enabled():
+                del self.without_grad[id(value)]
                 node = self._create(torch.ops.aten.detach.default, (node,), {})
-                self.stands_for(value, node, self.specs[id(value)])
-            return self._unknown(value) if node is None else node
+                self.set_node(value, node, self.specs[id(value)])
+            return self._external_node(value) if node is None else node
         if is_symbolic(value):
             return self.number(value)
         if isinstance(value, (tuple, list)):
@@ -138,7 +138,7 @@ class Recording(TorchFunctionMode):
             return slice(self.node_of(value.start), self.node_of(value.stop), self.node_of(value.step))
         return value
 
-    def _unknown(self, tensor: Tensor) -> Node:
+    def _external_node(self, tensor: Tensor) -> Node:
         """Return a node for a tensor that the run did not compute: a lifted value, an attribute of a module, or a constant."""
         if self.outer is not None:
             self.outer.node_of(tensor)
@@ -147,7 +147,7 @@ class Recording(TorchFunctionMode):
         self.constants[name] = tensor
         node = self._placeholder("c_" + name.replace(".", "_"), self._first_of_inputs())
         self.constant_nodes[name] = node
-        self.stands_for(tensor, node)
+        self.set_node(tensor, node)
         return node
 
     def _lift(self, value: Any) -> Node:
@@ -157,7 +157,7 @@ class Recording(TorchFunctionMode):
         self.lifted.append(value)
         if isinstance(value, Tensor):
             assert self.outer is not None
-            self.stands_for(value, node, self.outer.specs.get(id(value)))
+            self.set_node(value, node, self.outer.specs.get(id(value)))
         return node
 
     def _placeholder(self, name: str, following: Node | None) -> Node:
@@ -181,7 +181,7 @@ class Recording(TorchFunctionMode):
 
     def number(self, value: Any) -> Node:
         """Return the node of a symbolic number; it is added to the graph at its first use."""
-        origin: Form = value.origin
+        origin: SizeExpression = value.origin
         if origin.recording is not self:
             found = next((node for number, node in self.lifted_numbers if number is value), None)
             if found is not None:
@@ -207,7 +207,7 @@ class Recording(TorchFunctionMode):
         def make() -> Node:
             return self._create(function, tuple(self.node_of(arg) for arg in args), {})
 
-        form = self.sizes.combined(function, args)
+        form = self.sizes.combine(function, args)
         if not form.is_variable:
             return value  # a constant, such as n - n
         form.recording, form.make = self, make
@@ -216,7 +216,7 @@ class Recording(TorchFunctionMode):
 
     def decided(self, number: Any) -> Any:
         """Return the value of a symbolic number and record a guard, as `flambeau.engine.values.symbols` requires."""
-        form: Form = number.origin
+        form: SizeExpression = number.origin
         if form.is_data_dependent:
             raise GuardOnDataDependentSymNode(
                 f"Could not guard on data-dependent expression {form.text} (unhinted: {form.text}): the program needs a value "
@@ -238,7 +238,7 @@ class Recording(TorchFunctionMode):
         if id(tensor) in self.literals:
             return value
         node = self._create(torch.ops.aten.item.default, (self.node_of(tensor),), {})
-        form = Form.of_data(str(node))
+        form = SizeExpression.data_dependent(str(node))
         form.recording, form.node = self, node
         kind = SymBool if isinstance(value, bool) else SymInt if isinstance(value, int) else SymFloat
         number = kind(self, value, form)
@@ -252,7 +252,7 @@ class Recording(TorchFunctionMode):
             spec = self.outer.specs.get(id(tensor))
         return tensor.shape if spec is None else spec.shape
 
-    def sized(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
+    def tensor_spec(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
         """Return the metadata of a tensor with the given dynamic sizes."""
         shape: list[Any] = list(tensor.shape)
         for dim, form in known:
@@ -274,7 +274,7 @@ class Recording(TorchFunctionMode):
             return self.emit(Call(func, list(args), kwargs))
         if func in (cond, while_loop):
             return trace_control_flow(self, func, *args)
-        name = name_of(func)
+        name = public_path(func)
         short = name.rpartition(".")[2]
         own = getattr(self, f"_trace_{short.strip('_')}", None) if short in _OWN else None
         if own is not None:
@@ -284,8 +284,8 @@ class Recording(TorchFunctionMode):
         is_attribute = getattr(func, "__name__", "") == "__get__" and short not in PROPERTIES
         if is_attribute or short == "requires_grad_" or name in _WRITTEN_ATTRIBUTES:
             return func(*args, **kwargs)
-        if short in _LOOK:
-            return self._look(func, short, args, kwargs)
+        if short in _READS_VALUES:
+            return self._read_values(func, short, args, kwargs)
         if short in _CONVERT:
             raise RuntimeError(
                 f".{short}() is not supported during export, because operations on the array are not recorded\n{_where()}"
@@ -298,13 +298,13 @@ class Recording(TorchFunctionMode):
             with self:
                 return inspect.unwrap(func)(*args, **kwargs)
         is_sized = any(is_symbolic(leaf) for leaf in pytree.tree_leaves((args, kwargs)))
-        if not is_sized and _may_be_question(name):
+        if not is_sized and _may_be_query(name):
             result = func(*args, **kwargs)
             if not any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
                 return result
         if not any(isinstance(leaf, Tensor) or is_symbolic(leaf) for leaf in pytree.tree_leaves((args, kwargs))):
             return self._create_tensor(name, func, args, kwargs)
-        return self.emit(call_of(name, func, args, kwargs))
+        return self.emit(to_operator_call(name, func, args, kwargs))
 
     def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a call without tensor arguments; record it only if it creates tensors."""
@@ -312,10 +312,10 @@ class Recording(TorchFunctionMode):
         if name in ("fft.fftfreq", "fft.rfftfreq"):  # not operators: their result is a constant
             return result
         if any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
-            return self.emit(call_of(name, func, args, kwargs))
+            return self.emit(to_operator_call(name, func, args, kwargs))
         return result
 
-    def _look(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    def _read_values(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
         """Handle a function that reads the values of tensors, such as `bool()`."""
         if all(id(arg) in self.literals for arg in args if isinstance(arg, Tensor)):
             return func(*args, **kwargs)
@@ -329,7 +329,7 @@ class Recording(TorchFunctionMode):
 
     def emit(self, call: Call) -> Any:
         """Run an operator and add it to the graph, unless its result contains no tensors."""
-        args, kwargs = with_plain_numbers((tuple(call.args), call.kwargs))
+        args, kwargs = with_concrete_numbers((tuple(call.args), call.kwargs))
         result = call.target(*args, **kwargs)
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         if not leaves:
@@ -338,26 +338,26 @@ class Recording(TorchFunctionMode):
         used = [leaf for leaf in pytree.tree_leaves((call.args, call.kwargs)) if isinstance(leaf, Tensor)]
         node = self._create(call.target, self.node_of(tuple(call.args)), self.node_of(call.kwargs))
         if self.follows_grad_mode and not torch.is_grad_enabled():
-            self._note_cut(leaves, used)
+            self._note_without_grad(leaves, used)
         shapes = self._shapes_of_probe(leaves)
         specs = [self._spec_after(call, used, leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
         if isinstance(result, Tensor):
             if used and result is not used[0]:
                 node.meta["is_view"] = _shares_memory(result, used[0])
-            self.stands_for(result, node, specs[0])
+            self.set_node(result, node, specs[0])
             return result
         node.meta["val"] = tuple(specs)
         place = 0
         for number, item in enumerate(result):
             if isinstance(item, Tensor):
-                self.stands_for(item, self._create(operator.getitem, (node, number), {}), specs[place])
+                self.set_node(item, self._create(operator.getitem, (node, number), {}), specs[place])
                 place += 1
         return result
 
-    def _note_cut(self, results: list[Tensor], used: list[Tensor]) -> None:
+    def _note_without_grad(self, results: list[Tensor], used: list[Tensor]) -> None:
         """Record results computed under `no_grad`, which graphs cannot express: a later use with gradients adds a `detach`."""
-        if any(leaf.requires_grad or id(leaf) in self.cut for leaf in used):
-            self.cut.update({id(leaf): leaf for leaf in results if not leaf.requires_grad and leaf.is_floating_point()})
+        if any(leaf.requires_grad or id(leaf) in self.without_grad for leaf in used):
+            self.without_grad.update({id(leaf): leaf for leaf in results if not leaf.requires_grad and leaf.is_floating_point()})
 
     def _shapes_of_probe(self, leaves: list[Tensor]) -> list[tuple[int, ...] | None]:
         """Return the shapes of the same results in the probe run; None for each if they are unknown."""
@@ -380,7 +380,9 @@ class Recording(TorchFunctionMode):
         depends = name in _DATA_DEPENDENT and str(call.target) != "aten.repeat_interleave.self_int"
         depends = depends or (name == "index" and bool(masks)) or (name == "where" and len(call.args) == 1)
         inputs = [self._sizes(each) for each in used]
-        return self.sized(tensor, sizes_after(self.sizes, inputs, tuple(tensor.shape), other, depends, str(call.target)))
+        return self.tensor_spec(
+            tensor, infer_dynamic_sizes(self.sizes, inputs, tuple(tensor.shape), other, depends, str(call.target))
+        )
 
     def _create(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
         packet = getattr(target, "overloadpacket", None)
@@ -413,7 +415,7 @@ class Recording(TorchFunctionMode):
     def _trace_len(self, tensor: Tensor) -> Any:
         if tensor.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
-        return plain_length(self._sizes(tensor)[0])
+        return concrete_int(self._sizes(tensor)[0])
 
     def _trace_item(self, tensor: Tensor) -> Any:
         return self._item(tensor)
@@ -432,7 +434,7 @@ class Recording(TorchFunctionMode):
             return self._tensor_of_numbers(data, kwargs)
         tensor = torch.tensor(data, **kwargs)
         self.literals.add(id(tensor))
-        self.kept.append(tensor)
+        self.kept_alive.append(tensor)
         copied: Tensor = self.emit(aten("lift_fresh_copy", [tensor]))
         self.literals.add(id(copied))
         if kwargs.get("requires_grad"):
@@ -444,21 +446,23 @@ class Recording(TorchFunctionMode):
             stacked: Tensor = self.emit(aten("stack", [[self._tensor_of_numbers(item, kwargs) for item in data]]))
             return stacked
         options = {key: value for key, value in kwargs.items() if key in ("dtype", "device") and value is not None}
-        options.setdefault("dtype", {SymInt: torch.int64, SymBool: torch.bool}.get(type(data), torch.tensor(plain(data)).dtype))
+        options.setdefault(
+            "dtype", {SymInt: torch.int64, SymBool: torch.bool}.get(type(data), torch.tensor(concrete(data)).dtype)
+        )
         tensor: Tensor = self.emit(aten("scalar_tensor", [data], options))
         return tensor
 
     def _trace_as_tensor(self, data: Any, dtype: Any = None, device: Any = None) -> Any:
         if not isinstance(data, Tensor):
             return self._trace_tensor(data, dtype=dtype, device=device)
-        return self.emit(call_of("Tensor.to", Tensor.to, (data,), {"dtype": dtype, "device": device}))
+        return self.emit(to_operator_call("Tensor.to", Tensor.to, (data,), {"dtype": dtype, "device": device}))
 
     _trace_asarray = _trace_as_tensor
 
     def _trace_getitem(self, tensor: Tensor, index: Any) -> Any:
-        return self.emit_all(_parts(tensor, index))
+        return self.emit_steps(_indexing_operators(tensor, index))
 
-    def emit_all(self, steps: Any) -> Any:
+    def emit_steps(self, steps: Any) -> Any:
         """Run the operator calls that a generator yields, and send it their results."""
         result = None
         try:
@@ -479,7 +483,7 @@ class Recording(TorchFunctionMode):
                 self.emit(aten("index_put_", [tensor, places, values], None, "default"))
                 return
             raise RuntimeError(f"torch.export: assignment to a tensor at index {index} is not supported\n{_where()}")
-        part = self.emit_all(_parts(tensor, index))
+        part = self.emit_steps(_indexing_operators(tensor, index))
         if isinstance(value, Tensor):
             self.emit(aten("copy_", [part, value]))
         else:
@@ -494,8 +498,8 @@ class Recording(TorchFunctionMode):
     def _kl_div(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         given = inspect.signature(func).bind(*args, **kwargs).arguments
         if given.get("reduction") != "batchmean":
-            return self.emit(call_of("nn.functional.kl_div", func, args, kwargs))
-        total = self.emit(call_of("nn.functional.kl_div", func, (), {**given, "reduction": "sum"}))
+            return self.emit(to_operator_call("nn.functional.kl_div", func, args, kwargs))
+        total = self.emit(to_operator_call("nn.functional.kl_div", func, (), {**given, "reduction": "sum"}))
         return self.emit(aten("div", [total, self._sizes(given["input"])[0]]))
 
     def _trace_rtruediv(self, tensor: Tensor, other: Any) -> Any:
@@ -535,14 +539,14 @@ _OWN = frozenset(
 _WRITTEN_ATTRIBUTES = frozenset({"Tensor.requires_grad.__set__", "Tensor.grad.__set__"})
 
 
-def _may_be_question(name: str) -> bool:
+def _may_be_query(name: str) -> bool:
     """Whether a function may read tensor metadata without leaving a trace: it is a query, or an unknown operator."""
     short = name.rpartition(".")[2]
     facts = facts_of(short)
     return not short.endswith("_") and (facts is None or facts.kind is Kind.QUERY) and not name.startswith("torchvision.")
 
 
-def plain_length(size: Any) -> int:
+def concrete_int(size: Any) -> int:
     """Return a size as a plain integer, as `len` requires."""
     return int(size)
 
@@ -560,23 +564,23 @@ def _shares_memory(result: Tensor, source: Tensor) -> bool:
     return result._base is not None and result._base is (source if source._base is None else source._base)
 
 
-def with_plain_numbers(value: Any) -> Any:
+def with_concrete_numbers(value: Any) -> Any:
     """Replace symbolic numbers in arguments by their values for the examples."""
     if isinstance(value, (torch.Size, list)):
-        return [with_plain_numbers(item) for item in value]
+        return [with_concrete_numbers(item) for item in value]
     if isinstance(value, tuple):
-        items = [with_plain_numbers(item) for item in value]
+        items = [with_concrete_numbers(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, dict):
-        return {key: with_plain_numbers(item) for key, item in value.items()}
-    return plain(value)
+        return {key: with_concrete_numbers(item) for key, item in value.items()}
+    return concrete(value)
 
 
 def _as_index(each: Any) -> Tensor:
     return torch.tensor(each) if isinstance(each, list) else each
 
 
-def _parts(tensor: Tensor, index: Any) -> Any:
+def _indexing_operators(tensor: Tensor, index: Any) -> Any:
     """Translate indexing to operators: `select` for numbers, `slice` for slices, `unsqueeze` for None, `index` for tensors."""
     indices = list(index) if isinstance(index, tuple) else [index]
     taken = sum(
@@ -646,7 +650,7 @@ def trace_control_flow(recording: Recording, func: Any, *args: Any) -> Any:
         nodes.append(recording.graph.create_node("get_attr", f"{name}_{number}"))
     lifted = [recording.node_of(value) for branch, _, _ in branches for value in branch.lifted]
     if func is cond:
-        (_, taken, spec), (_, other, other_spec) = branches if plain_truth(pred) else branches[::-1]
+        (_, taken, spec), (_, other, other_spec) = branches if concrete_bool(pred) else branches[::-1]
         if spec != other_spec or any(_kind(a) != _kind(b) for a, b in zip(taken, other, strict=True)):
             raise RuntimeError(
                 f"Expected true_fn and false_fn to return values of the same kinds, but got {taken} and {other}\n{_where()}"
@@ -663,20 +667,22 @@ def trace_control_flow(recording: Recording, func: Any, *args: Any) -> Any:
         if isinstance(result, Tensor):
             result = results[place] = result.view_as(result) if id(result) in recording.nodes else result
             used = [recording._sizes(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
-            same = next((shape for shape in used if tuple(map(plain, shape)) == tuple(result.shape)), ())
-            known = [(dim, copy_form(size.origin)) for dim, size in enumerate(same) if is_symbolic(size)]
-            recording.stands_for(result, recording._create(operator.getitem, (node, place), {}), recording.sized(result, known))
+            same = next((shape for shape in used if tuple(map(concrete, shape)) == tuple(result.shape)), ())
+            known = [(dim, copy_expression(size.origin)) for dim, size in enumerate(same) if is_symbolic(size)]
+            recording.set_node(
+                result, recording._create(operator.getitem, (node, place), {}), recording.tensor_spec(result, known)
+            )
     return pytree.tree_unflatten(results, spec)
 
 
-def plain_truth(pred: Any) -> bool:
+def concrete_bool(pred: Any) -> bool:
     """Return the truth value of a condition for the examples."""
-    return bool(plain(pred))
+    return bool(concrete(pred))
 
 
-def copy_form(form: Form) -> Form:
+def copy_expression(form: SizeExpression) -> SizeExpression:
     """Copy an expression, for the size of another tensor."""
-    return Form(form.text, form.linear, form.is_data_dependent)
+    return SizeExpression(form.text, form.linear, form.is_data_dependent)
 
 
 def _kind(value: Any) -> Any:
@@ -692,8 +698,8 @@ def _branch(recording: Recording, function: Any, inputs: Any) -> tuple[Recording
         node = branch.graph.placeholder(f"arg{place}_1")
         copied = leaf.view_as(leaf) if isinstance(leaf, Tensor) else leaf
         if isinstance(leaf, Tensor):
-            known = [(dim, copy_form(size.origin)) for dim, size in enumerate(recording._sizes(leaf)) if is_symbolic(size)]
-            branch.stands_for(copied, node, branch.sized(copied, known))
+            known = [(dim, copy_expression(size.origin)) for dim, size in enumerate(recording._sizes(leaf)) if is_symbolic(size)]
+            branch.set_node(copied, node, branch.tensor_spec(copied, known))
         copies.append(copied)
     with branch:
         result = function(*pytree.tree_unflatten(copies, structure))

@@ -15,7 +15,7 @@ from ..fx._codegen import CodeGen, PyTreeCodeGen, PyTreeInfo
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
-from ._decomposing import decomposed
+from ._decomposing import decompose
 from ._sizes import is_symbolic
 from .decompositions import default_decompositions
 from .dynamic_shapes import Constraint
@@ -217,7 +217,7 @@ class ExportedProgram:
         Args:
             check_guards: raise an AssertionError for inputs whose sizes the program does not support.
         """
-        return _unlifted(self, check_guards)
+        return _unlift(self, check_guards)
 
     def run_decompositions(self, decomp_table: dict[Any, Any] | None = None, decompose_custom_triton_ops: bool = False) -> Any:
         """Return the program without in-place operators, with its operators decomposed.
@@ -236,7 +236,7 @@ class ExportedProgram:
         >>> [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
         ['aten.permute.default', 'aten.addmm.default']
         """
-        return decomposed(self, default_decompositions() if decomp_table is None else decomp_table)
+        return decompose(self, default_decompositions() if decomp_table is None else decomp_table)
 
     def validate(self) -> None:
         """Check that the graph is well formed, and that its inputs and outputs match the signature.
@@ -346,7 +346,7 @@ class _Guards(nn.Module):
                 )
 
 
-def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
+def _unlift(program: ExportedProgram, check_guards: bool) -> GraphModule:
     """Return the program as a module. Parameters, buffers and constants become attributes, and mutations are written back."""
     signature, call = program.graph_signature, program._signature
     graph = Graph()
@@ -388,7 +388,7 @@ def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
     module = GraphModule(_targets(graph, root), graph)
     for name, value in root.items():
         if isinstance(value, Tensor):
-            put_at_path(module, name, value, name in signature.buffers)
+            set_at_path(module, name, value, name in signature.buffers)
     return module
 
 
@@ -396,7 +396,7 @@ def _targets(graph: Graph, root: dict[str, Any]) -> dict[str, Any]:
     return {node.target: root[node.target] for node in graph.nodes if node.op in ("get_attr", "call_module")}
 
 
-def put_at_path(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -> None:
+def set_at_path(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -> None:
     """Register a parameter, buffer or constant at a dotted path."""
     *owners, name = path.split(".")
     for owner in owners:
@@ -419,11 +419,11 @@ def parameters_of_call(call: ModuleCallSignature) -> list[str]:
     found: list[str] = []
     for number, child in enumerate(args.children_specs):
         own, names = names[: child.num_leaves], names[child.num_leaves :]
-        found.append(own[0] if child.type is None else _common(own) or f"arg_{number}")
+        found.append(own[0] if child.type is None else _container_name(own) or f"arg_{number}")
     return [*found, *kwargs.context] if kwargs.num_children else found
 
 
-def _common(names: list[str]) -> str:
+def _container_name(names: list[str]) -> str:
     """Return the name of a container: the common prefix of the names of its leaves, without the index."""
     return names[0].rpartition("_")[0] if names else ""
 

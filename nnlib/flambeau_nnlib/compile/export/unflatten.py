@@ -13,7 +13,7 @@ from ..fx._codegen import PyTreeInfo
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node, map_arg
-from .exported_program import ExportedProgram, ModuleCodeGen, parameters_of_call, put_at_path
+from .exported_program import ExportedProgram, ModuleCodeGen, parameters_of_call, set_at_path
 from .graph_signature import InputKind, OutputKind
 
 __all__ = ["FlatArgsAdapter", "UnflattenedModule", "unflatten"]
@@ -114,11 +114,11 @@ class _Builder:
         }
         for target in self.state.values():
             tensor = self.program.tensor_named(target)
-            put_at_path(module, target, tensor, target in buffers)
+            set_at_path(module, target, tensor, target in buffers)
         for path in used:
             parts = [part.partition("@")[0] for part in path.split(".")]
             if ".".join(parts) != path:
-                put_at_path(module, path, self.program.tensor_named(".".join(parts)), ".".join(parts) in buffers)
+                set_at_path(module, path, self.program.tensor_named(".".join(parts)), ".".join(parts) in buffers)
 
     def _root(self, graph: Graph, prefix: str, children: dict[str, nn.Module]) -> dict[str, Any]:
         root: dict[str, Any] = dict(children)

@@ -59,7 +59,7 @@ def is_operator(frame: FrameType | None) -> bool:
     return instruction is not None and instruction.opname in ("BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR", "UNARY_NEGATIVE")
 
 
-def _counts(frame: FrameType) -> tuple[int, tuple[str, ...]] | None:
+def _argument_counts(frame: FrameType) -> tuple[int, tuple[str, ...]] | None:
     """Return the number of positional arguments and the keyword names of a frame's current call, or None if unknown."""
     number, listed = _position(frame), _instructions(frame.f_code)
     call = listed[number] if number >= 0 else None
@@ -98,7 +98,7 @@ def as_written(
         required = _REQUIRED.get(name) or [parameter.name for parameter in parameters if parameter.default is parameter.empty]
         rest = [key for key in values if key not in required and key not in _OURS.get(name, ())]
         return tuple(values[key] for key in required), {key: values[key] for key in rest}
-    counted = None if frame is None else _counts(frame)
+    counted = None if frame is None else _argument_counts(frame)
     if counted is None:
         return args, kwargs
     positional, names = [parameter.name for parameter in parameters[: counted[0]]], counted[1]

@@ -188,7 +188,7 @@ class _Writer:
         """Return the code of all nodes."""
         for name, (_, value) in CUSTOM_BUILTINS.items():
             self.add_global(name, value)
-        released = released_after(nodes)
+        released = last_uses(nodes)
         for number, node in enumerate(nodes):
             if self.options.verbose:
                 self.summarize_origin(node)
@@ -354,7 +354,7 @@ _TYPING_NAMES = {
 }  # fmt: skip
 
 
-def released_after(nodes: list[Node]) -> dict[Node, list[Node]]:
+def last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
     """Map each node to the nodes whose values it is the last to use."""
     released: dict[Node, list[Node]] = {}
     seen: set[Node] = set()

@@ -22,7 +22,7 @@ from . import _pytree as fx_pytree
 __all__ = ["Namespace", "is_magic", "qualified_name", "snake_case", "torch_path", "type_repr"]
 
 # Public names of flambeau's packages; the first matching prefix is used.
-_FACES = {
+_PUBLIC_MODULES = {
     "flambeau_nnlib.data": "torch.utils.data",
     "flambeau_nnlib.checkpoint": "torch.utils.checkpoint",
     "flambeau_nnlib": "torch",
@@ -37,7 +37,7 @@ def public_module(name: str) -> str:
     >>> public_module("flambeau_nnlib.nn.functional")
     'torch.nn.functional'
     """
-    for inner, face in _FACES.items():
+    for inner, face in _PUBLIC_MODULES.items():
         if name == inner or name.startswith(inner + "."):
             return face + name.removeprefix(inner)
     return name

@@ -203,7 +203,7 @@ class Graph:
         Warns:
             UserWarning: the owning module has no such attribute.
         """
-        if self.owning_module is not None and not _reaches(self.owning_module, qualified_name):
+        if self.owning_module is not None and not _has_path(self.owning_module, qualified_name):
             warnings.warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
                 "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the necessary "
@@ -229,7 +229,7 @@ class Graph:
         Warns:
             UserWarning: the owning module has no such module.
         """
-        if self.owning_module is not None and not _reaches(self.owning_module, module_name):
+        if self.owning_module is not None and not _has_path(self.owning_module, module_name):
             warnings.warn(
                 "Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
                 "GraphModule.add_submodule to add the necessary submodule"
@@ -591,7 +591,7 @@ class _InsertPoint(AbstractContextManager[None]):
         self.graph._insert = self.former
 
 
-def _reaches(root: nn.Module, path: str) -> bool:
+def _has_path(root: nn.Module, path: str) -> bool:
     """Whether a dotted path leads to an attribute."""
     found: Any = root
     for name in path.split("."):

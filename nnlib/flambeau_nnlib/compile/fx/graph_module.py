@@ -276,7 +276,7 @@ class GraphModule(nn.Module):
         cls: Any = type(self)
         cls.forward = _forward_from_src(self._code, generated.globals, self._graph._co_fields)
         if "__call__" not in vars(cls) or getattr(vars(cls)["__call__"], "_of_graph_module", None) is None:
-            cls.__call__ = _explaining_errors(cls, vars(cls).get("__call__"))
+            cls.__call__ = _call_with_source(cls, vars(cls).get("__call__"))
         for child in self.children():
             if isinstance(child, GraphModule):
                 child.recompile()
@@ -377,7 +377,7 @@ class GraphModule(nn.Module):
         code = self._graph.python_code(root_module="self", verbose=True, expanded_def=expanded_def, **options).src
         inner = [child._readable(name, options) for name, child in self.named_children() if isinstance(child, GraphModule)]
         text = f"class {name}(torch.nn.Module):\n" + code.lstrip("\n")
-        return _indented(text) + _indented("\n".join(["", *inner]))
+        return _indent(text) + _indent("\n".join(["", *inner]))
 
     def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
         """Write the module as a Python package with its code and parameters.
@@ -392,7 +392,7 @@ class GraphModule(nn.Module):
         folder = Path(folder)
         folder.mkdir(exist_ok=True)
         torch.save(self.state_dict(), folder / "state_dict.pt")
-        lines, pickled = self._construction(folder)
+        lines, pickled = self._constructor_lines(folder)
         if pickled:
             warnings.warn(
                 f"Was not able to save the following children modules as reprs -saved as pickled files instead: {pickled}"
@@ -406,7 +406,7 @@ class GraphModule(nn.Module):
         (folder / "module.py").write_text(source, encoding="utf-8")
         (folder / "__init__.py").write_text("from .module import *", encoding="utf-8")
 
-    def _construction(self, folder: Path) -> tuple[list[str], list[str]]:
+    def _constructor_lines(self, folder: Path) -> tuple[list[str], list[str]]:
         """Return the statements that create the submodules, and the names of submodules that were pickled."""
         lines, pickled = [], []
         for name, child in self.named_children():
@@ -465,13 +465,13 @@ _COPIED_HOOKS = (
 _SHOWN_AS_CODE = {nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d}
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     """Indent all lines of a text except the first."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(f"    {line}" if line.strip() else "" for line in rest)])
 
 
-def _explaining_errors(cls: Any, own_call: Callable[..., Any] | None) -> Callable[..., Any]:
+def _call_with_source(cls: Any, own_call: Callable[..., Any] | None) -> Callable[..., Any]:
     """Return a `__call__` that prints the line of generated code in which an error occurred."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flambeau import nn
 
-from ._codegen import released_after
+from ._codegen import last_uses
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
@@ -49,7 +49,7 @@ class Interpreter:
         self.extra_traceback = True
         self.args_iter: Iterator[Any] = iter(())
         if garbage_collect_values:
-            self.user_to_last_uses = released_after(list(self.graph.nodes))
+            self.user_to_last_uses = last_uses(list(self.graph.nodes))
 
     def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """Run the graph.

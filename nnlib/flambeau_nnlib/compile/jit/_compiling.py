@@ -125,13 +125,13 @@ def compile_class(program: Program, cls: type, path: str) -> tuple[list[str], di
         written = f"__{name}_getter" if isinstance(member, property) else name
         lines = _Compiler(program, function, None, path, cls).lines(written)
         if name == "__init__":
-            declared = {**_assigned_in("\n".join(lines)), **declared}
+            declared = {**_assigned_types("\n".join(lines)), **declared}
             lines[0] = lines[0].replace("):", ") -> NoneType:")
         methods += lines
     return [*(f"{name} : {kind}" for name, kind in declared.items()), *methods], declared
 
 
-def _assigned_in(text: str) -> dict[str, str]:
+def _assigned_types(text: str) -> dict[str, str]:
     """Return the types of the attributes that an `__init__` assigns."""
     definition: Any = ast.parse(text).body[0]
     me, *parameters = definition.args.args
@@ -140,29 +140,29 @@ def _assigned_in(text: str) -> dict[str, str]:
     for statement in ast.walk(definition):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         if isinstance(statement, ast.Assign) and isinstance(target, ast.Name):
-            kinds[target.id] = _kind_of(statement.value, kinds)
+            kinds[target.id] = _infer_type(statement.value, kinds)
         elif isinstance(statement, ast.Assign) and isinstance(target, ast.Attribute) and ast.unparse(target.value) == me.arg:
-            found.setdefault(target.attr, _kind_of(statement.value, kinds))
+            found.setdefault(target.attr, _infer_type(statement.value, kinds))
     return found
 
 
-def _kind_of(value: ast.expr, names: dict[str, str]) -> str:
+def _infer_type(value: ast.expr, names: dict[str, str]) -> str:
     """Infer the type of an expression; Tensor if it cannot be inferred."""
     if isinstance(value, ast.Name):
         return names.get(value.id, "Tensor")
     if isinstance(value, ast.Constant):
         return type(value.value).__name__
     if isinstance(value, ast.UnaryOp):
-        return _kind_of(value.operand, names)
+        return _infer_type(value.operand, names)
     if isinstance(value, ast.BinOp):
-        kinds = {_kind_of(value.left, names), _kind_of(value.right, names)}
+        kinds = {_infer_type(value.left, names), _infer_type(value.right, names)}
         return kinds.pop() if len(kinds) == 1 else "float" if kinds == {"int", "float"} else "Tensor"
     if isinstance(value, ast.List) and value.elts:
-        return f"List[{_kind_of(value.elts[0], names)}]"
+        return f"List[{_infer_type(value.elts[0], names)}]"
     if isinstance(value, ast.Tuple):
-        return f"Tuple[{', '.join(_kind_of(part, names) for part in value.elts)}]"
+        return f"Tuple[{', '.join(_infer_type(part, names) for part in value.elts)}]"
     if isinstance(value, ast.Dict) and value.keys and value.keys[0] is not None:
-        return f"Dict[{_kind_of(value.keys[0], names)}, {_kind_of(value.values[0], names)}]"
+        return f"Dict[{_infer_type(value.keys[0], names)}, {_infer_type(value.values[0], names)}]"
     if isinstance(value, ast.Call):
         function = ast.unparse(value.func)
         if function == "annotate":

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._graph import Graph, Node, Type, Value
 
-__all__ = ["as_one_operator"]
+__all__ = ["merge_convolutions"]
 
 _OWN = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
 _TRANSPOSED = ("input", "weight", "bias", "stride", "padding", "output_padding", "groups", "dilation")
@@ -17,7 +17,7 @@ _LISTS = ("stride", "padding", "dilation", "output_padding")
 _SETTINGS = (False, False, True, True)  # benchmark, deterministic, cudnn_enabled, allow_tf32
 
 
-def as_one_operator(graph: Graph) -> Graph:
+def merge_convolutions(graph: Graph) -> Graph:
     """Replace `aten::conv2d` etc. by `aten::_convolution` in place, except with string padding such as `"same"`."""
     nodes, graph._nodes = graph._nodes, []
     for node in nodes:

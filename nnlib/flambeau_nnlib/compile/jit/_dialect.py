@@ -17,7 +17,7 @@ import flambeau as torch
 
 from ..python_operators import ARITHMETIC, FUNCTIONS
 from ._async import fork
-from ._operators import operator_named
+from ._operators import find_operator
 
 __all__ = ["SYMBOLS", "compile_function"]
 
@@ -148,7 +148,7 @@ class _Translator:
         return ast.copy_location(new, node)
 
     def entered(self, item: ast.withitem) -> ast.withitem:
-        context = ast.Call(self.constant(script_only), [self.expression(item.context_expr)], [])
+        context = ast.Call(self.constant(check_script_object), [self.expression(item.context_expr)], [])
         return ast.withitem(context, item.optional_vars and self.target(item.optional_vars))
 
     def closure(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -177,7 +177,7 @@ class _Translator:
             owner = self.expression(node.value)
             if node.attr.startswith("__") or not isinstance(node.value, ast.Name) or node.value.id not in self.locals:
                 self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
-            return ast.Attribute(ast.Call(self.constant(script_only), [owner], []), node.attr, ast.Store())
+            return ast.Attribute(ast.Call(self.constant(check_script_object), [owner], []), node.attr, ast.Store())
         if isinstance(node, ast.Subscript):
             return ast.Subscript(self.expression(node.value), self.expression(node.slice), ast.Store())
         return self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
@@ -201,7 +201,7 @@ class _Translator:
     def expression_BinOp(self, node: ast.BinOp) -> ast.expr:
         if type(node.op) not in SYMBOLS:
             self.refuse(node, f"the operator {type(node.op).__name__}")
-        function = self.constant(operator_named(f"torch.{SYMBOLS[type(node.op)]}"))
+        function = self.constant(find_operator(f"torch.{SYMBOLS[type(node.op)]}"))
         return ast.Call(function, [self.expression(node.left), self.expression(node.right)], [])
 
     def expression_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -212,10 +212,10 @@ class _Translator:
             self.refuse(node, "a chain of comparisons")
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         if isinstance(node.ops[0], ast.In):
-            return ast.Call(self.constant(operator_named("torch.__contains__")), [right, left], [])
+            return ast.Call(self.constant(find_operator("torch.__contains__")), [right, left], [])
         if type(node.ops[0]) not in SYMBOLS:
             self.refuse(node, f"the operator {type(node.ops[0]).__name__}")
-        return ast.Call(self.constant(operator_named(f"torch.{SYMBOLS[type(node.ops[0])]}")), [left, right], [])
+        return ast.Call(self.constant(find_operator(f"torch.{SYMBOLS[type(node.ops[0])]}")), [left, right], [])
 
     def expression_Slice(self, node: ast.Slice) -> ast.expr:
         return ast.Slice(*(None if limit is None else self.expression(limit) for limit in (node.lower, node.upper, node.step)))
@@ -268,7 +268,7 @@ class _Translator:
             return self.constant(_without_init)
         if path.startswith("CONSTANTS.c"):
             return self.constant(self.constants[int(path.removeprefix("CONSTANTS.c"))])
-        return self.constant(self.resolve(path) if path.startswith("__torch__.") else operator_named(path))
+        return self.constant(self.resolve(path) if path.startswith("__torch__.") else find_operator(path))
 
     def attribute(self, owner: ast.expr, name: str, node: ast.AST) -> ast.expr:
         if name.startswith("__") and name not in CALLED_METHODS and not is_property(name):
@@ -290,12 +290,12 @@ class _Translator:
         if starred or any(keyword.arg is None for keyword in node.keywords):
             self.refuse(node, "unpacked arguments")
         if isinstance(node.func, ast.Name) and node.func.id not in self.locals:
-            return self.form(node, node.func.id)
+            return self.builtin_call(node, node.func.id)
         arguments = [self.expression(argument) for argument in node.args]
         keywords = [ast.keyword(keyword.arg, self.expression(keyword.value)) for keyword in node.keywords]
         return ast.Call(self.expression(node.func), arguments, keywords)
 
-    def form(self, node: ast.Call, name: str) -> ast.expr:
+    def builtin_call(self, node: ast.Call, name: str) -> ast.expr:
         """Translate a call of a built-in name, such as `annotate`."""
         if name == "fork" and len(node.args) == 1 and isinstance(node.args[0], ast.Name):
             return ast.Call(self.constant(fork), [ast.Name(self.forked(node.args[0].id), ast.Load())], [])
@@ -331,7 +331,7 @@ _MEMBERS = ("_parameters", "_buffers", "_modules")
 class ScriptObject:
     """Base of the objects whose attributes the code of an archive can access: modules and objects of its classes."""
 
-    def knows(self, name: str) -> bool:
+    def declares(self, name: str) -> bool:
         """Whether the archive declares an attribute or method of this name. Its code cannot access others."""
         members = (vars(type(self)), self.__dict__, *(self.__dict__.get(kind, {}) for kind in _MEMBERS))
         reachable = not name.startswith("__") or is_property(name) or name in CALLED_METHODS
@@ -344,7 +344,7 @@ def attribute_of(owner: Any, name: str) -> Any:
     Raises:
         RuntimeError: code of an archive cannot access this attribute.
     """
-    known = isinstance(owner, ScriptObject) and owner.knows(name)
+    known = isinstance(owner, ScriptObject) and owner.declares(name)
     if isinstance(owner, torch.device) and name in ("type", "index"):
         return getattr(owner, name)
     listed = isinstance(owner, torch.Tensor) and name == "tolist"
@@ -353,7 +353,7 @@ def attribute_of(owner: Any, name: str) -> Any:
     raise RuntimeError(f"the code of the archive accesses {name!r} of a {type(owner).__name__}, which is not allowed")
 
 
-def script_only(owner: Any) -> Any:
+def check_script_object(owner: Any) -> Any:
     """Return the argument if it is an object of the archive; otherwise raise an error. Used for assignments and `with`."""
     if not isinstance(owner, ScriptObject):
         raise RuntimeError(f"the code of the archive modifies or enters a {type(owner).__name__}, which is not allowed")

@@ -21,7 +21,7 @@ from flambeau import nn
 from ...nn import functional as F
 from ._functional import LISTS, TOP, space_of, torch_call
 from ._printing import attribute_path
-from ._types import OF_TORCH, NoType, is_named_tuple, is_script_class, literal, quoted, type_of_annotation, type_of_value
+from ._types import OF_TORCH, NoType, is_named_tuple, is_script_class, literal, quote, type_of_annotation, type_of_value
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -501,7 +501,7 @@ class Expressions:
                     self.refuse(node, "f-strings with formats aren't supported")
                 text += "{}"
                 parts.append(self.text(part.value))
-        return self.parse(f"torch.format({', '.join([quoted(text), *parts])})")
+        return self.parse(f"torch.format({', '.join([quote(text), *parts])})")
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
@@ -549,7 +549,7 @@ class Expressions:
         modifier = str(getattr(getattr(type(module), name), "_torchscript_modifier", ""))
         if modifier.startswith("unused"):
             message = f"The method {name} is marked as unused, and cannot be called"
-            return self.parse(f"ops.prim.RaiseException({quoted(message)})")
+            return self.parse(f"ops.prim.RaiseException({quote(message)})")
         if owner.path == "":
             self.refuse(node, f"the module {type(module).__name__} is no submodule of the one that is scripted")
         self.program.method(module, name)

@@ -17,14 +17,14 @@ import flambeau as torch
 from flambeau import nn
 
 from ._graph_building import definitions
-from ._types import Described, NoType, literal
+from ._types import ModuleDescription, NoType, literal
 
 __all__ = ["FrozenProgram"]
 
 Attribute = tuple[int, str]  # (id of the owner, name)
 
 
-class _StaysAttribute(Exception):
+class _MutableAttributeFound(Exception):
     """Raised when an attribute turns out to be modified by the code, so that the code must be generated again."""
 
 
@@ -47,21 +47,21 @@ class FrozenProgram:
         root: nn.Module,
         code: dict[str, bytes],
         constants: list[Any],
-        describe: Callable[[Any], Described],
+        describe: Callable[[Any], ModuleDescription],
         preserved: Iterable[str] = (),
     ) -> None:
         self.root, self.constants, self._describe = root, list(constants), describe
         self._definitions = definitions(code)
         self._attributes: dict[int, dict[str, Any]] = {}
-        self._stays: set[Attribute] = set()
+        self._mutable: set[Attribute] = set()
         self._modules = list(root.modules())
         for name in preserved:
             if name in self.methods_of(root):
                 continue
             value = self.attributes_of(root)[name]
-            self._stays.add((id(root), name))
+            self._mutable.add((id(root), name))
             if isinstance(value, nn.Module):
-                self._stays.update((id(child), other) for child in value.modules() for other in self.attributes_of(child))
+                self._mutable.update((id(child), other) for child in value.modules() for other in self.attributes_of(child))
         kept = [name for name in ("forward", *preserved) if name in self.methods_of(root)]
         while True:
             self._functions: dict[Attribute, str] = {}
@@ -70,14 +70,14 @@ class FrozenProgram:
             self._class_paths: dict[int, str] = {}
             self._number = len(constants)
             self.constants = list(constants)
-            self._alive = self._modules_that_stay()
+            self._kept_modules = self._mutable_modules()
             try:
                 for name in kept:
                     self.called(root, name, "self")
                 break
-            except _StaysAttribute:
+            except _MutableAttributeFound:
                 continue
-        self.described: dict[int, Described] = {}
+        self.described: dict[int, ModuleDescription] = {}
         self._classes: list[tuple[str, str]] = []
         self._describe_live(root)
 
@@ -99,19 +99,19 @@ class FrozenProgram:
             self._attributes[id(owner)] = found
         return self._attributes[id(owner)]
 
-    def stays(self, owner: Any, name: str) -> bool:
+    def is_mutable(self, owner: Any, name: str) -> bool:
         """Whether an attribute must remain an attribute because it, or something in it, may be modified."""
         value = self.attributes_of(owner)[name]
-        return (id(owner), name) in self._stays or (isinstance(value, nn.Module) and id(value) in self._alive)
+        return (id(owner), name) in self._mutable or (isinstance(value, nn.Module) and id(value) in self._kept_modules)
 
-    def keep(self, owner: Any, name: str) -> None:
+    def mark_mutable(self, owner: Any, name: str) -> None:
         """Mark an attribute as one that must remain an attribute."""
-        if not self.stays(owner, name):
-            self._stays.add((id(owner), name))
-            raise _StaysAttribute
+        if not self.is_mutable(owner, name):
+            self._mutable.add((id(owner), name))
+            raise _MutableAttributeFound
 
-    def _modules_that_stay(self) -> set[int]:
-        owners = {owner for owner, _ in self._stays}
+    def _mutable_modules(self) -> set[int]:
+        owners = {owner for owner, _ in self._mutable}
         return {id(module) for module in self._modules if any(id(child) in owners for child in module.modules())} | {
             id(self.root)
         }
@@ -133,14 +133,14 @@ class FrozenProgram:
         try:
             text = literal(value)
         except NoType:
-            self.keep(owner, name)
+            self.mark_mutable(owner, name)
             raise
         return _expression(f"annotate({kind}, {text})" if isinstance(value, (list, dict)) else text)
 
     def called(self, owner: nn.Module, name: str, path: str) -> str:
         """Generate a called method, and return the code to call it."""
         key = id(owner), name
-        alive = id(owner) in self._alive
+        alive = id(owner) in self._kept_modules
         if key not in self._functions:
             package, _, cls = self._describe(owner).path.rpartition(".")
             self._functions[key] = f"({path}).{name}" if alive else self._free(f"{package}.{cls}_{name}")
@@ -162,12 +162,12 @@ class FrozenProgram:
             name, number = f"{path.rpartition('.')[2]}_{number}", number + 1
         return f"{package}.{name}"
 
-    def _describe_live(self, module: nn.Module) -> Described:
+    def _describe_live(self, module: nn.Module) -> ModuleDescription:
         if id(module) in self.described:
             return self.described[id(module)]
         attributes: dict[str, tuple[Any, str]] = {}
         for name, (value, kind) in self._describe(module).attributes.items():
-            if self.stays(module, name):
+            if self.is_mutable(module, name):
                 attributes[name] = (value, self._describe_live(value).path if isinstance(value, nn.Module) else kind)
         parameters = [name for name in attributes if name in module._parameters]
         buffers = [name for name in attributes if name in module._buffers]
@@ -180,7 +180,7 @@ class FrozenProgram:
             if owner == id(module):
                 lines += [f"  {line}" for line in text.splitlines()]
         self._classes.append((new, "\n".join([f"class {new.rpartition('.')[2]}(Module):", *lines])))
-        self.described[id(module)] = Described(new, attributes)
+        self.described[id(module)] = ModuleDescription(new, attributes)
         return self.described[id(module)]
 
     def class_of(self, module: nn.Module) -> str:
@@ -282,7 +282,7 @@ class _Method(ast.NodeTransformer):
             self.refuse(node, "a method is used as a value")
         if isinstance(self.program.attributes_of(owner)[name], nn.Module):
             self.refuse(node, "a module is used as a value")
-        if self.program.stays(owner, name):
+        if self.program.is_mutable(owner, name):
             return _expression(f"{path}.{name}" if name.isidentifier() else f"getattr({path}, {json.dumps(name)})")
         return self.program.constant(owner, name)
 
@@ -316,16 +316,16 @@ class _Method(ast.NodeTransformer):
     def changed(self, node: ast.expr) -> None:
         """Mark the value of an expression as modified."""
         if isinstance(node, ast.Name) and node.id in self.aliases:
-            self.program.keep(*self.aliases[node.id])
+            self.program.mark_mutable(*self.aliases[node.id])
         found = self.attribute_of(node)
         if found is not None:
-            self.program.keep(found[0][0], found[1])
+            self.program.mark_mutable(found[0][0], found[1])
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         target = node.targets[0]
         found = self.attribute_of(target)
         if found is not None:
-            self.program.keep(found[0][0], found[1])
+            self.program.mark_mutable(found[0][0], found[1])
             (_, path), name = found
             node.targets = [ast.Attribute(_expression(path), name, ast.Store())]
             node.value = self.visit(node.value)
@@ -351,7 +351,7 @@ class _Method(ast.NodeTransformer):
         if found is None:
             self.changed(node.target)
             return self.generic_visit(node)
-        self.program.keep(found[0][0], found[1])
+        self.program.mark_mutable(found[0][0], found[1])
         node.target = ast.Attribute(_expression(found[0][1]), found[1], ast.Store())
         node.value = self.visit(node.value)
         return node

@@ -16,9 +16,9 @@ from flambeau.extension.schemas import namespace_of, schemas
 
 from ._dialect import SYMBOLS
 from ._graph import Block, Graph, Node, Note, Type, Value
-from ._types import Described
+from ._types import ModuleDescription
 
-__all__ = ["build_graph", "definitions", "type_in_graphs"]
+__all__ = ["build_graph", "definitions", "graph_type"]
 
 
 def definitions(code: dict[str, bytes]) -> dict[str, ast.stmt]:
@@ -32,7 +32,7 @@ def definitions(code: dict[str, bytes]) -> dict[str, ast.stmt]:
     return found
 
 
-def type_in_graphs(annotation: ast.expr | None) -> Type:
+def graph_type(annotation: ast.expr | None) -> Type:
     """Convert an annotation to a type in graph notation, such as `List[int]` to `int[]`."""
     return Type("Tensor" if annotation is None else _type_text(annotation))
 
@@ -94,7 +94,7 @@ class _Builder:
         self,
         constants: list[Any],
         found: dict[str, ast.stmt],
-        describe: Callable[[Any], Described],
+        describe: Callable[[Any], ModuleDescription],
         notes: dict[tuple[int, str], dict[str, Note]],
         inline: bool,
     ) -> None:
@@ -129,7 +129,7 @@ class _Builder:
         if known is not None:
             return known
         content, text = self.describe(module).attributes.get(name, (None, "Tensor"))
-        type = type_in_graphs(ast.parse(text, mode="eval").body)
+        type = graph_type(ast.parse(text, mode="eval").body)
         value = self.node("prim::GetAttr", [owner], type, name if name.isidentifier() else f"_{name}", name=name)
         if isinstance(content, nn.Module):
             self.modules_of[id(value)] = content
@@ -277,12 +277,12 @@ class _Builder:
             self.bind(target, self.value(value, target.id))
         elif isinstance(target, (ast.Tuple, ast.List)):
             names = [element.id if isinstance(element, ast.Name) else None for element in target.elts]
-            for element, part in zip(target.elts, self.several(value, names), strict=True):
+            for element, part in zip(target.elts, self.unpack(value, names), strict=True):
                 self.bind(element, part)
         else:
             self.bind(target, self.value(value))
 
-    def several(self, node: ast.expr, names: list[str | None]) -> list[Value]:
+    def unpack(self, node: ast.expr, names: list[str | None]) -> list[Value]:
         """Return the values that a tuple assignment unpacks. For operator calls, they are outputs of the operator's node."""
         operator = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[0] in ("torch", "ops")
         whole = self.value(node)
@@ -486,7 +486,7 @@ class _Builder:
         function = node.func
         text = ast.unparse(function)
         if isinstance(function, ast.Name):
-            return self.form(node, function.id, name)
+            return self.builtin_call(node, function.id, name)
         if text.startswith("__torch__."):
             return self.called(text, node, name)
         root = text.split(".")[0]
@@ -506,7 +506,7 @@ class _Builder:
             notes = self.notes.get((id(module), function.attr), {})
             result: Value = self.function(definition, [owner, *self.ordered(definition, node, arguments, 1)], module, notes)
             return result
-        return self.node("prim::CallMethod", [owner, *arguments], type_in_graphs(definition.returns), name, name=function.attr)
+        return self.node("prim::CallMethod", [owner, *arguments], graph_type(definition.returns), name, name=function.attr)
 
     def ordered(self, definition: ast.FunctionDef, node: ast.Call, arguments: list[Value], skipped: int) -> list[Value]:
         """Return the arguments of a call in the order of the function's parameters."""
@@ -532,19 +532,19 @@ class _Builder:
             result: Value = self.function(definition, self.ordered(definition, node, arguments, 0), None, {})
             return result
         function = self.node("prim::Constant", [], Type("Function"), definition.name, name=definition.name)
-        return self.node("prim::CallFunction", [function, *arguments], type_in_graphs(definition.returns), name)
+        return self.node("prim::CallFunction", [function, *arguments], graph_type(definition.returns), name)
 
-    def form(self, node: ast.Call, function: str, name: str | None) -> Value:
+    def builtin_call(self, node: ast.Call, function: str, name: str | None) -> Value:
         """Process a call of a built-in name, such as `annotate`."""
         if function == "annotate":
             value = self.value(node.args[1], name)
             if value.node().kind() != "prim::Constant" and value._type.sizes() is None:
-                value._type = type_in_graphs(node.args[0])
+                value._type = graph_type(node.args[0])
             return value
         if function == "unchecked_cast":
-            return self.node("prim::unchecked_cast", [self.value(node.args[1])], type_in_graphs(node.args[0]), name)
+            return self.node("prim::unchecked_cast", [self.value(node.args[1])], graph_type(node.args[0]), name)
         if function == "uninitialized":
-            return self.node("prim::Uninitialized", [], type_in_graphs(node.args[0]), name)
+            return self.node("prim::Uninitialized", [], graph_type(node.args[0]), name)
         if function == "isinstance":
             return self.node("prim::isinstance", [self.value(node.args[0])], Type("bool"), name)
         if function == "getattr":
@@ -598,7 +598,7 @@ def build_graph(
     method: str,
     code: dict[str, bytes],
     constants: list[Any],
-    describe: Callable[[Any], Described],
+    describe: Callable[[Any], ModuleDescription],
     notes: dict[tuple[int, str], dict[str, Note]] | None = None,
     inline: bool = False,
     has_self: bool = True,
@@ -620,7 +620,7 @@ def build_graph(
     graph, inputs = builder.graph, []
     known = builder.notes.get((id(root), method), {})
     for place, parameter in enumerate(definition.args.args):
-        type = Type(describe(root).path) if place == 0 else type_in_graphs(parameter.annotation)
+        type = Type(describe(root).path) if place == 0 else graph_type(parameter.annotation)
         if parameter.arg in known:
             type = known[parameter.arg].type
         inputs.append(graph.paramNode().add_output(graph.named(f"{parameter.arg}.1"), type))

@@ -24,7 +24,7 @@ def _listed(value: Any, dims: int) -> str:
     return literal(list(value) if isinstance(value, (tuple, list)) else [value] * dims)
 
 
-def _one(expression: str | Callable[[Any], str], parameters: str = "input: Tensor") -> Callable[[Any], _Method]:
+def _expression_method(expression: str | Callable[[Any], str], parameters: str = "input: Tensor") -> Callable[[Any], _Method]:
     """Return a generator of a one-expression `forward`; `{name}` is replaced by the constant attribute of the layer."""
 
     def method(layer: Any) -> _Method:
@@ -40,7 +40,7 @@ def _is_constant(value: Any) -> bool:
         map(_is_constant, value)))  # fmt: skip
 
 
-def _operator(layer: Any) -> _Method:
+def _operator_method(layer: Any) -> _Method:
     """Return a `forward` that calls the operator of the layer, with attributes of the layer as arguments."""
     inputs = [*inspect.signature(type(layer).forward).parameters][1:]
     operator, arguments = _operator_of(layer), [*inputs]
@@ -182,7 +182,7 @@ def _pad(mode: str) -> Callable[[Any], _Method]:
         value = f", value={float(layer.value)!r}" if mode == "constant" else ""
         return f"torch.pad(input, {literal(list(layer.padding))}, mode={literal(mode)}{value})"
 
-    return _one(text)
+    return _expression_method(text)
 
 
 def _recurrent(layer: Any) -> _Method:
@@ -414,30 +414,31 @@ def _encoder(layer: Any) -> _Method:
 
 
 _LAYERS: dict[str, Callable[[Any], _Method]] = {
-    "Identity": _one("input"),
+    "Identity": _expression_method("input"),
     **dict.fromkeys((
         "Linear", "Bilinear", "LayerNorm", "RMSNorm", "GroupNorm", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
         "AlphaDropout", "FeatureAlphaDropout", "ReLU", "Sigmoid", "Tanh", "SiLU", "Mish", "SELU", "CELU", "ELU", "LeakyReLU",
         "ReLU6", "Hardtanh", "Hardswish", "Hardsigmoid", "Threshold", "GELU", "GLU", "PReLU", "LogSigmoid", "Softplus",
         "Softshrink", "Hardshrink", "PixelShuffle", "PixelUnshuffle", "CosineSimilarity", "MSELoss", "L1Loss", "SmoothL1Loss",
-        "CrossEntropyLoss", "BCELoss", "BCEWithLogitsLoss"), _operator),
-    "Embedding": _one(
+        "CrossEntropyLoss", "BCELoss", "BCEWithLogitsLoss"), _operator_method),
+    "Embedding": _expression_method(
         lambda layer: f"torch.embedding(self.weight, input, {-1 if layer.padding_idx is None else layer.padding_idx})"),
     **{f"{kind}{dims}d": make for dims in (1, 2, 3) for kind, make in (
-        ("Conv", _one(_convolution)), ("ConvTranspose", _one(_transposed)), ("BatchNorm", _batch_norm),
-        ("InstanceNorm", _one(_instance_norm)), ("MaxPool", _pool(dims, "dilation", "ceil_mode")),
+        ("Conv", _expression_method(_convolution)), ("ConvTranspose", _expression_method(_transposed)),
+        ("BatchNorm", _batch_norm),
+        ("InstanceNorm", _expression_method(_instance_norm)), ("MaxPool", _pool(dims, "dilation", "ceil_mode")),
         ("AdaptiveAvgPool", _adaptive(dims)), ("AdaptiveMaxPool", _adaptive(dims)),
         ("ReflectionPad", _pad("reflect")), ("ReplicationPad", _pad("replicate")), ("ConstantPad", _pad("constant")),
         ("ZeroPad", _pad("constant")), ("CircularPad", _pad("circular")))},
     "AvgPool1d": _pool(1, "ceil_mode", "count_include_pad"),
     "AvgPool2d": _pool(2, "ceil_mode", "count_include_pad", "divisor_override"),
     "AvgPool3d": _pool(3, "ceil_mode", "count_include_pad", "divisor_override"),
-    "Tanhshrink": _one("input - torch.tanh(input)"),
-    "Softsign": _one("input / (torch.abs(input) + 1)"),
-    "Softmax": _one(lambda layer: f"torch.softmax(input, {_dim(layer)})"),
-    "LogSoftmax": _one(lambda layer: f"torch.log_softmax(input, {_dim(layer)})"),
-    "Flatten": _one("torch.flatten(input, {start_dim}, {end_dim})"),
-    "Unflatten": _one(lambda layer: f"torch.unflatten(input, {layer.dim}, {_listed(layer.unflattened_size, 1)})"),
+    "Tanhshrink": _expression_method("input - torch.tanh(input)"),
+    "Softsign": _expression_method("input / (torch.abs(input) + 1)"),
+    "Softmax": _expression_method(lambda layer: f"torch.softmax(input, {_dim(layer)})"),
+    "LogSoftmax": _expression_method(lambda layer: f"torch.log_softmax(input, {_dim(layer)})"),
+    "Flatten": _expression_method("torch.flatten(input, {start_dim}, {end_dim})"),
+    "Unflatten": _expression_method(lambda layer: f"torch.unflatten(input, {layer.dim}, {_listed(layer.unflattened_size, 1)})"),
     "Upsample": _upsample, "UpsamplingNearest2d": _upsample, "UpsamplingBilinear2d": _upsample,
     "LSTM": _recurrent, "GRU": _recurrent, "RNN": _recurrent,
     "LSTMCell": _cell("lstm_cell"), "GRUCell": _cell("gru_cell"), "RNNCell": _cell("rnn_cell"),

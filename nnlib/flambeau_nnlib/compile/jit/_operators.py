@@ -17,7 +17,7 @@ from flambeau.extension.schemas import FunctionSchema, as_operator, bound_argume
 
 from ...amp.autocast_mode import is_autocast_enabled
 
-__all__ = ["operator_named"]
+__all__ = ["find_operator"]
 
 # In the code of archives, dtypes, layouts and memory formats are numbers.
 DTYPES = [
@@ -27,7 +27,7 @@ DTYPES = [
 _FORMATS = [torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d]
 
 
-def dtype_numbered(number: Any) -> Any:
+def dtype_from_number(number: Any) -> Any:
     """Return the dtype for its number in archives; return other values unchanged."""
     if not isinstance(number, int) or isinstance(number, bool):
         return number
@@ -36,11 +36,11 @@ def dtype_numbered(number: Any) -> Any:
     return DTYPES[number]
 
 
-def _named(kwargs: dict[str, Any]) -> dict[str, Any]:
+def _convert_kwargs(kwargs: dict[str, Any]) -> dict[str, Any]:
     """Convert numbers in keyword arguments to dtypes and memory formats, and drop arguments that are None."""
     kwargs = {name: value for name, value in kwargs.items() if value is not None and name not in ("layout", "pin_memory")}
     if "dtype" in kwargs:
-        kwargs["dtype"] = dtype_numbered(kwargs["dtype"])
+        kwargs["dtype"] = dtype_from_number(kwargs["dtype"])
     if isinstance(kwargs.get("memory_format"), int):
         kwargs["memory_format"] = _FORMATS[kwargs["memory_format"]]
     return kwargs
@@ -52,10 +52,10 @@ def _scalar_first(values: dict[str, Any], first: str) -> dict[str, Any]:
     return {**values, first: torch.scalar_tensor(number)} if isinstance(number, (int, float, complex)) else values
 
 
-def _computed(name: str) -> Callable[..., Any]:
+def _schema_operator(name: str) -> Callable[..., Any]:
     """Return the operator of a name: for numbers, strings and lists, Python's; for tensors, the one that matches its schema."""
     function: Any = as_operator(name)
-    declared, of_python = schemas(name), _of_python(name)
+    declared, of_python = schemas(name), _python_function(name)
     takes_lists = bool(declared) and declared[0].arguments[0].type.endswith("]")
 
     def compute(*args: Any, **kwargs: Any) -> Any:
@@ -63,15 +63,15 @@ def _computed(name: str) -> Callable[..., Any]:
             return of_python(*args)
         for by_position in (False, True):  # whether keyword-only arguments may be positional
             for schema in declared:
-                values = _read(schema, args, kwargs, by_position)
+                values = _bind_arguments(schema, args, kwargs, by_position)
                 if values is not None:
                     return function(*values[0], **values[1])
-        return function(*args, **_named(kwargs))
+        return function(*args, **_convert_kwargs(kwargs))
 
     return compute
 
 
-def _read(
+def _bind_arguments(
     schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any], by_position: bool
 ) -> tuple[list[Any], dict[str, Any]] | None:
     """Bind the arguments of a call to a schema, converting numbers to dtypes and formats; return None if they do not match."""
@@ -81,7 +81,7 @@ def _read(
     for each in schema.arguments:
         value, kind = values.get(each.name), each.type.rstrip("?")
         if kind == "ScalarType":
-            values[each.name] = dtype_numbered(value)
+            values[each.name] = dtype_from_number(value)
         elif kind == "MemoryFormat" and isinstance(value, int):
             values[each.name] = _FORMATS[value]
         elif value == [] and each.type.endswith("]?"):
@@ -127,13 +127,13 @@ def _convolution(
 
 def _to(value: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """Implement all overloads of `to`: with device and dtype, dtype, or another tensor, each with three flags."""
-    kwargs = _named(kwargs)
+    kwargs = _convert_kwargs(kwargs)
     plain = [argument for argument in args if not isinstance(argument, bool) and argument is not None]
     for given in plain:
         if isinstance(given, torch.Tensor):
             kwargs.update(dtype=given.dtype, device=given.device)
         elif isinstance(given, int):
-            kwargs["dtype"] = dtype_numbered(given)
+            kwargs["dtype"] = dtype_from_number(given)
         else:
             kwargs["device"] = given
     kwargs.pop("memory_format", None)
@@ -269,7 +269,7 @@ _PRIMITIVE: dict[str, Callable[..., Any]] = {
 }
 
 # Python functions whose names differ from the TorchScript operators.
-_OF_PYTHON: dict[str, Callable[..., Any]] = {
+_PYTHON_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "div": operator.truediv,
     "floordiv": operator.floordiv,
     "floor_divide": operator.floordiv,
@@ -279,23 +279,23 @@ _OF_PYTHON: dict[str, Callable[..., Any]] = {
 }
 
 
-def _of_python(name: str) -> Callable[..., Any] | None:
+def _python_function(name: str) -> Callable[..., Any] | None:
     """Return the Python function that implements an operator on numbers and lists, or None."""
     for place in (operator, math, builtins) if namespace_of(name) == "aten" else (math,):
-        if name in _OF_PYTHON:
-            return _OF_PYTHON[name]
+        if name in _PYTHON_FUNCTIONS:
+            return _PYTHON_FUNCTIONS[name]
         if not name.startswith("_") and callable(getattr(place, name, None)):
             return getattr(place, name)  # type: ignore[no-any-return]  # of a module
     return None
 
 
-def operator_named(path: str) -> Callable[..., Any]:
+def find_operator(path: str) -> Callable[..., Any]:
     """Return the operator that an archive calls `torch.NAME`, `ops.aten.NAME` or `ops.prim.NAME`.
 
     Unknown or disallowed operators raise an error only when they are called, because archives contain code that never runs.
     """
     name = path.rpartition(".")[2]
-    return _of_strings(name, path) if path == f"torch.{name}" and name in _STRINGS else _operator(path)
+    return _string_method(name, path) if path == f"torch.{name}" and name in _STRINGS else _operator(path)
 
 
 def _operator(path: str) -> Callable[..., Any]:
@@ -304,19 +304,19 @@ def _operator(path: str) -> Callable[..., Any]:
         space, _, name = name.partition(".")
     if space == "prim" and name in _PRIMITIVE:
         return _PRIMITIVE[name]
-    if space == "flambeau" and _computes(name, space):
-        return _computed(name)
+    if space == "flambeau" and _is_pure(name, space):
+        return _schema_operator(name)
     if space in ("torch", "aten"):
         if name in _PLAIN:
             return _PLAIN[name]
-        if name not in _NOT_OPERATORS and _computes(name):
-            return _computed(name)
+        if name not in _NOT_OPERATORS and _is_pure(name):
+            return _schema_operator(name)
         method: Callable[..., Any] | None = vars(torch.Tensor).get(name) if not name.startswith("_") else None
         if callable(method) and name not in _NOT_OPERATORS:
             return method
         family, _, rest = name.partition("_")
         if family in ("fft", "linalg", "special") and rest in getattr(torch, family).__all__:
-            return _computed(name)
+            return _schema_operator(name)
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"the archive uses the operator {path!r}, which is not supported")
@@ -332,7 +332,7 @@ _STRINGS = frozenset({
 })  # fmt: skip
 
 
-def _of_strings(name: str, path: str) -> Callable[..., Any]:
+def _string_method(name: str, path: str) -> Callable[..., Any]:
     """Return a function that calls the string method for strings, and otherwise the operator of the same name."""
     other = _operator(path)
 
@@ -342,7 +342,7 @@ def _of_strings(name: str, path: str) -> Callable[..., Any]:
     return compute
 
 
-def _computes(name: str, namespace: str = "aten") -> bool:
+def _is_pure(name: str, namespace: str = "aten") -> bool:
     """Whether an operator is free of side effects. Python functions with side effects declare no facts."""
     plain = name.removesuffix("_")
     if not name.isidentifier():
@@ -350,7 +350,7 @@ def _computes(name: str, namespace: str = "aten") -> bool:
     if isinstance(getattr(torch, name, None), MethodType):  # compiled functions are methods of `torch`
         return namespace_of(name) == namespace
     known = facts_of(name) is not None or facts_of(plain) is not None or name in ATEN or plain in ATEN
-    return (known and namespace_of(name) == namespace and function_of(name) is not None) or _of_python(name) is not None
+    return (known and namespace_of(name) == namespace and function_of(name) is not None) or _python_function(name) is not None
 
 
 _NOT_OPERATORS = frozenset({

@@ -11,13 +11,13 @@ from flambeau.extension import Kind, facts_of
 
 from ..fx.node import Node
 from ._graph import Note, Type
-from ._types import literal, quoted
+from ._types import literal, quote
 
 if TYPE_CHECKING:
     from ._program import Program
     from ._recording import TraceRecording
 
-__all__ = ["attribute_path", "input_type", "notes_of", "printed"]
+__all__ = ["attribute_path", "function_body", "input_type", "trace_metadata"]
 
 # Python operators on sizes.
 _NUMBERS = {
@@ -36,7 +36,7 @@ _RENAMED = {"lift_fresh_copy": "clone", "sym_size": "size"}
 def attribute_path(path: str, owner: str = "self") -> str:
     """Return the code of an attribute, such as `self.layer.weight`, using `getattr` for names that are not identifiers."""
     for name in path.split(".") if path else []:
-        owner = f"{owner}.{name}" if name.isidentifier() else f"getattr({owner}, {quoted(name)})"
+        owner = f"{owner}.{name}" if name.isidentifier() else f"getattr({owner}, {quote(name)})"
     return owner
 
 
@@ -180,7 +180,7 @@ def _creates(name: str) -> bool:
     return facts is not None and facts.kind in (Kind.FACTORY, Kind.RANDOM)
 
 
-def printed(recording: TraceRecording, program: Program, inputs: dict[int, str]) -> tuple[list[str], str]:
+def function_body(recording: TraceRecording, program: Program, inputs: dict[int, str]) -> tuple[list[str], str]:
     """Return the lines of a function body, and the type of its result.
 
     Args:
@@ -191,7 +191,7 @@ def printed(recording: TraceRecording, program: Program, inputs: dict[int, str])
     return _Printer(recording, program, inputs).lines_of()
 
 
-def notes_of(recording: TraceRecording, inputs: dict[int, str]) -> dict[str, Note]:
+def trace_metadata(recording: TraceRecording, inputs: dict[int, str]) -> dict[str, Note]:
     """Return the metadata of the values in a trace: types for the examples, submodules, and source lines.
 
     Args:

@@ -19,9 +19,9 @@ from ._compiling import compile_class, compile_function, compile_method, exporte
 from ._expressions import annotations_of, constants_of
 from ._freeze import FrozenModule
 from ._graph_building import definitions
-from ._printing import attribute_path, input_type, notes_of, printed
+from ._printing import attribute_path, function_body, input_type, trace_metadata
 from ._recording import TraceRecording, record
-from ._types import Described, NoType, class_path, is_named_tuple, literal, type_of_annotation, type_of_value
+from ._types import ModuleDescription, NoType, class_path, is_named_tuple, literal, type_of_annotation, type_of_value
 
 __all__ = ["Program"]
 
@@ -45,7 +45,7 @@ class Program:
     def __init__(self, root: Any) -> None:
         self.constants: list[Tensor] = []
         self.files: dict[str, list[str]] = {}
-        self.described: dict[int, Described] = {}
+        self.described: dict[int, ModuleDescription] = {}
         self._methods: dict[int, dict[str, list[str]]] = {}
         self._paths: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
@@ -107,8 +107,8 @@ class Program:
         called = module if name == "forward" else function
         recording = record(module, called, args, kwargs)
         parameters, inputs = _parameters(function, args, kwargs)
-        lines, kind = printed(recording, self, inputs)
-        self.notes[id(module), name] = notes_of(recording, inputs)
+        lines, kind = function_body(recording, self, inputs)
+        self.notes[id(module), name] = trace_metadata(recording, inputs)
         return _definition(name, [f"self: {_CLASS}", *parameters], kind, lines)
 
     def _text_of_function(
@@ -120,12 +120,12 @@ class Program:
         holder = PlaceholderModule()
         recording = record(holder, function.function, args, kwargs)
         parameters, inputs = _parameters(function.function, args, kwargs)
-        lines, kind = printed(recording, self, inputs)
+        lines, kind = function_body(recording, self, inputs)
         if owner is not None:
-            self.notes[id(owner), name] = notes_of(recording, inputs)
+            self.notes[id(owner), name] = trace_metadata(recording, inputs)
         return _definition(name, [*([first] if first else []), *parameters], kind, lines)
 
-    def _describe(self, module: nn.Module) -> Described:
+    def _describe(self, module: nn.Module) -> ModuleDescription:
         if isinstance(module, (LoadedModule, FrozenModule)):
             self._adopt(module)
         if id(module) in self.described:
@@ -152,7 +152,7 @@ class Program:
             lines += [f"  {line}" for line in method]
         cls = type(module)
         path = class_path(next((base for base in cls.__mro__ if not issubclass(base, torch.jit.ScriptModule)), cls))
-        described = Described(self._class(path, "\n".join(lines)), attributes)
+        described = ModuleDescription(self._class(path, "\n".join(lines)), attributes)
         self.described[id(module)] = described
         self._kept.append(module)
         return described
@@ -196,7 +196,7 @@ class Program:
         """Record the attributes of an object of a user-defined class."""
         kinds = self._class_attributes[type(value)]
         attributes = {name: (getattr(value, name), kind) for name, kind in kinds.items()}
-        self.described[id(value)] = Described(self.named_class(type(value)), attributes)
+        self.described[id(value)] = ModuleDescription(self.named_class(type(value)), attributes)
         for inner, _ in attributes.values():
             if type(inner) in self._class_attributes:
                 self._describe_object(inner)
@@ -238,10 +238,10 @@ class Program:
             self.files.setdefault(package, []).append(rename(ast.unparse(definition)) + "\n")
         return rename
 
-    def _describe_adopted(self, owner: Any, describe: Callable[[Any], Described], rename: Callable[[str], str]) -> None:
+    def _describe_adopted(self, owner: Any, describe: Callable[[Any], ModuleDescription], rename: Callable[[str], str]) -> None:
         path, attributes = describe(owner)
         renamed = {name: (value, rename(kind)) for name, (value, kind) in attributes.items()}
-        self.described[id(owner)] = Described(rename(path), renamed)
+        self.described[id(owner)] = ModuleDescription(rename(path), renamed)
         self._kept.append(owner)
         for value, _ in attributes.values():
             if isinstance(value, (nn.Module, LoadedObject)):

@@ -19,8 +19,8 @@ from flambeau.library.dispatch_modes import disable_modes
 from flambeau.utils import pytree
 
 from ..export._export import restoring_state, run_program, tracking_modules
-from ..export._sizes import Form, Known, SizeGuards, is_symbolic
-from ..export._tracing import Recording, TensorSpec, with_plain_numbers
+from ..export._sizes import Known, SizeExpression, SizeGuards, is_symbolic
+from ..export._tracing import Recording, TensorSpec, with_concrete_numbers
 from ..fx.graph import Graph
 from ..fx.node import Node
 
@@ -60,9 +60,9 @@ class TraceRecording(Recording):
         _open.pop()
         return super().__exit__(*exc)
 
-    def sized(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
+    def tensor_spec(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
         """Return the metadata of a tensor; all sizes are unknown."""
-        return super().sized(tensor, [(dim, Form(f"size({dim})")) for dim in range(tensor.dim())])
+        return super().tensor_spec(tensor, [(dim, SizeExpression(f"size({dim})")) for dim in range(tensor.dim())])
 
     def decided(self, number: Any) -> Any:
         """Return the value for the examples, and warn unless a layer is validating its input."""
@@ -81,7 +81,7 @@ class TraceRecording(Recording):
             )
             warnings.warn_explicit(message, TracerWarning, frame.f_code.co_filename, frame.f_lineno)
 
-    def _look(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    def _read_values(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
         if any(id(arg) not in self.literals for arg in args if isinstance(arg, Tensor)):
             kind = {"__bool__": "boolean", "__float__": "float", "__contains__": "boolean"}.get(name, "integer")
             self._warn(f"Converting a tensor to a Python {kind}")
@@ -93,7 +93,7 @@ class TraceRecording(Recording):
         _open.clear()
         try:
             with disable_modes():
-                result = script(*with_plain_numbers(args), **with_plain_numbers(kwargs))
+                result = script(*with_concrete_numbers(args), **with_concrete_numbers(kwargs))
         finally:
             _open[:] = former
         given = tuple(map(self.node_of, args)), self.node_of(kwargs)
@@ -104,7 +104,7 @@ class TraceRecording(Recording):
     def _place(self, result: Any, node: Node) -> None:
         """Record the node for each tensor in the result of a call."""
         if isinstance(result, Tensor):
-            self.stands_for(result, node, self.sized(result, []))
+            self.set_node(result, node, self.tensor_spec(result, []))
         elif isinstance(result, dict):
             for key, value in result.items():
                 self._place(value, self._create(operator.getitem, (node, key), {}))
@@ -129,7 +129,7 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
         if id(tensor) not in recording.nodes:
             node = recording.graph.placeholder("state_" + path.replace(".", "_"))
             node.meta["state"] = path
-            recording.stands_for(tensor, node, recording.sized(tensor, []))
+            recording.set_node(tensor, node, recording.tensor_spec(tensor, []))
     leaves, spec = pytree.tree_flatten((args, kwargs))
     copies = []
     for place, leaf in enumerate(leaves):
@@ -137,7 +137,7 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
             leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
             node = recording.graph.placeholder(f"input_{place}")
             node.meta["input"] = place
-            recording.stands_for(leaf, node, recording.sized(leaf, []))
+            recording.set_node(leaf, node, recording.tensor_spec(leaf, []))
         copies.append(leaf)
     args, kwargs = pytree.tree_unflatten(copies, spec)
     with restoring_state(module), tracking_modules(recording), torch.random.fork_rng(), Tracing():

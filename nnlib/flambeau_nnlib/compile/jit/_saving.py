@@ -20,7 +20,7 @@ from ._graph import Graph, Note
 from ._graph_building import build_graph
 from ._operators import DTYPES
 from ._program import Program
-from ._types import Described
+from ._types import ModuleDescription
 
 __all__ = ["save"]
 
@@ -75,7 +75,7 @@ class _Content(NamedTuple):
     code: dict[str, bytes]
     constants: list[Any]
     version: bytes
-    describe: Callable[[Any], Described]
+    describe: Callable[[Any], ModuleDescription]
     notes: dict[tuple[int, str], dict[str, Note]] = {}
 
 
@@ -131,8 +131,10 @@ def code_of(m: Any) -> dict[str, bytes]:
     return content_of(m).code
 
 
-def _described_as_read(value: Any) -> Described:
-    return Described(type(value)._path, {name: (getattr(value, name), kind) for name, kind in type(value)._declared.items()})
+def _described_as_read(value: Any) -> ModuleDescription:
+    return ModuleDescription(
+        type(value)._path, {name: (getattr(value, name), kind) for name, kind in type(value)._declared.items()}
+    )
 
 
 def _write(content: _Content, file: Any, name: str, extra_files: dict[str, Any]) -> None:
@@ -165,7 +167,7 @@ class _Records:
 class _Pickler:
     """Write pickles in the format that `torch.jit.load` of PyTorch reads: protocol 2, with type tags for containers."""
 
-    def __init__(self, records: _Records, folder: str, describe: Callable[[Any], Described]) -> None:
+    def __init__(self, records: _Records, folder: str, describe: Callable[[Any], ModuleDescription]) -> None:
         self.records, self.folder, self.describe = records, folder, describe
         self.out: list[bytes] = []
         self.storages: dict[int, tuple[str, Any]] = {}

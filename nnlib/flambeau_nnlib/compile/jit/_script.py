@@ -211,12 +211,12 @@ class ScriptModule(_WithGraph, nn.Module):
     @enters_script
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recording = current_recording()
-        if recording is not None and recording.module is not self and self._runs_by_itself():
+        if recording is not None and recording.module is not self and self._is_traced_as_call():
             return recording.called(self, args, kwargs)
         with _raising_errors(self.forward, args, kwargs):
             return super().__call__(*args, **kwargs)
 
-    def _runs_by_itself(self) -> bool:
+    def _is_traced_as_call(self) -> bool:
         """Whether a trace of an enclosing module records a call of this module, instead of its operations."""
         return True
 
@@ -279,7 +279,7 @@ _REFUSED = (
 )  # fmt: skip
 
 
-def _refused(name: str) -> Callable[..., Any]:
+def _unsupported_method(name: str) -> Callable[..., Any]:
     """Return a method that raises an error, for methods of `nn.Module` that scripted modules lack in PyTorch."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -300,7 +300,7 @@ class RecursiveScriptModule(ScriptModule):
 
 
 for _name in _REFUSED:
-    setattr(RecursiveScriptModule, _name, _refused(_name))
+    setattr(RecursiveScriptModule, _name, _unsupported_method(_name))
 
 
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:

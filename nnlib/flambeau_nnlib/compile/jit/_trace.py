@@ -9,7 +9,7 @@ import flambeau as torch
 from flambeau import nn
 from flambeau.extension import tracing
 
-from ._convolutions import as_one_operator
+from ._convolutions import merge_convolutions
 from ._recording import TracerWarning, Tracing
 from ._script import ScriptFunction, ScriptModule, scripted
 
@@ -29,7 +29,7 @@ class TopLevelTracedModule(ScriptModule):
     def __repr__(self) -> str:
         return super().__repr__()
 
-    def _runs_by_itself(self) -> bool:
+    def _is_traced_as_call(self) -> bool:
         return "_examples" in vars(self)
 
 
@@ -140,6 +140,6 @@ def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = Non
     args = (args,) if isinstance(args, torch.Tensor) else args
     token = tracing.current.set(tracing.TracingState())
     try:
-        return as_one_operator(traced.inlined_graph), f(*args, **(kwargs or {}))
+        return merge_convolutions(traced.inlined_graph), f(*args, **(kwargs or {}))
     finally:
         tracing.current.reset(token)

@@ -12,7 +12,7 @@ import flambeau as torch
 
 __all__ = [
     "OF_TORCH",
-    "Described",
+    "ModuleDescription",
     "NoType",
     "class_path",
     "is_named_tuple",
@@ -41,7 +41,7 @@ def class_path(cls: type) -> str:
     return ".".join(["__torch__", *named, cls.__name__])
 
 
-class Described(NamedTuple):
+class ModuleDescription(NamedTuple):
     """The description of a module in an archive: the path of its class, and its attributes with their types."""
 
     path: str
@@ -51,7 +51,7 @@ class Described(NamedTuple):
 Classes = Callable[[type], str]
 
 
-def no_class(cls: type) -> str:
+def reject_class(cls: type) -> str:
     """Raise `NoType`; the default for `classes`, if user-defined classes are not supported."""
     raise NoType(f"the class {cls.__name__}")
 
@@ -67,7 +67,7 @@ def is_script_class(cls: Any) -> bool:
     return not library and not issubclass(cls, (torch.nn.Module, torch.Tensor, BaseException, tuple, enum.Enum))
 
 
-def type_of_value(value: Any, classes: Classes = no_class) -> str:
+def type_of_value(value: Any, classes: Classes = reject_class) -> str:
     """Return the TorchScript type of an attribute.
 
     Args:
@@ -112,7 +112,7 @@ _PLAIN = {
 _NAMES = {"number": "number", "Number": "number"}
 
 
-def type_of_annotation(annotation: Any, classes: Classes = no_class) -> str:
+def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
     """Return the TorchScript type of an annotation.
 
     Args:
@@ -168,11 +168,11 @@ def literal(value: Any) -> str:
     if isinstance(value, complex):
         return f"complex({value.real!r}, {value.imag!r})"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, torch.dtype):
         return str(DTYPES.index(value))
     if isinstance(value, torch.device):
-        return f"torch.device({quoted(str(value))})"
+        return f"torch.device({quote(str(value))})"
     if isinstance(value, torch.layout):
         return "0" if value is torch.strided else "1"
     if isinstance(value, torch.memory_format):
@@ -189,7 +189,7 @@ def literal(value: Any) -> str:
 _FORMATS = [torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d]
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Convert a string to code, with escapes that PyTorch's parser supports."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
     return f'"{escaped}"'

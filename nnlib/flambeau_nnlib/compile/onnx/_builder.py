@@ -119,9 +119,9 @@ class Builder:
             like: a value with the shape and dtype of the output; by default the output of the translated node.
             **attributes: the attributes of the node; those that are None are omitted.
         """
-        return self.op_of_many(kind, *inputs, outputs=1, like=like, **attributes)[0]
+        return self.op_with_outputs(kind, *inputs, outputs=1, like=like, **attributes)[0]
 
-    def op_of_many(self, kind: str, *inputs: Value | None, outputs: int, like: Any = None, **attributes: Any) -> list[Value]:
+    def op_with_outputs(self, kind: str, *inputs: Value | None, outputs: int, like: Any = None, **attributes: Any) -> list[Value]:
         """Add a node with `outputs` outputs; see `op` for the other arguments."""
         label = self.node.name if self.node is not None else kind
         names = [self.name(label if outputs == 1 else f"{label}_{place}") for place in range(outputs)]
@@ -170,11 +170,11 @@ class Builder:
         values = list(values) if isinstance(values, (list, tuple)) else [values]
         if all(isinstance(value, int) for value in values):
             return self.constant(torch.tensor(values, dtype=torch.int64))
-        parts = [self.unsqueezed(value) if isinstance(value, Value) else self.constant([value]) for value in values]
+        parts = [self.unsqueeze_scalar(value) if isinstance(value, Value) else self.constant([value]) for value in values]
         spec = TensorSpec((len(values),), torch.int64, torch.device("cpu"))
         return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0, like=spec)
 
-    def unsqueezed(self, number: Value) -> Value:
+    def unsqueeze_scalar(self, number: Value) -> Value:
         """Convert a scalar to a 1-D tensor."""
         spec = TensorSpec((1,), number.dtype, torch.device("cpu"))
         return self.op("Unsqueeze", self.cast(number, torch.int64), self.constant([0]), like=spec)

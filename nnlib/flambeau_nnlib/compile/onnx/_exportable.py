@@ -126,7 +126,7 @@ class InputObserver:
         for name, value in named:
             same = [other[name] for other in others if (name in other if isinstance(other, dict) else name < len(other))]
             is_batch = set_batch_dimension_for is True or (set_batch_dimension_for and name in set_batch_dimension_for)
-            shapes[name] = _sizes(value, same, bool(is_batch))
+            shapes[name] = _dynamic_sizes(value, same, bool(is_batch))
         return shapes if isinstance(first, dict) else tuple(shapes.values())
 
     def check_discrepancies(self, onnx_program: ONNXProgram, atol: float = 1e-4, rtol: float = 0.1) -> list[dict[str, Any]]:
@@ -158,7 +158,7 @@ class InputObserver:
         return {str(name): value for name, value in self.value_if_missing.items() if name not in kwargs}
 
 
-def _sizes(value: Any, others: list[Any], is_batch: bool) -> Any:
+def _dynamic_sizes(value: Any, others: list[Any], is_batch: bool) -> Any:
     """Return the dynamic dimensions of a tensor, or of each tensor in a container."""
     leaves, structure = pytree.tree_flatten(value)
     rest = [pytree.tree_leaves(other) for other in others if pytree.tree_structure(other) == structure]

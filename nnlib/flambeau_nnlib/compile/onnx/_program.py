@@ -14,7 +14,7 @@ from flambeau.utils import pytree
 
 from ..export import Dim, ExportedProgram
 from ..export import export as export_program
-from ..export._files import write_whole
+from ..export._files import write_atomically
 from ..export.dynamic_shapes import arguments_by_name
 from ._errors import OnnxExporterError
 
@@ -86,7 +86,7 @@ class ONNXProgram:
         path = Path(destination)
         if external_data or (external_data is None and sum(len(weight.raw_data) for weight in graph.initializer) > 2**31 - 2**20):
             _move_weights(graph.initializer, path.with_name(path.name + ".data"))
-        write_whole(path, model.SerializeToString())
+        write_atomically(path, model.SerializeToString())
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
         """Run the model, with onnxruntime if it is installed, else with the slow reference implementation of `onnx`."""
@@ -183,7 +183,7 @@ def _move_weights(weights: Any, path: Path) -> None:
         onnx.external_data_helper.set_external_data(weight, path.name, len(content), len(raw))
         weight.ClearField("raw_data")
         content += raw
-    write_whole(path, bytes(content))
+    write_atomically(path, bytes(content))
 
 
 def export(
@@ -252,7 +252,7 @@ def export(
     """
     global _exporting
     try:
-        from ._translation import translated
+        from ._translation import translate
     except ImportError as error:
         raise ImportError(f"torch.onnx.export needs the package onnx: pip install flambeau[onnx] ({error})") from error
     opset = DEFAULT_OPSET if opset_version is None else opset_version
@@ -268,7 +268,7 @@ def export(
     dynamic_shapes = _with_dims(dynamic_shapes, {})
     if args and isinstance(args[-1], dict) and kwargs is None and isinstance(model, nn.Module):
         *positional, last = args
-        if set(last) <= set(arguments_by_name(model, (), {})) or _takes(model, last):
+        if set(last) <= set(arguments_by_name(model, (), {})) or _are_kwargs(model, last):
             args, kwargs = tuple(positional), last
     if isinstance(model, ExportedProgram):
         program = model
@@ -280,7 +280,7 @@ def export(
             program = export_program(model, args, kwargs, dynamic_shapes=dynamic_shapes)
         finally:
             _exporting = False
-    proto = translated(
+    proto = translate(
         program,
         max(opset, OLDEST_TRANSLATED),
         input_names or (),
@@ -288,7 +288,7 @@ def export(
         custom_translation_table,
         symbolic=not dynamo,
     )
-    result = ONNXProgram(_converted(proto, opset) if opset < OLDEST_TRANSLATED else proto, program)
+    result = ONNXProgram(_convert_version(proto, opset) if opset < OLDEST_TRANSLATED else proto, program)
     if verbose:
         print(result)
     if verify:
@@ -303,7 +303,7 @@ def export(
     return result
 
 
-def _converted(model: Any, opset: int) -> Any:
+def _convert_version(model: Any, opset: int) -> Any:
     """Convert the model to an older opset version."""
     from onnx import version_converter
 
@@ -313,7 +313,7 @@ def _converted(model: Any, opset: int) -> Any:
         raise OnnxExporterError(f"the model cannot be converted to opset version {opset}: {error}") from error
 
 
-def _takes(model: nn.Module, named: dict[str, Any]) -> bool:
+def _are_kwargs(model: nn.Module, named: dict[str, Any]) -> bool:
     """Whether a dictionary as the last argument contains keyword arguments, as in older versions of the API."""
     import inspect
 

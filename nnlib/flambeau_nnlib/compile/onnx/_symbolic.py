@@ -190,7 +190,7 @@ class _Graph:
         if domain and domain != "onnx":
             attributes["domain"] = domain
         inputs = [self.value(each) for each in raw_args]
-        results = [_symbolic_value(each) for each in self.builder.op_of_many(kind, *inputs, outputs=outputs, **attributes)]
+        results = [_symbolic_value(each) for each in self.builder.op_with_outputs(kind, *inputs, outputs=outputs, **attributes)]
         return results[0] if outputs == 1 else tuple(results)
 
     def value(self, given: Any) -> Any:

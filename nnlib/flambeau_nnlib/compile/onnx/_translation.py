@@ -12,7 +12,7 @@ from onnx import helper
 import flambeau as torch
 from flambeau.extension import unaliased
 
-from ..export._decomposing import without_writes
+from ..export._decomposing import functionalize_program
 from ..export._functionalizing import operator_name
 from ..export._sizes import is_symbolic
 from ..export._tracing import TensorSpec
@@ -25,7 +25,7 @@ from ._errors import OnnxExporterError
 from ._symbolic import symbolic_of
 from .operators import TABLE
 
-__all__ = ["translated"]
+__all__ = ["translate"]
 
 _NUMBERS: dict[Any, str] = {
     operator.add: "Add", operator.sub: "Sub", operator.mul: "Mul", operator.neg: "Neg", operator.lt: "Less",
@@ -35,7 +35,7 @@ _NUMBERS: dict[Any, str] = {
 }  # fmt: skip
 
 
-def translated(
+def translate(
     program: ExportedProgram,
     opset: int,
     input_names: Sequence[str] = (),
@@ -55,7 +55,9 @@ def translated(
     Raises:
         OnnxExporterError: an operator has no translation. The message gives its source line.
     """
-    return _Translator(without_writes(program), opset, list(input_names), list(output_names), custom or {}, symbolic).model()
+    return _Translator(
+        functionalize_program(program), opset, list(input_names), list(output_names), custom or {}, symbolic
+    ).model()
 
 
 class _Translator:
@@ -80,7 +82,7 @@ class _Translator:
         inputs = self._add_inputs(graph)
         for node in graph.nodes:
             if node.op not in ("placeholder", "output"):
-                self.values[node] = self._translated(node)
+                self.values[node] = self._translate_node(node)
         outputs = self._outputs(graph)
         used = self.builder.used([info.name for info in outputs])
         proto = helper.make_graph(self.builder.nodes, "main_graph", inputs, outputs, self.builder.tensors(used))
@@ -153,7 +155,7 @@ class _Translator:
 
     # --- nodes ---
 
-    def _translated(self, node: Node) -> Any:
+    def _translate_node(self, node: Node) -> Any:
         self.builder.node = node
         args, kwargs = map_arg(node.args, self.values.__getitem__), map_arg(node.kwargs, self.values.__getitem__)
         if node.op == "get_attr":
@@ -166,13 +168,13 @@ class _Translator:
         if name.startswith("_assert"):
             return None
         if node.target in _NUMBERS or node.target is operator.floordiv:
-            return self._number(node, args)
+            return self._translate_number(node, args)
         registered = symbolic_of(node.target, self.opset) if self.symbolic else None
-        translate = self.custom.get(node.target) or registered or TABLE.get(name) or TABLE.get(unaliased(name))
-        if translate is None:
+        translation = self.custom.get(node.target) or registered or TABLE.get(name) or TABLE.get(unaliased(name))
+        if translation is None:
             raise OnnxExporterError(f"No ONNX function found for {node.target}, which the model calls here:\n{node.stack_trace}")
         try:
-            result = translate(self.builder, *args, **kwargs)
+            result = translation(self.builder, *args, **kwargs)
         except OnnxExporterError as error:
             raise OnnxExporterError(f"{error}\n\nThe model calls the operator here:\n{node.stack_trace}") from error
         known = node.meta.get("val")
@@ -182,7 +184,7 @@ class _Translator:
             return [Value(value.name, spec, value.array) for value, spec in zip(result, known, strict=False)]
         return result
 
-    def _number(self, node: Node, args: Any) -> Value:
+    def _translate_number(self, node: Node, args: Any) -> Value:
         """Translate arithmetic on sizes."""
         dtype = torch.float32 if node.target is operator.truediv or any(isinstance(arg, float) for arg in args) else torch.int64
         logical = node.target in (operator.and_, operator.or_, operator.not_)
@@ -203,14 +205,14 @@ class _Translator:
 
     _modules: Sequence[Any] = ()
 
-    def _inner(self, module: Any, inputs: Sequence[Any]) -> list[Value]:
+    def _translate_subgraph(self, module: Any, inputs: Sequence[Any]) -> list[Value]:
         """Translate a subgraph. It can use names of the enclosing graph."""
         outer, self._modules = self._modules, [*self._modules, module]
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         self.values.update(zip(placeholders, inputs, strict=True))
         for node in module.graph.nodes:
             if node.op not in ("placeholder", "output"):
-                self.values[node] = self._translated(node)
+                self.values[node] = self._translate_node(node)
         self._modules = outer
         results = map_arg(module.graph.output_node().args[0], self.values.__getitem__)
         return [
@@ -231,7 +233,7 @@ class _Translator:
         branches = []
         for module in (true_module, false_module):
             with self.builder.subgraph() as nodes:
-                results = self._inner(module, operands)
+                results = self._translate_subgraph(module, operands)
             branches.append(self._graph(module._get_name(), nodes, [], results))
             count = len(results)
         self.builder.node = node
@@ -239,7 +241,7 @@ class _Translator:
             "Reshape", self.builder.cast(pred, torch.bool), self.builder.constant(torch.zeros(0, dtype=torch.int64)),
             like=TensorSpec((), torch.bool, torch.device("cpu")),
         )  # fmt: skip
-        found = self.builder.op_of_many("If", pred, outputs=count, then_branch=branches[0], else_branch=branches[1])
+        found = self.builder.op_with_outputs("If", pred, outputs=count, then_branch=branches[0], else_branch=branches[1])
         return self._with_specs(node, found)
 
     def _while_loop(self, node: Node, cond: Any, body: Any, carried: Sequence[Value], additional: Sequence[Any]) -> list[Value]:
@@ -247,19 +249,19 @@ class _Translator:
         flag, count = TensorSpec((), torch.bool, torch.device("cpu")), TensorSpec((), torch.int64, torch.device("cpu"))
         flag.is_number = count.is_number = True
         carried = [value if isinstance(value, Value) else build.constant(value) for value in carried]
-        first = self._inner(cond, [*carried, *additional])[0]
+        first = self._translate_subgraph(cond, [*carried, *additional])[0]
         build.node = node
         first = build.op("Reshape", first, build.constant(torch.zeros(0, dtype=torch.int64)), like=flag)
         with build.subgraph() as nodes:
             step = Value(build.name("iteration"), count)
             before = Value(build.name("condition"), flag)
             inside = [Value(build.name("carried"), value.spec) for value in carried]
-            following = self._inner(body, [*inside, *additional])
-            again = self._inner(cond, [*following, *additional])[0]
+            following = self._translate_subgraph(body, [*inside, *additional])
+            again = self._translate_subgraph(cond, [*following, *additional])[0]
             again = build.op("Reshape", again, build.constant(torch.zeros(0, dtype=torch.int64)), like=flag)
         inner = self._graph("body", nodes, [step, before, *inside], [again, *following])
         build.node = node
-        found = build.op_of_many("Loop", None, first, *carried, outputs=len(carried), body=inner)
+        found = build.op_with_outputs("Loop", None, first, *carried, outputs=len(carried), body=inner)
         return self._with_specs(node, found)
 
     @staticmethod

@@ -18,7 +18,7 @@ from flambeau.utils import pytree
 
 from ...fx.node import Node, map_arg
 from ...python_operators import ARITHMETIC, COMPARISONS
-from .._decomposing import without_writes
+from .._decomposing import functionalize_program
 from .._functionalizing import operator_name
 from .._tracing import TensorSpec
 from ..exported_program import ExportedProgram
@@ -101,7 +101,7 @@ def numpy_source(program: ExportedProgram, name: str = "model") -> tuple[str, di
         program: the program.
         name: the name of the files without suffix, for the example in the docstring of the code.
     """
-    return _Writer(without_writes(program)).write(name)
+    return _Writer(functionalize_program(program)).write(name)
 
 
 class _Writer:

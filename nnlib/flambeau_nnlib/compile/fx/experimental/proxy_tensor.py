@@ -51,7 +51,7 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
         raise ValueError(f"Unexpected tracing type: {tracing_mode}")
 
     def trace(*args: Any) -> GraphModule:
-        from ...export._functionalizing import functionalized  # imported here, because export imports this package
+        from ...export._functionalizing import functionalize  # imported here, because export imports this package
         from ...export._sizes import SizeGuards
         from ...export._tracing import Recording
 
@@ -65,14 +65,14 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
             node = graph.placeholder(name)
             node.meta["is_user_input"] = True
             if isinstance(copied, Tensor):
-                recording.stands_for(copied, node)
+                recording.set_node(copied, node)
         with recording:
             result = f(*pytree.tree_unflatten(copies, spec))
         graph.output(pytree.tree_map(recording.node_of, result))
-        _hold_constants(root, graph, recording.constants, recording.constant_nodes)
+        _register_constants(root, graph, recording.constants, recording.constant_nodes)
         removes = getattr(f, "__functionalize__", None)
         if removes is not None:
-            graph, written = functionalized(graph)
+            graph, written = functionalize(graph)
             with graph.inserting_before(graph.output_node()):
                 for argument, value in written:
                     if argument.op == "placeholder":
@@ -96,7 +96,7 @@ def _names(f: Callable[..., Any], args: Any, count: int) -> list[str]:
     return [f"{name}_1" for name in names[:count]]
 
 
-def _hold_constants(root: nn.Module, graph: Graph, constants: dict[str, Tensor], nodes: dict[str, Node]) -> None:
+def _register_constants(root: nn.Module, graph: Graph, constants: dict[str, Tensor], nodes: dict[str, Node]) -> None:
     """Turn tensors that are not arguments of the function into attributes of the module."""
     for number, (name, tensor) in enumerate(constants.items()):
         setattr(root, f"_tensor_constant{number}", tensor)

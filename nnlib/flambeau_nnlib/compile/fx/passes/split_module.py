@@ -15,7 +15,7 @@ from ..node import Node, map_arg
 __all__ = ["split_module"]
 
 
-class _Part:
+class _Partition:
     """A partition: its graph, its inputs from other partitions, and its outputs."""
 
     def __init__(self, name: str) -> None:
@@ -63,12 +63,12 @@ def split_module(
         True
     """
     prefix = "submod_" if partition_affix is None else f"submod_{partition_affix}_"
-    parts: dict[str, _Part] = {}
-    part_of: dict[Node, _Part] = {}
+    parts: dict[str, _Partition] = {}
+    part_of: dict[Node, _Partition] = {}
     for node in m.graph.nodes:
         if node.op not in ("placeholder", "get_attr", "output"):
             number = str(split_callback(node))
-            part_of[node] = parts.setdefault(number, _Part(f"{prefix}{number}"))
+            part_of[node] = parts.setdefault(number, _Partition(f"{prefix}{number}"))
     for node, part in part_of.items():
         for source in node.all_input_nodes:
             before = part_of.get(source)
@@ -82,7 +82,7 @@ def split_module(
     for source in last.all_input_nodes:
         if source in part_of:
             part_of[source].outputs[source] = None
-    order = list(parts.values()) if keep_original_order else _ordered(list(parts.values()))
+    order = list(parts.values()) if keep_original_order else _sort_partitions(list(parts.values()))
 
     for part in parts.values():
         for source in part.inputs:
@@ -91,8 +91,8 @@ def split_module(
     for node, part in part_of.items():
         for source in node.all_input_nodes:
             if source.op == "get_attr" and source not in part.copies:
-                part.copies[source] = _with_target(part, source, root_m, qualname_map)
-        part.copies[node] = _with_target(part, node, root_m, qualname_map)
+                part.copies[source] = _copy_node(part, source, root_m, qualname_map)
+        part.copies[node] = _copy_node(part, node, root_m, qualname_map)
 
     whole, values, attributes = Graph(), dict[Node, Any](), dict[str, Any]()
     for node in m.graph.nodes:
@@ -113,7 +113,7 @@ def split_module(
     return GraphModule(attributes, whole)
 
 
-def _with_target(part: _Part, node: Node, root: nn.Module, names: dict[str, str] | None) -> Node:
+def _copy_node(part: _Partition, node: Node, root: nn.Module, names: dict[str, str] | None) -> Node:
     """Copy a node to a partition, together with the attribute that it refers to."""
     copied = part.graph.node_copy(node, part.copies.__getitem__)
     if node.op in ("call_module", "get_attr"):
@@ -132,9 +132,9 @@ def _attribute(root: nn.Module, target: str) -> Any:
     return value
 
 
-def _ordered(parts: list[_Part]) -> list[_Part]:
+def _sort_partitions(parts: list[_Partition]) -> list[_Partition]:
     """Sort the partitions topologically."""
-    done: dict[str, _Part] = {}
+    done: dict[str, _Partition] = {}
     while len(done) < len(parts):
         ready = next((part for part in parts if part.name not in done and all(name in done for name in part.needs)), None)
         if ready is None:

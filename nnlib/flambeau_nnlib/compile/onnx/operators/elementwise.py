@@ -39,7 +39,7 @@ def _enter() -> None:
     for name, kind in _ARITHMETIC.items():
         TABLE[name] = lambda b, x, y, kind=kind: _arithmetic(b, kind, x, y)
     for name, kind in _COMPARISONS.items():
-        TABLE[name] = lambda b, x, y, kind=kind: b.op(kind, *together(b, x, y))
+        TABLE[name] = lambda b, x, y, kind=kind: b.op(kind, *promote(b, x, y))
     for name, kind in _LOGIC.items():
         TABLE[name] = lambda b, x, y, kind=kind: b.op(kind, b.cast(x, torch.bool), b.cast(y, torch.bool))
     for name, kind in _BITS.items():
@@ -49,7 +49,7 @@ def _enter() -> None:
 _ON_INTS = ("Relu", "Abs", "Neg", "Sign")
 
 
-def together(b: Builder, x: Any, y: Any) -> tuple[Value, Value]:
+def promote(b: Builder, x: Any, y: Any) -> tuple[Value, Value]:
     """Convert two operands to the dtype that type promotion gives for both."""
     if isinstance(x, Value) and isinstance(y, Value):
         dtype = torch.result_type(_stand_in(x), _stand_in(y))
@@ -156,7 +156,7 @@ def rsqrt(b: Builder, x: Value) -> Value:
 @translates("ne")
 def not_equal(b: Builder, x: Any, y: Any) -> Value:
     """Translate `x != y`."""
-    return b.op("Not", b.op("Equal", *together(b, x, y)))
+    return b.op("Not", b.op("Equal", *promote(b, x, y)))
 
 
 @translates("logical_not", "bitwise_not")
@@ -331,7 +331,7 @@ def threshold(b: Builder, x: Value, limit: float, value: float) -> Value:
 @translates("glu")
 def glu(b: Builder, x: Value, dim: int = -1) -> Value:
     """Translate `a * sigmoid(b)` for the halves `a` and `b` of `x` along `dim`."""
-    first, second = b.op_of_many("Split", x, outputs=2, axis=dim, num_outputs=2)
+    first, second = b.op_with_outputs("Split", x, outputs=2, axis=dim, num_outputs=2)
     return b.op("Mul", first, b.op("Sigmoid", second))
 
 
@@ -348,7 +348,7 @@ def to(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
 
 
 @translates("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "positive")
-def same(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
+def identity(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
     """Translate operators that return their input."""
     return x
 

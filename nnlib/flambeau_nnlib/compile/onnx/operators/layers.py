@@ -20,7 +20,7 @@ from .shapes import transpose
 _CPU = torch.device("cpu")
 
 
-def _each(value: Any, dims: int) -> list[int]:
+def _as_list(value: Any, dims: int) -> list[int]:
     """Return `value` as a list of length `dims`; a single number is repeated."""
     values = list(value) if isinstance(value, (list, tuple)) else [value]
     return values * dims if len(values) == 1 else values
@@ -43,15 +43,15 @@ def convolution(
     """Translate convolution or transposed convolution."""
     dims = weight.rank - 2
     transposed, output_padding, groups = rest if len(rest) == 3 else (False, 0, rest[0] if rest else 1)
-    stride, dilation = _each(stride, dims), _each(dilation, dims)
+    stride, dilation = _as_list(stride, dims), _as_list(dilation, dims)
     if isinstance(padding, str):
         total = [rate * (size - 1) if padding == "same" else 0 for rate, size in zip(dilation, weight.shape[2:], strict=True)]
         pads = [each // 2 for each in total] + [each - each // 2 for each in total]
     else:
-        pads = _each(padding, dims) * 2
+        pads = _as_list(padding, dims) * 2
     options = {"strides": stride, "pads": pads, "dilations": dilation, "group": groups}
     if transposed:
-        return b.op("ConvTranspose", x, weight, bias, output_padding=_each(output_padding, dims), **options)
+        return b.op("ConvTranspose", x, weight, bias, output_padding=_as_list(output_padding, dims), **options)
     return b.op("Conv", x, weight, bias, kernel_shape=list(weight.shape[2:]), **options)
 
 
@@ -74,8 +74,8 @@ def max_pool(
     """Translate max pooling."""
     dims = len(size)
     return b.op(
-        "MaxPool", x, kernel_shape=list(size), strides=_each(stride or size, dims), pads=_each(padding, dims) * 2,
-        dilations=_each(dilation, dims), ceil_mode=int(ceil_mode),
+        "MaxPool", x, kernel_shape=list(size), strides=_as_list(stride or size, dims), pads=_as_list(padding, dims) * 2,
+        dilations=_as_list(dilation, dims), ceil_mode=int(ceil_mode),
     )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def avg_pool(
     dims = len(size)
     counted = int(count_include_pad or divisor_override is not None)
     pooled = b.op(
-        "AveragePool", x, kernel_shape=list(size), strides=_each(stride or size, dims), pads=_each(padding, dims) * 2,
+        "AveragePool", x, kernel_shape=list(size), strides=_as_list(stride or size, dims), pads=_as_list(padding, dims) * 2,
         ceil_mode=int(ceil_mode), count_include_pad=counted,
     )  # fmt: skip
     return pooled if divisor_override is None else b.op("Mul", pooled, b.constant(math.prod(size) / divisor_override, x.dtype))
@@ -101,7 +101,7 @@ def lp_pool(b: Builder, x: Value, p: float, size: Any, stride: Any = None, ceil_
     if int(p) != p:
         raise OnnxExporterError(f"lp_pool{dims}d with a norm of {p} has no translation to ONNX")
     return b.op(
-        "LpPool", x, p=int(p), kernel_shape=_each(size, dims), strides=_each(stride or size, dims), ceil_mode=int(ceil_mode)
+        "LpPool", x, p=int(p), kernel_shape=_as_list(size, dims), strides=_as_list(stride or size, dims), ceil_mode=int(ceil_mode)
     )
 
 
@@ -144,7 +144,7 @@ def adaptive_max_pool(b: Builder, x: Value, size: Any) -> Value:
 # --- normalization ---
 
 
-def _scaled(b: Builder, x: Value, weight: Value | None, bias: Value | None, rank: int) -> Value:
+def _scale_channels(b: Builder, x: Value, weight: Value | None, bias: Value | None, rank: int) -> Value:
     """Multiply and shift dimension 1 by a weight and bias per channel."""
     for kind, parameter in (("Mul", weight), ("Add", bias)):
         if parameter is not None:
@@ -169,7 +169,7 @@ def batch_norm(
     centered = b.op("Sub", x, average, like=x)
     variance = reduce(b, "ReduceMean", b.op("Mul", centered, centered, like=x), dims, True, like=x)
     root = b.op("Sqrt", b.op("Add", variance, b.constant(eps, x.dtype), like=x), like=x)
-    result = _scaled(b, b.op("Div", centered, root, like=x), weight, bias, x.rank)
+    result = _scale_channels(b, b.op("Div", centered, root, like=x), weight, bias, x.rank)
     return result if mean is None else (result, average, root, mean, var)
 
 
@@ -199,7 +199,7 @@ def group_norm(
     grouped = b.op("Reshape", x, b.ints([0, groups, -1]), like=x)
     ones, zeros = b.constant(torch.ones(groups, dtype=x.dtype)), b.constant(torch.zeros(groups, dtype=x.dtype))
     normal = b.op("InstanceNormalization", grouped, ones, zeros, epsilon=eps, like=x)
-    return _scaled(b, b.op("Reshape", normal, b.shape(x), like=x), weight, bias, x.rank)
+    return _scale_channels(b, b.op("Reshape", normal, b.shape(x), like=x), weight, bias, x.rank)
 
 
 @translates("instance_norm")
@@ -361,7 +361,7 @@ def _recurrent(
         names = [*values, *([None] if biases is None else []), None, *first]
         direction = "bidirectional" if bidirectional else "forward"
         repeated = {key: value * directions if isinstance(value, list) else value for key, value in attributes.items()}
-        output, *final = b.op_of_many(
+        output, *final = b.op_with_outputs(
             kind, x, *names, outputs=1 + len(state), hidden_size=hidden, direction=direction, like=x, **repeated
         )  # fmt: skip
         for found, value in zip(finals, final, strict=True):
@@ -422,7 +422,7 @@ def roi_align(
     b: Builder, x: Value, boxes: Value, size: Any, scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False
 ) -> Value:
     """Translate RoI align."""
-    height, width = _each(size, 2)
+    height, width = _as_list(size, 2)
     like = TensorSpec((1, 4), boxes.dtype, _CPU)
     places = b.op("Slice", boxes, b.ints([1]), b.ints([5]), b.ints([1]), like=like)
     numbers = b.cast(b.op("Gather", boxes, b.constant(0), axis=1, like=like), torch.int64)

@@ -35,7 +35,7 @@ def reduction(b: Builder, x: Value, dims: Any = None, keepdim: bool = False, **k
 
 
 @translates("max", "min")
-def extreme(b: Builder, x: Value, dim: Any = None, keepdim: bool = False) -> Any:
+def max_or_min(b: Builder, x: Value, dim: Any = None, keepdim: bool = False) -> Any:
     """Translate `max` and `min`, of two tensors, of all elements, or along a dimension with indices."""
     assert b.node is not None
     name = "Max" if "max" in str(b.node.target) else "Min"
@@ -64,7 +64,7 @@ def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) 
 
 
 @translates("any", "all")
-def truth(b: Builder, x: Value, dims: Any = None, keepdim: bool = False) -> Value:
+def any_or_all(b: Builder, x: Value, dims: Any = None, keepdim: bool = False) -> Value:
     """Translate `any` and `all`."""
     assert b.node is not None
     kind = "ReduceMax" if "any" in str(b.node.target) else "ReduceMin"
@@ -73,7 +73,7 @@ def truth(b: Builder, x: Value, dims: Any = None, keepdim: bool = False) -> Valu
 
 
 @translates("var", "std")
-def deviation(
+def var_or_std(
     b: Builder, x: Value, dims: Any = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None
 ) -> Value:
     """Translate variance and standard deviation."""
@@ -115,7 +115,7 @@ def cumsum(b: Builder, x: Value, dim: int, **kwargs: Any) -> Value:
 @translates("topk")
 def topk(b: Builder, x: Value, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """Translate `topk`."""
-    return b.op_of_many("TopK", x, b.ints([k]), outputs=2, axis=dim, largest=int(largest), sorted=1)
+    return b.op_with_outputs("TopK", x, b.ints([k]), outputs=2, axis=dim, largest=int(largest), sorted=1)
 
 
 @translates("sort", "argsort")
@@ -124,7 +124,7 @@ def sort(b: Builder, x: Value, dim: int = -1, descending: bool = False, **kwargs
     assert b.node is not None
     if "stable" in str(b.node.target) and isinstance(dim, bool):
         dim = -1
-    found = b.op_of_many("TopK", x, b.ints([b.size(x, dim)]), outputs=2, axis=dim, largest=int(descending), sorted=1)
+    found = b.op_with_outputs("TopK", x, b.ints([b.size(x, dim)]), outputs=2, axis=dim, largest=int(descending), sorted=1)
     return found[1] if "argsort" in str(b.node.target) else found
 
 

@@ -168,7 +168,7 @@ def split(b: Builder, x: Value, sizes: Any = 0, dim: int = 0) -> list[Value]:
     if len(specs) == 1:
         pieces = [b.op("Identity", x)]
     else:
-        pieces = b.op_of_many("Split", x, b.ints(lengths), outputs=len(specs), axis=dim)
+        pieces = b.op_with_outputs("Split", x, b.ints(lengths), outputs=len(specs), axis=dim)
     for piece, spec in zip(pieces, specs, strict=True):
         piece.spec = spec
     if unbinds:
@@ -259,7 +259,7 @@ def scatter(b: Builder, x: Value, dim: int, index: Value, source: Any, reduce: s
     return b.op("ScatterElements", x, index, source, axis=dim, reduction=name)
 
 
-def _positions(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, int]:
+def _stack_indices(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, int]:
     """Stack index tensors along a new last dimension, as ONNX requires, and return the number of dimensions."""
     masks = [each for each in indices if each is not None and each.dtype is torch.bool]
     if masks and len(indices) == 1:
@@ -283,7 +283,7 @@ def _positions(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, int
     return columns[0] if len(columns) == 1 else b.op("Concat", *columns, axis=-1, like=spec), len(indices)
 
 
-def _to_front(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, list[Any], list[int]]:
+def _move_indexed_first(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, list[Any], list[int]]:
     """Move the indexed dimensions to the front. Return the tensor, the index tensors, and the order of dimensions."""
     chosen = [dim for dim, index in enumerate(indices) if index is not None]
     order = chosen + [dim for dim in range(x.rank) if dim not in chosen]
@@ -298,10 +298,10 @@ def index(b: Builder, x: Value, indices: Sequence[Any]) -> Value:
     if len(chosen) == 1 and indices[chosen[0]].dtype is not torch.bool:
         return b.op("Gather", x, b.cast(indices[chosen[0]], torch.int64), axis=chosen[0])
     if chosen and chosen[0] and chosen != list(range(chosen[0], chosen[-1] + 1)):
-        moved, given, _ = _to_front(b, x, indices)
-        return b.op("GatherND", moved, _positions(b, moved, given)[0])
-    moved, given, _ = _to_front(b, x, indices)
-    positions, _ = _positions(b, moved, given)
+        moved, given, _ = _move_indexed_first(b, x, indices)
+        return b.op("GatherND", moved, _stack_indices(b, moved, given)[0])
+    moved, given, _ = _move_indexed_first(b, x, indices)
+    positions, _ = _stack_indices(b, moved, given)
     found = b.op("GatherND", moved, positions)
     if not chosen[0]:
         return found
@@ -315,7 +315,7 @@ def index_put(b: Builder, x: Value, indices: Sequence[Any], values: Value, accum
     """Write or accumulate values at index tensors."""
     if any(each is None for each in indices):
         raise OnnxExporterError("index_put has no translation to ONNX if a leading dimension is not indexed")
-    positions, count = _positions(b, x, indices)
+    positions, count = _stack_indices(b, x, indices)
     rows = b.op("Shape", positions, start=0, end=-1, like=ints_spec(1))
     shape = b.op("Concat", rows, b.op("Shape", x, start=count, like=ints_spec(1)), axis=0, like=ints_spec(1))
     source = b.op("Expand", b.cast(values, x.dtype), shape, like=x)

@@ -92,7 +92,7 @@ class SubgraphMatcher:
         partial = [InternalMatch(anchors=self.pattern_anchors)]
         for anchor in self.pattern_anchors:
             starts = [
-                node for node in graph.nodes if node_name_match in node.name and self._alike(anchor, node)
+                node for node in graph.nodes if node_name_match in node.name and self._same_operation(anchor, node)
             ]  # fmt: skip
             extended = []
             for start in starts:
@@ -102,7 +102,7 @@ class SubgraphMatcher:
                         extended.append(candidate)
             partial = extended
         matches = [self._finished(match) for match in partial if self._is_contained(match.nodes_map)]
-        return _apart(matches) if self.remove_overlapping_matches else matches
+        return _drop_overlapping(matches) if self.remove_overlapping_matches else matches
 
     def _finished(self, match: InternalMatch) -> InternalMatch:
         match.placeholder_nodes = [match.nodes_map[node] for node in self.pattern_placeholder_nodes if node in match.nodes_map]
@@ -120,7 +120,7 @@ class SubgraphMatcher:
             if isinstance(node, Node) and pattern_node.op != "output"
         )
 
-    def _alike(self, pattern_node: Node, node: Node) -> bool:
+    def _same_operation(self, pattern_node: Node, node: Node) -> bool:
         """Whether two nodes perform the same operation, regardless of their arguments."""
         if not self.match_placeholder and pattern_node.op == "placeholder":
             return True
@@ -153,7 +153,7 @@ class SubgraphMatcher:
             return match.nodes_map[pattern_node] is node
         if any(matched is node for matched in match.nodes_map.values()) and pattern_node.op != "placeholder":
             return False
-        if not self._alike(pattern_node, node):
+        if not self._same_operation(pattern_node, node):
             return False
         saved = dict(match.nodes_map)
         match.nodes_map[pattern_node] = node
@@ -170,8 +170,8 @@ class SubgraphMatcher:
             if None in normalized:
                 return False
             (args, kwargs), (other_args, other_kwargs) = normalized  # type: ignore[misc]
-        ours, our_spec = pytree.tree_flatten([_plain(list(args)), _plain(dict(kwargs))])
-        theirs, their_spec = pytree.tree_flatten([_plain(list(other_args)), _plain(dict(other_kwargs))])
+        ours, our_spec = pytree.tree_flatten([_to_mutable(list(args)), _to_mutable(dict(kwargs))])
+        theirs, their_spec = pytree.tree_flatten([_to_mutable(list(other_args)), _to_mutable(dict(other_kwargs))])
         if our_spec != their_spec or len(ours) != len(theirs):
             return False
         return all(self._match_argument(one, other, match) for one, other in zip(ours, theirs, strict=True))
@@ -196,18 +196,18 @@ class SubgraphMatcher:
         return True
 
 
-def _plain(value: Any) -> Any:
+def _to_mutable(value: Any) -> Any:
     """Convert immutable lists and dictionaries in arguments to ordinary ones, which pytrees support."""
     if isinstance(value, list):
-        return [_plain(element) for element in value]
+        return [_to_mutable(element) for element in value]
     if isinstance(value, tuple):
-        return tuple(_plain(element) for element in value)
+        return tuple(_to_mutable(element) for element in value)
     if isinstance(value, dict):
-        return {key: _plain(element) for key, element in value.items()}
+        return {key: _to_mutable(element) for key, element in value.items()}
     return value
 
 
-def _apart(matches: Iterable[InternalMatch]) -> list[InternalMatch]:
+def _drop_overlapping(matches: Iterable[InternalMatch]) -> list[InternalMatch]:
     """Drop matches that share nodes other than inputs with an earlier match."""
     taken: set[Node] = set()
     kept = []

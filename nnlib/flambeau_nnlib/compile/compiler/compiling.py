@@ -41,7 +41,7 @@ RECOMPILE_LIMIT = 8
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _MODES_WITH_GRAPHS = ("reduce-overhead", "max-autotune")
 _ATTEMPTS = 4  # calls that may change Python state before the function permanently runs eagerly
-_CHANGES_STATE = "each call changes Python objects, which a replay would not do again"
+_CHANGES_STATE = "each call changes Python objects, which a replay would not repeat"
 
 
 class _Entry:
@@ -151,7 +151,7 @@ class CompiledFunction:
         if (count and stance == "eager_on_recompile") or (self._calls == 1 and "eager_then" in stance):
             return self.function(*args, **kwargs)
         if count >= self.recompile_limit:
-            self._give_up(f"it was compiled {count} times, for arguments or state of as many kinds")
+            self._give_up(f"it was already compiled {count} times, for different arguments or state; see recompile_limit")
             return self.function(*args, **kwargs)
         others = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if not isinstance(leaf, Tensor)]
         try:

@@ -35,7 +35,7 @@ __all__ = ["Recording", "TensorSpec", "user_frames"]
 
 _OURS = tuple(
     str(Path(module.__file__ or "").parent) for module in (torch, sys.modules[__package__.partition(".")[0]])
-)  # files of flambeau
+)  # folders of flambeau's own source files
 
 
 class TensorSpec:
@@ -309,7 +309,7 @@ class Recording(TorchFunctionMode):
     def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a call without tensor arguments; record it only if it creates tensors."""
         result = func(*args, **kwargs)
-        if name in ("fft.fftfreq", "fft.rfftfreq"):  # not operators: their result is a constant
+        if name in ("fft.fftfreq", "fft.rfftfreq"):  # recorded as constants, not as operators
             return result
         if any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
             return self.emit(to_operator_call(name, func, args, kwargs))

@@ -323,7 +323,7 @@ class _Compiler(Expressions):
         call = node.exc
         kind = self.value(call.func) if isinstance(call, ast.Call) else None if call is None else self.value(call)
         if not (isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception)):
-            self.refuse(node, "raise of something else than an exception's class")
+            self.refuse(node, "raise is only supported with an exception class or a call of one")
         message = self.dynamic(call.args[0]) if isinstance(call, ast.Call) and call.args else ast.Constant("")
         raises = self.parse("ops.prim.RaiseException")
         name = ast.Constant(f"{kind.value.__module__}.{kind.value.__name__}")
@@ -373,7 +373,7 @@ class _Compiler(Expressions):
         call = node.items[0].context_expr
         kind = self.value(call.func) if isinstance(call, ast.Call) else None
         if len(node.items) > 1 or not isinstance(kind, Static) or kind.value not in modes:
-            self.refuse(node, "with is supported for torch.no_grad() and torch.enable_grad()")
+            self.refuse(node, "with is only supported for torch.no_grad() and torch.enable_grad()")
         self.number += 1
         name = f"_grad_mode_{self.number}"
         former, self.inside_with = self.inside_with, True

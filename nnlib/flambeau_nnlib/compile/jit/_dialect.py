@@ -77,7 +77,7 @@ class _Translator:
     def definition(self) -> ast.FunctionDef:
         given = self.function.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or self.function.decorator_list:
-            self.refuse(self.function, "parameters of this kind")
+            self.refuse(self.function, "decorators, or variadic, keyword-only or positional-only parameters")
         arguments = ast.arguments(
             posonlyargs=[],
             args=[ast.arg(arg=self.local(parameter.arg)) for parameter in given.args],
@@ -111,7 +111,7 @@ class _Translator:
 
     def statement(self, node: ast.stmt) -> ast.stmt:
         if not isinstance(node, _STATEMENTS):
-            self.refuse(node, f"a statement of the kind {type(node).__name__}")
+            self.refuse(node, f"a {type(node).__name__} statement")
         new: ast.stmt
         if isinstance(node, ast.Assign):
             new = ast.Assign([self.target(target) for target in node.targets], self.expression(node.value))
@@ -135,7 +135,7 @@ class _Translator:
         elif isinstance(node, ast.Raise):
             call = node.exc
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _RAISED):
-                self.refuse(node, "a raise of something else than an exception")
+                self.refuse(node, "a raise of a value that is not an exception")
             new = self.raised(_RAISED[call.func.id], [self.expression(argument) for argument in call.args])
         elif isinstance(node, ast.FunctionDef):
             new = self.closure(node)
@@ -155,7 +155,7 @@ class _Translator:
         """Translate a forked function, which has no parameters."""
         given = node.args
         if given.args or given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or node.decorator_list:
-            self.refuse(node, "a function in a function that has parameters")
+            self.refuse(node, "a nested function with parameters")
         empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         return ast.FunctionDef(name=self.forked(node.name), args=empty, body=self.body(node.body), decorator_list=[])
 
@@ -187,7 +187,7 @@ class _Translator:
     def expression(self, node: ast.expr) -> ast.expr:
         translate: Callable[[Any], ast.expr] | None = getattr(self, f"expression_{type(node).__name__}", None)
         if translate is None:
-            return self.refuse(node, f"an expression of the kind {type(node).__name__}")
+            return self.refuse(node, f"a {type(node).__name__} expression")
         return ast.copy_location(translate(node), node)
 
     def expression_Constant(self, node: ast.Constant) -> ast.expr:
@@ -222,7 +222,7 @@ class _Translator:
 
     def expression_ListComp(self, node: ast.ListComp) -> ast.expr:
         if len(node.generators) > 1 or node.generators[0].ifs or node.generators[0].is_async:
-            self.refuse(node, "a list of several loops or conditions")
+            self.refuse(node, "a list comprehension with several loops or with conditions")
         loop = node.generators[0]
         return ast.ListComp(
             self.expression(node.elt), [ast.comprehension(self.target(loop.target), self.expression(loop.iter), [], 0)]
@@ -230,7 +230,7 @@ class _Translator:
 
     def expression_DictComp(self, node: ast.DictComp) -> ast.expr:
         if len(node.generators) > 1 or node.generators[0].ifs or node.generators[0].is_async:
-            self.refuse(node, "a dictionary of several loops or conditions")
+            self.refuse(node, "a dictionary comprehension with several loops or with conditions")
         loop = node.generators[0]
         generator = ast.comprehension(self.target(loop.target), self.expression(loop.iter), [], 0)
         return ast.DictComp(self.expression(node.key), self.expression(node.value), [generator])

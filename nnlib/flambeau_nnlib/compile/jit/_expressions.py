@@ -192,7 +192,7 @@ class Expressions:
             bound = [self.bind(name, part, node) for name, part in zip(target.elts, parts, strict=True)]
             return [statement for statements in bound for statement in statements]
         if not isinstance(target, ast.Name):
-            self.refuse(node, "a loop over modules needs a name")
+            self.refuse(node, "a loop over modules requires a single name or a tuple of names as its target")
         if isinstance(item, Static) and not is_plain(item.value):
             self.static[target.id] = item
             return []
@@ -215,7 +215,7 @@ class Expressions:
                 return self.parse(f"{owner.path}.{node.attr}", ast.Store)
         if isinstance(node, ast.Subscript):
             return ast.Subscript(self.dynamic(node.value), self.index(node.slice), ast.Store())
-        return self.refuse(node, "an assignment to an expression of this kind isn't supported")
+        return self.refuse(node, "assignment to this kind of expression isn't supported")
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ class Expressions:
         fixed = name not in vars(module) or name in constants_of(type(module)) or callable(value) or isinstance(value, Enum)
         if fixed or (value is None and name not in declared):
             if isinstance(value, torch.Tensor):
-                self.refuse(node, f"'{name}' is a tensor of the class; make it a buffer or an attribute of the module")
+                self.refuse(node, f"'{name}' is a tensor attribute of the class; make it a buffer or an attribute of the module")
             return Static(value, owner.path)
         try:
             classes = self.program.named_class
@@ -454,7 +454,7 @@ class Expressions:
             for place, part in enumerate(target.elts):
                 self.name_parts(part, ast.Subscript(whole, ast.Constant(place), ast.Load()))
         else:
-            self.refuse(target, "a comprehension with targets of this kind isn't supported")
+            self.refuse(target, "this kind of target isn't supported in a comprehension")
 
     def bind_parts(self, target: ast.expr, item: Any, node: ast.AST) -> None:
         """Bind the variables of a comprehension to an item of the unrolled iterable."""
@@ -519,7 +519,7 @@ class Expressions:
                 return self.module_call(owner, node.func.attr, node)
         function = self.value(node.func)
         if not isinstance(function, Static):
-            self.refuse(node, "a call of a value that is no function")
+            self.refuse(node, "only functions, methods and modules can be called")
         if isinstance(function.value, nn.Module):
             return self.module_call(function, "forward", node)
         return self.function_call(function, node)
@@ -551,7 +551,7 @@ class Expressions:
             message = f"The method {name} is marked as unused, and cannot be called"
             return self.parse(f"ops.prim.RaiseException({quote(message)})")
         if owner.path == "":
-            self.refuse(node, f"the module {type(module).__name__} is no submodule of the one that is scripted")
+            self.refuse(node, f"the module {type(module).__name__} is not a submodule of the scripted module")
         self.program.method(module, name)
         return self.call(f"({owner.path}).{name}", node)
 
@@ -709,7 +709,7 @@ class Expressions:
             if isinstance(value, Static) and isinstance(kinds, Static):
                 known = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
                 return Static(isinstance(value.value, tuple(each.value if isinstance(each, Static) else each for each in known)))
-            types = kinds.value if isinstance(kinds, Static) else self.refuse(node, "isinstance needs a type")
+            types = kinds.value if isinstance(kinds, Static) else self.refuse(node, "isinstance requires a constant type")
             listed = [
                 each.value if isinstance(each, Static) else each for each in (types if isinstance(types, tuple) else (types,))
             ]

@@ -199,7 +199,7 @@ def _normalize(compiler: Expressions, node: ast.Call) -> str:
 
 
 def _no_grad(compiler: Expressions, node: ast.Call) -> str:
-    compiler.refuse(node, "torch.no_grad() outside of with")
+    compiler.refuse(node, "torch.no_grad() is only supported in a with statement")
 
 
 def _given(function: Callable[..., Any], node: ast.Call) -> dict[str, ast.expr]:

@@ -59,13 +59,13 @@ class Value:
         """The sizes; unknown ones are symbolic numbers."""
         if self.array is not None:
             return tuple(self.array.shape)
-        assert self.spec is not None, f"nothing is known of {self.name}"
+        assert self.spec is not None, f"the shape and dtype of {self.name} are unknown"
         return tuple(self.spec.shape)
 
     @property
     def dtype(self) -> torch.dtype:
         """The dtype."""
-        assert self.spec is not None, f"nothing is known of {self.name}"
+        assert self.spec is not None, f"the shape and dtype of {self.name} are unknown"
         return self.spec.dtype
 
 

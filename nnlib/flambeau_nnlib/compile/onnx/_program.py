@@ -254,7 +254,7 @@ def export(
     try:
         from ._translation import translate
     except ImportError as error:
-        raise ImportError(f"torch.onnx.export needs the package onnx: pip install flambeau[onnx] ({error})") from error
+        raise ImportError(f"torch.onnx.export requires the package onnx: pip install flambeau[onnx] ({error})") from error
     opset = DEFAULT_OPSET if opset_version is None else opset_version
     if opset < OLDEST_OPSET:
         raise ValueError(f"Unsupported ONNX opset version: {opset}")

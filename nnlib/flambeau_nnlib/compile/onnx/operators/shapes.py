@@ -375,7 +375,7 @@ def pad(b: Builder, x: Value, pads: Sequence[Any], mode: str = "constant", value
         before[-1 - place], after[-1 - place] = pads[2 * place], pads[2 * place + 1]
     kind = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
     if kind == "wrap" and b.opset < 19:
-        raise OnnxExporterError("circular padding needs opset_version=19")
+        raise OnnxExporterError("circular padding requires opset_version=19 or higher")
     return b.op("Pad", x, b.ints(before + after), b.constant(value or 0, x.dtype) if kind == "constant" else None, mode=kind)
 
 

@@ -1,4 +1,4 @@
-"""The array API standard: every function of the namespace does what the strict implementation of the standard does."""
+"""Compare every function of the array API namespace with array-api-strict."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INTEGERS, FLOATS, COMPLEX = SIGNED + UNSIGNED, ("float32", "float64"), ("complex
 REALS, NUMBERS = INTEGERS + FLOATS, INTEGERS + FLOATS + COMPLEX
 ALL = ("bool", *NUMBERS)
 EXTENSIONS = ("", "linalg", "fft")
-UNLISTED = {"linalg": ["eig", "eigvals"]}  # of the standard; the strict implementation has them outside its __all__
+UNLISTED = {"linalg": ["eig", "eigvals"]}  # in the standard, but missing from __all__ of array-api-strict
 
 
 def names(extension: str) -> list[str]:
@@ -54,7 +54,7 @@ def array(shape: tuple[int, ...], dtype: str, seed: int = 0, low: float = -3.0, 
 
 
 def assert_same_in_both(call: Any, *arrays: Any) -> None:
-    """`call` gives in both namespaces the same, to the dtype."""
+    """Assert that `call` returns the same values and dtypes in both namespaces."""
     with np.errstate(all="ignore"):
         expected = _plain(call(strict, *map(strict.asarray, arrays)))
     actual = _plain(call(xp, *(torch.asarray(array.copy()) for array in arrays)))
@@ -90,7 +90,7 @@ def test_signatures(path: str) -> None:
     theirs, ours = (inspect.signature(at(module, path)).parameters.values() for module in (strict, xp))
     assert [(parameter.name, parameter.kind) for parameter in ours] == [(parameter.name, parameter.kind) for parameter in theirs]
     for mine, wanted in zip(ours, theirs, strict=True):
-        sentinel = type(wanted.default).__name__ == "Undef"  # "not given": None serves
+        sentinel = type(wanted.default).__name__ == "Undef"  # array-api-strict marks "not given" by a sentinel, flambeau by None
         assert mine.default == (None if sentinel else wanted.default)
 
 
@@ -132,7 +132,7 @@ def test_promotion_of_every_pair() -> None:
         try:
             expected = str(strict.result_type(getattr(strict, a), getattr(strict, b))).rpartition(".")[2]
         except TypeError:
-            continue  # the standard leaves it open
+            continue  # promotion of this pair is undefined in the standard
         mine = xp.result_type(getattr(xp, a), getattr(xp, b))
         assert mine.name == expected.strip("'>")
         assert xp.can_cast(getattr(xp, a), mine)
@@ -189,7 +189,8 @@ def test_unary(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in UNARY if "float64" in UNARY[name]])
 def test_special_cases_of_one(name: str) -> None:
     assert_same_in_both(lambda n, x: getattr(n, name)(x), np.array(EXTREMES))
-    if "complex128" in UNARY[name] and name not in ("sign", "reciprocal", "square", "log1p", "log2"):  # open in the standard
+    # unspecified in the standard
+    if "complex128" in UNARY[name] and name not in ("sign", "reciprocal", "square", "log1p", "log2"):
         assert_same_in_both(
             lambda n, x: getattr(n, name)(x), np.array([complex(a, b) for a in (0.0, 1.0, -2.0) for b in (0.0, -1.0, 3.0)]) + 0.5
         )
@@ -212,7 +213,7 @@ def test_binary(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in BINARY if "float64" in BINARY[name]])
 def test_special_cases_of_two(name: str) -> None:
     pairs = np.array(list(itertools.product(EXTREMES, EXTREMES)))
-    if name in ("floor_divide", "remainder"):  # NumPy, which the strict implementation is made of, has rules of its own
+    if name in ("floor_divide", "remainder"):  # array-api-strict follows NumPy here, not the standard
         pairs = pairs[np.isfinite(pairs).all(1) & (pairs[:, 1] != 0)]
     assert_same_in_both(lambda n, x, y: getattr(n, name)(x, y), pairs[:, 0].copy(), pairs[:, 1].copy())
 
@@ -229,7 +230,7 @@ INF, NAN = float("inf"), float("nan")
     ("tanh", (INF, NAN), (1, 0)), ("tanh", (NAN, 0.0), (NAN, 0.0)), ("tanh", (1.0, INF), (NAN, NAN)),
 ])  # fmt: skip
 def test_complex_special_cases(name: str, x: tuple[float, float], expected: tuple[float, float]) -> None:
-    """The sign of a zero counts where it is written as one, `0.0`."""
+    """Expected zeros written as `0.0` are also compared by sign; an integer `0` has any sign."""
     for dtype in ("complex64", "complex128"):
         result = getattr(xp, name)(torch.asarray(np.asarray(complex(*x), dtype)))
         assert result.dtype is getattr(torch, dtype)
@@ -240,7 +241,7 @@ def test_complex_special_cases(name: str, x: tuple[float, float], expected: tupl
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3)])
 def test_powers_of_one_half(shape: tuple[int, ...]) -> None:
-    """Of an array, not roots: the power of -infinity is infinity, and that of -0 is 0."""
+    """A power by an array of 0.5 is not a square root: (-inf)**0.5 is inf, and (-0.0)**0.5 is 0.0."""
     for dtype, exponent in itertools.product((torch.float32, torch.float64), (torch.tensor(0.5), torch.full(shape, 0.5))):
         for base, expected in ((-INF, INF), (-0.0, 0.0), (4.0, 2.0)):
             actual = xp.pow(xp.full(shape, base, dtype=dtype), xp.astype(exponent, dtype)).numpy()
@@ -457,7 +458,8 @@ def test_every_function_is_called() -> None:
     source = inspect.getsource(inspect.getmodule(test_every_function_is_called))  # type: ignore[arg-type]
     missing = [path for path in FUNCTIONS if path not in from_tables and f"n.{path}(" not in source]
     by_name = {"fft.ifft", "fft.hfft", "fft.irfft", "fft.fft"}
-    again = {"linalg.matmul", "linalg.matrix_transpose", "linalg.tensordot", "linalg.vecdot"}  # those of the main namespace
+    # aliases of functions in the main namespace
+    again = {"linalg.matmul", "linalg.matrix_transpose", "linalg.tensordot", "linalg.vecdot"}
     assert set(missing) == by_name | again
     assert all(at(xp, path) is at(xp, path.partition(".")[2]) for path in again)
 

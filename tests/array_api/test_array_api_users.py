@@ -1,6 +1,6 @@
-"""SciPy's and scikit-learn's functions for any array library take tensors, give tensors, and compute what they do for NumPy.
+"""Array-API functions of SciPy and scikit-learn accept and return tensors, with the values that they compute for NumPy.
 
-SciPy reads its switch when it is imported, so the calls are made in a process of their own, once, and looked at one by one.
+SciPy reads `SCIPY_ARRAY_API` at import, so one subprocess makes all calls, and each test checks one result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-# Each program defines `calls`: for each name a function of arrays, and the arrays as NumPy has them.
+# Each program defines `calls`: a dict from name to a function and its NumPy arguments.
 SCIPY = """
 from scipy import cluster, fft, integrate, ndimage, signal, special, stats
 from scipy.optimize import elementwise
@@ -91,7 +91,7 @@ for name, (call, *arrays) in calls.items():
         report[name] = [f"{{type(error).__name__}}: {{error}}", False]
 print(json.dumps(report))
 """
-NUMBERS = {"accuracy_score", "r2_score"}  # Python numbers, for any array library
+NUMBERS = {"accuracy_score", "r2_score"}  # return Python numbers for every array library
 
 
 def report(calls: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The NumPy backend chooses the algorithms of a convolution and its gradients once for each signature."""
+"""The NumPy backend selects the algorithms of a convolution and its gradients once per signature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CUDA kernels compile: by nvcc or by NVIDIA's run-time compiler, neither of which needs a GPU."""
+"""The CUDA kernels compile with nvcc or NVRTC. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ARCHITECTURES = pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 
 
 def instances() -> tuple[str, ...]:
-    """`INSTANCES` of `source.py`, which imports CuPy."""
+    """Return `INSTANCES` from `source.py`, with an empty module in place of CuPy, which it imports."""
     present = sys.modules.setdefault("cupy", types.ModuleType("cupy"))
     try:
         spec = spec_from_file_location("kernel_source", BACKEND / "source.py")
@@ -70,7 +70,7 @@ def test_nvrtc_compiles_the_kernels(architecture: str) -> None:
 
 
 def elementwise() -> dict[str, str]:
-    """Each ElementwiseKernel as a CUDA function, such as CuPy makes of it."""
+    """Return CUDA source for each ElementwiseKernel of the backend, similar to what CuPy generates."""
     found = {}
     for path in sorted(BACKEND.glob("*.py")):
         pattern = r'ElementwiseKernel\(\s*"([^"]+)",\s*"T out",\s*"([^"]+)",\s*"(\w+)",?\s*\)'

@@ -1,4 +1,4 @@
-"""CuPy and cuDNN's front end themselves, where they are installed: they have what they are asked for, with or without a GPU."""
+"""The installed CuPy and cuDNN frontend provide the names that the CuPy backend uses. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_without_a_device_everything_can_be_imported_and_asked() -> None:
 
 
 def names_of(path: Path) -> set[str]:
-    """The dotted names below `cupy`, `cupyx` and `cupy.cuda.runtime` that a module uses."""
+    """Return the dotted names from `cupy`, `cupyx` and `cupy.cuda.runtime` that a module uses."""
     aliases = {"cupy": "cupy", "cupyx": "cupyx", "runtime": "cupy.cuda.runtime", "memory": "cupy.cuda.memory"}
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -96,7 +96,7 @@ def test_cupy_has_every_name_that_is_used() -> None:
 @WITH_CUDNN
 @WITH_CUPY
 def test_cudnn_takes_the_graphs() -> None:
-    """The front end's own checks, as far as they go without a device: names, shapes and types."""
+    """The cuDNN frontend validates names, shapes and dtypes of the graphs without a device."""
     run("""
         import cudnn
         import numpy as np
@@ -135,8 +135,8 @@ def test_the_namespace_has_what_operations_use() -> None:
     core = BACKEND.parents[2] / "core/flambeau"
     files = [*core.glob("operations/*.py"), *core.glob("linalg/*.py")]
     text = "".join(each.read_text() for each in files)
-    optional = set(re.findall(r'requires="([\w.]+)"', text))  # the CPU computes where these are missing
-    of_batches = {"inner", "made"}  # which have a namespace around the library's
+    optional = set(re.findall(r'requires="([\w.]+)"', text))  # operations that fall back to the CPU if the function is missing
+    of_batches = {"inner", "made"}  # called on the batching namespace, not on the library's namespace
     names = sorted({*re.findall(r"\bxp\.((?:linalg\.|fft\.)?\w+)", text)} - optional - of_batches)
     missing = run(f"""
         from operator import attrgetter

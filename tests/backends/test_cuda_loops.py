@@ -1,6 +1,6 @@
-"""Kernels of several element-wise operations, which compiled steps use on CuPy: what they compute, without a GPU.
+"""Fused elementwise kernels that compiled steps use on CuPy, tested without a GPU.
 
-Their C++ is compiled for the host and run on it; in the environment `cuda`, NVIDIA's compiler compiles what CuPy makes of it.
+The C++ source is compiled for and run on the host. In the tox environment `cuda`, NVRTC compiles CuPy's version of it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def given(shape, dtype, device):
 
 
 def test_chains_compute_the_numbers_of_the_numpy_backend() -> None:
-    """Random programs of operations that round in one way only, compiled on the stand-in by a C++ compiler, and run on NumPy."""
+    """Random programs of correctly rounded operations, compiled for the host through the CuPy stand-in, match NumPy
+    bit for bit.
+    """
     run(
         EXACT
         + """
@@ -88,7 +90,7 @@ assert loops >= 6
 
 
 def test_every_expression_computes_what_its_ufunc_does() -> None:
-    """One kernel with a step for each operation and dtype, compiled for the host."""
+    """Compile for the host one kernel with a step for each operation and dtype."""
     run(
         """
         from flambeau.backend import FusionChain, FusionInput, FusionStep, Operand
@@ -158,7 +160,7 @@ WITH_NVRTC = pytest.mark.skipif(not nvrtc.available(), reason="NOT CHECKED: NVRT
 
 
 def pieces() -> tuple[str, dict[str, dict[str, str]]]:
-    """The functions that kernels call, and the expression of each operation."""
+    """Return the helper functions of kernels, and the C++ expression of each operation and signature."""
     code = "import json; from flambeau_backends.cupy import loops; print(json.dumps([loops.FUNCTIONS, loops._UFUNCS, loops._IN_PLACE]))"
     functions, ufuncs, in_place = json.loads(run(code))
     return functions, {**ufuncs, **in_place}
@@ -197,7 +199,7 @@ def test_nvrtc_compiles_every_expression(architecture: str) -> None:
 
 
 def assembly(source: str) -> dict[str, list[str]]:
-    """The arithmetic of each kernel of a program, without how it says that it rounds to the nearest."""
+    """Return the arithmetic PTX instructions of each kernel. The suffix `.rn` is removed, as it is the default rounding."""
     text = nvrtc.compile_kernels(source, "compute_80", options=("-ftz=true",), assembly=True).decode()
     found = {}
     for name, body in re.findall(r"\.entry (\w+)\(.*?\{(.*?)\n\}", text, re.DOTALL):
@@ -209,7 +211,7 @@ def assembly(source: str) -> dict[str, list[str]]:
 
 @WITH_NVRTC
 def test_each_expression_is_compiled_to_what_cupys_own_kernel_is() -> None:
-    """The instructions are those of CuPy's ufunc, as CuPy compiles it: so the numbers are the same."""
+    """Results match CuPy's bit for bit, because the compiled instructions are those of CuPy's ufunc."""
     cupy = pytest.importorskip("cupy", reason="NOT CHECKED: CuPy is not installed", exc_type=ImportError)
     functions, forms = pieces()
     other_names = {f"a{name}": f"arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")}
@@ -241,7 +243,7 @@ def test_each_expression_is_compiled_to_what_cupys_own_kernel_is() -> None:
 
 @WITH_NVRTC
 def test_operations_are_not_fused_across_their_borders() -> None:
-    """A product and a sum of two operations round twice; a scaled sum in place rounds once, as in CuPy's kernel of it."""
+    """A separate multiplication and addition round twice. `add_` with `alpha` rounds once, as in CuPy's kernel."""
     functions, forms = pieces()
     product, total, scaled = forms["multiply"]["ff>f"], forms["add"]["ff>f"], forms["add_"]["fff>f"]
     source = functions + "".join(
@@ -258,7 +260,7 @@ def test_operations_are_not_fused_across_their_borders() -> None:
 
 @WITH_NVRTC
 def test_nvrtc_compiles_what_cupy_makes_of_chains() -> None:
-    """CuPy's own source of a kernel, for arrays of several shapes and a number, in place and with several results."""
+    """NVRTC compiles CuPy's source of fused kernels: arrays of several shapes, a scalar, in place, and several outputs."""
     cupy = pytest.importorskip("cupy", reason="NOT CHECKED: CuPy is not installed", exc_type=ImportError)
     from cupy._core import _carray, _kernel, _scalar
 

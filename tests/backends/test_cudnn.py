@@ -1,4 +1,4 @@
-"""What the CuPy backend asks of cuDNN, of which a stand-in computes by definition (`standins/with_cudnn`)."""
+"""cuDNN calls of the CuPy backend, on a stand-in that computes each operation by its definition (`standins/with_cudnn`)."""
 
 from __future__ import annotations
 

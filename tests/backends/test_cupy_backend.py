@@ -1,4 +1,4 @@
-"""The CuPy backend without a GPU: on a stand-in it computes what NumPy's backend computes."""
+"""The CuPy backend on a stand-in for CuPy, without a GPU, computes the same as the NumPy backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking up, adding and counting by many indices, and products of integers, which kernels compute in pieces or by other means."""
+"""Indexing, index_add and bincount with many indices, and integer matmul: kernels process these in blocks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_products_of_integers(dtype, rng):
     limits = np.iinfo(dtype)
     for low, high in [(0, 10), (max(limits.min, -(2**20)), min(limits.max, 2**20)), (limits.min, limits.max)]:
         a, b = (rng.integers(low, high, shape, dtype) for shape in ((70, 80), (80, 90)))
-        np.testing.assert_array_equal((torch.tensor(a) @ torch.tensor(b)).numpy(), a @ b)  # which wrap around alike
+        np.testing.assert_array_equal((torch.tensor(a) @ torch.tensor(b)).numpy(), a @ b)  # both sides overflow with wraparound
         np.testing.assert_array_equal((torch.tensor(b).T @ torch.tensor(a).T).numpy(), b.T @ a.T)
 
 

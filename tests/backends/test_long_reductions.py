@@ -1,4 +1,4 @@
-"""Reductions and running results of many elements, where kernels go another way than for few."""
+"""Reductions and cumulative operations over many elements, for which kernels use separate algorithms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHAPES = [(9000,), (30, 500), (500, 30), (3, 70, 60), (4, 5000), (9000, 2), (1, 
 
 
 def tensors(dtype="float32", near=0.0):
-    """Random tensors, some not contiguous, some expanded; around a number, or around zero."""
+    """Yield random tensors with mean `near`, including non-contiguous and expanded ones."""
     rng = np.random.default_rng(0)
     for shape in SHAPES:
         x = torch.tensor((near + (0.01 if near else 1) * rng.standard_normal(shape)).astype(dtype))
@@ -29,7 +29,7 @@ def dims(array):
 
 
 def assert_close(got, expected, exact=1e-6, of=None):
-    """Within `exact` times the largest element of `of`."""
+    """Assert that the error is at most `exact` times the largest magnitude in `of`."""
     scale = np.abs(expected if of is None else of).max(initial=1e-30)
     assert got.shape == expected.shape
     np.testing.assert_allclose(got.numpy() / scale, expected / scale, rtol=0, atol=exact)

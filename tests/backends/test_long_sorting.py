@@ -1,4 +1,4 @@
-"""Sorting, ranking and searching along long dimensions, where kernels go another way than along short ones."""
+"""Sorting, topk and searching along long dimensions, for which kernels use separate algorithms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DTYPES = ["float32", "float64", "float16", "int64", "int32", "uint8"]
 
 
 def arrays(dtype):
-    """Arrays with many equal elements, and of floats with zeros of either sign, infinities and NaN; some not contiguous."""
+    """Yield arrays with many equal elements. Float arrays include -0.0, infinities and NaN; some arrays are not contiguous."""
     rng = np.random.default_rng(0)
     for shape in SHAPES:
         for kinds in (4, 100):
@@ -32,7 +32,7 @@ def long_dims(array):
 
 
 def keys_descending(array):
-    """Integers that are the larger the smaller an element is; NaN counts as the largest."""
+    """Return integer keys that sort the elements in descending order, with NaN as the largest."""
     return -np.unique(array, return_inverse=True)[1].reshape(array.shape)
 
 
@@ -67,7 +67,7 @@ def test_topk(dtype):
                     values, indices = tensor.topk(k, dim, largest)
                     np.testing.assert_array_equal(values.numpy(), np.take(expected, range(k), dim))
                     np.testing.assert_array_equal(np.take_along_axis(array, indices.numpy(), dim), values.numpy())
-                    assert (np.diff(np.sort(indices.numpy(), dim), axis=dim) > 0).all()  # no place occurs twice
+                    assert (np.diff(np.sort(indices.numpy(), dim), axis=dim) > 0).all()  # no index occurs twice
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -81,7 +81,7 @@ def test_kthvalue(dtype):
 
 
 def lower_median(row, skips_nan):
-    """The value and the place that a stable order gives; where NaN is not skipped, the first NaN."""
+    """Return the median and its index in a stable sort, or the first NaN unless `skips_nan`."""
     order, known = np.argsort(row, kind="stable"), int((row == row).sum())
     middle = max(known - 1, 0) // 2 if skips_nan or known == len(row) else known
     return row[order[middle]], order[middle]

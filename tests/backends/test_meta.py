@@ -1,4 +1,4 @@
-"""The device `meta`: tensors with shapes, strides and dtypes, and no memory."""
+"""The device `meta`: tensors with shapes, strides and dtypes but no memory."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ checker = Checker("cpu")
 ITEM = "Tensor.item\\(\\) cannot be called on meta tensors"
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
-# Functions whose result, or its shape, depends on values: PyTorch, too, raises an error for tensors on meta.
+# Functions whose result or shape depends on values. For meta tensors, PyTorch also raises an error.
 NEED_VALUES = {
     "equal", "allclose", "is_nonzero", "Tensor.cpu", "masked_select", "nonzero", "argwhere", "nn.functional.gaussian_nll_loss",
     "unique", "unique_consecutive", "bincount", "histogram", "histogramdd",
 }  # fmt: skip
-# The CPU orders these results as its algorithm passes through the memory of a transposed input; those on meta are row-major.
+# For a transposed input, the CPU result keeps the memory order of the algorithm; the meta result is row-major.
 ORDERED_BY_ALGORITHM = ("pool", "pad", "index_add", "index_put")
 
 
@@ -45,7 +45,7 @@ def samples(condition=lambda sample: True):
 
 
 def described(result, with_strides=True):
-    """Shape, dtype and strides; a dimension of length 1 may have any stride."""
+    """Return shape, dtype and strides. The stride of a dimension of length 1 is None, as it may have any value."""
     if not isinstance(result, torch.Tensor):
         return type(result)
     strides = [stride if n > 1 else None for n, stride in zip(result.shape, result.stride(), strict=True)]
@@ -53,7 +53,7 @@ def described(result, with_strides=True):
 
 
 def twin(tensor):
-    """A tensor on meta of the same shape, dtype and strides."""
+    """Return a meta tensor of the same shape, dtype and strides."""
     return torch.empty_strided(
         tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta", requires_grad=tensor.requires_grad
     )
@@ -189,7 +189,7 @@ def test_devices_do_not_mix_but_for_scalars():
     assert (x + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float32
     with pytest.raises(RuntimeError, match="meta"):
         x + torch.ones(2, 3)
-    x.copy_(torch.ones(3))  # nothing happens
+    x.copy_(torch.ones(3))  # no effect and no error
     assert x.mul_(2).zero_().is_meta
 
 
@@ -227,7 +227,7 @@ def test_indices():
     assert x[1:].storage_offset() == 30 and x[0, None].shape == (1, 5, 6) and x[0, rows, 1:].shape == (7, 5)
     known = torch.zeros(4, 5, dtype=torch.bool)
     known[0, :3] = True
-    assert x[known].shape == (3, 6)  # a mask with values says how many elements it chooses
+    assert x[known].shape == (3, 6)  # a CPU mask has values, so the number of selected elements is known
     x[x > 0] = 1.0
     x[rows] = 2.0
     with pytest.raises(RuntimeError, match="shape mismatch"):
@@ -339,7 +339,7 @@ def test_skip_init():
 
 
 def test_parameters_can_be_moved_to_meta_as_they_are_registered():
-    """How accelerate's `init_empty_weights` makes a model."""
+    """Replace `register_parameter`, as accelerate's `init_empty_weights` does."""
     register = torch.nn.Module.register_parameter
 
     def register_empty(module, name, parameter):

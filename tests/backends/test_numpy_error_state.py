@@ -1,4 +1,4 @@
-"""Infinities and NaN come without a word, whatever NumPy is told to do about them; and nothing is written twice."""
+"""Infinities and NaN raise no error or warning under any `np.errstate`, and in-place kernels write only once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def errors():
 
 @pytest.fixture(params=[errors, warnings_as_errors])
 def loud(request):
-    """What a user may have NumPy do about infinities."""
+    """Error states that a user may set in NumPy."""
     return request.param
 
 
@@ -98,7 +98,7 @@ EXTREMES = np.array([0, -0.0, INF, -INF, NAN, 3e38, -3e38, 1e-38, -1, 1, 700], n
 
 
 class InPlace:
-    """`torch`, but for one function, which is its in-place form on a copy."""
+    """Behave as `torch`, except that the function `name` calls its in-place variant on a clone."""
 
     def __init__(self, name):
         self.name = name
@@ -128,17 +128,17 @@ def test_every_operation_in_place(loud, sample):
 def test_a_kernel_that_has_written_is_not_called_again(monkeypatch):
     def careless(target, other):
         np.add(target, other, target)
-        raise FloatingPointError("after the fact")
+        raise FloatingPointError("raised after writing")
 
     monkeypatch.setitem(torch.zeros(1)._key.backend.all_inplace_kernels, "add", careless)
     x = torch.zeros(2)
-    with pytest.raises(FloatingPointError, match="after the fact"):
+    with pytest.raises(FloatingPointError, match="raised after writing"):
         x.add_(1)
     assert_equal(x, [1, 1])
 
 
 def test_integers_to_negative_powers_in_place():
-    """NumPy finds out when it has written the elements before."""
+    """NumPy raises the error only after it has written the elements before the negative exponent."""
     x = torch.tensor([2, 3, 1])
     x.pow_(torch.tensor([2, -1, -1]))
     assert_equal(x, [4, 0, 1])
@@ -321,9 +321,9 @@ def test_calls_inside_calls_and_in_threads():
 
 def test_the_state_is_left_when_a_kernel_raises():
     def fails():
-        raise ValueError("in a kernel")
+        raise ValueError("raised by a kernel")
 
-    with pytest.raises(ValueError, match="in a kernel"):
+    with pytest.raises(ValueError, match="raised by a kernel"):
         without_warnings(fails)()
     assert np.geterr()["over"] == "warn"
     assert without_warnings(lambda: np.geterr()["over"])() == "ignore"

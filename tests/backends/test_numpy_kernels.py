@@ -1,4 +1,4 @@
-"""The NumPy backend's kernels against the array-API forwards that they replace: values and gradients, odd shapes, large ones."""
+"""Compare the NumPy backend's kernels with the array-API implementations that they replace: values and gradients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def normal(*shape, seed=0, dtype=np.float64):
 
 
 def assert_kernel_agrees(name, arrays, *params, tolerance=1e-9):
-    """The kernel and the forward of an operation give the same."""
+    """Assert that the kernel and the array-API implementation of an operation agree; return the kernel's result."""
     got = kernels.KERNELS[name](*arrays, *params)
     wanted = OPS[name].forward(np, *arrays, *params)
     for a, b in zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]:
@@ -48,7 +48,7 @@ def assert_kernel_agrees(name, arrays, *params, tolerance=1e-9):
 
 @st.composite
 def geometries(draw):
-    """Batch, groups, channels, outputs, and for each dimension length, window, stride, padding and dilation."""
+    """Draw a convolution: batch, groups, channels, and for each dimension length, kernel size, stride, padding and dilation."""
     n = draw(st.integers(1, 3))
     groups = draw(st.sampled_from([1, 1, 2, 3]))
     channels, outputs = groups * draw(st.sampled_from([1, 2, 9])), groups * draw(st.integers(1, 3))
@@ -74,7 +74,7 @@ def test_convolution(geometry):
 @few
 @given(st.integers(0, 4), st.sampled_from([1, 2]), st.integers(12, 30), st.integers(12, 30), st.integers(1, 4), st.integers(1, 2))
 def test_convolution_with_few_windows(batch, groups, channels, outputs, length, stride):
-    """Weights that are large beside the images: one product serves them all."""
+    """Weights larger than the images use a single matrix product for the whole batch."""
     x, w = normal(batch, groups * channels, length, length), normal(groups * outputs, channels, 1, 1, seed=1)
     geometry = (stride, stride), (0, 0), (1, 1), groups
     output = assert_kernel_agrees("convolution", [x, w, normal(groups * outputs, seed=2)], *geometry)
@@ -90,7 +90,7 @@ def test_what_the_forward_keeps_serves_the_gradient(geometry):
     workspace: dict = {}
     output = kernels.KERNELS["convolution"](x, w, None, stride, padding, dilation, groups, workspace)
     kept = kernels.KERNELS["convolution_weight"](output, x, w.shape, stride, padding, dilation, groups, workspace)
-    assert not workspace  # it is used up, so that its memory goes
+    assert not workspace  # consumed by the backward, which frees its memory
     np.testing.assert_allclose(
         kept, kernels.KERNELS["convolution_weight"](output, x, w.shape, stride, padding, dilation, groups), 1e-9, 1e-9
     )
@@ -106,7 +106,7 @@ def test_what_the_forward_keeps_serves_the_gradient(geometry):
     st.integers(0, 2),
 )
 def test_winograd(batch, channels, outputs, height, width, padding):
-    """Its rounding errors are those of single precision, ten times over."""
+    """The rounding error of Winograd convolution is about ten times that of float32."""
     x, w = normal(batch, channels, height, width, dtype=np.float32), normal(outputs, channels, 3, 3, seed=1, dtype=np.float32)
     geometry = (1, 1), (padding, padding), (1, 1), 1
     wanted = OPS["convolution"].forward(np, x, w, None, *geometry)
@@ -192,7 +192,7 @@ def test_gradients_of_maxima_of_large_windows(window, special):
 @few
 @given(st.integers(1, 12), st.integers(1, 20), st.integers(1, 40), st.booleans())
 def test_places_of_the_largest_rows(bags, width, rows, with_nan):
-    numbers = np.random.default_rng(rows).integers(0, bags + 1, rows)  # the last one is left out
+    numbers = np.random.default_rng(rows).integers(0, bags + 1, rows)  # rows numbered `bags` belong to no bag
     x = normal(rows, width).round()
     if with_nan:
         x[rows // 2, 0] = np.nan
@@ -218,7 +218,7 @@ def test_edges_that_are_elements(dims, turned):
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_max_pool_backward_keeps_bits(dtype):
-    """Of windows that do not overlap, gradients arrive as they are: zeros with their sign, infinities, NaN."""
+    """Without overlapping windows, gradients are copied bit for bit, including -0.0, infinities and NaN."""
     x = normal(3, 2, 6, 7, 8).round().astype(dtype)
     geometry = (2, 3, 2), (2, 3, 2), (0, 0, 0), (1, 1, 1), (3, 2, 4)
     slopes = normal(3, 2, 3, 2, 4, seed=1).astype(dtype)
@@ -260,7 +260,7 @@ def test_softmax(name, shape, dim, scale):
 
 
 def assert_logsumexp_agrees(x, dim):
-    """The logarithm of a sum of exponentials is in two parts, and which they are is the kernel's choice."""
+    """Assert that log_sum_exp agrees. It returns two terms, of which only the sum is defined."""
     parts = kernels.KERNELS["log_sum_exp"](x, dim)
     wanted = OPS["log_sum_exp"].forward(np, x, dim)
     assert parts.shape == wanted.shape
@@ -270,7 +270,7 @@ def assert_logsumexp_agrees(x, dim):
 @pytest.mark.parametrize("offset", [0.0, 20.0, -20.0, 45.0, -45.0, 1e4])
 def test_losses_of_large_logits_keep_their_digits(offset):
     x, target = normal(9, 5).astype(np.float32), np.arange(9) % 5
-    x = np.round(x * 256) / 256 + np.float32(offset)  # which adds exactly
+    x = np.round(x * 256) / 256 + np.float32(offset)  # multiples of 1/256, so adding the offset is exact
     exact = x.astype(np.float64) - offset
     logs = exact - np.log(np.exp(exact).sum(1, keepdims=True))
     parts = kernels.KERNELS["log_sum_exp"](x, 1)
@@ -282,7 +282,7 @@ def test_losses_of_large_logits_keep_their_digits(offset):
 
 
 def test_softmax_where_rows_differ_by_far():
-    """Rows among which one offset would lose others."""
+    """Subtracting one common maximum would underflow most rows."""
     x = normal(64, 16) + np.linspace(-600, 600, 64)[:, None]
     assert_logsumexp_agrees(x, 1)
     for name in ("softmax", "log_softmax"):
@@ -325,7 +325,7 @@ def test_attention(lead, queries, keys, scale):
 
 
 def assert_attention_gradients_agree(query, key, value, mask, causal, tolerance=1e-9):
-    """The kernel's gradients, with what its forward stored and without, are those of softmax."""
+    """Assert that the kernel's gradients, with and without stored forward results, match gradients through softmax."""
     scores = query.astype(float) @ key.astype(float).swapaxes(-1, -2) * 0.5
     hidden = np.zeros(scores.shape, bool) if mask is None or mask.dtype != bool else np.broadcast_to(~mask, scores.shape)
     scores = scores + (mask if mask is not None and mask.dtype != bool else 0)
@@ -350,13 +350,13 @@ def assert_attention_gradients_agree(query, key, value, mask, causal, tolerance=
 @pytest.mark.parametrize(("queries", "keys", "size"), [(130, 1100, 16), (1100, 130, 16), (300, 300, 300)])
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_in_blocks(queries, keys, size, causal):
-    """Several blocks of several pieces, with what is left over; and products that are large however few their rows are."""
+    """Sizes that need several blocks plus a remainder, and few rows with a large feature size."""
     query, key, value = (normal(2, n, size, seed=n, dtype=np.float32) / size**0.25 for n in (queries, keys, keys))
     mask = normal(queries, keys) > -1
     assert_kernel_agrees("attention", [query, key, value, mask], causal, 0.5, tolerance=1e-4)
     assert_attention_gradients_agree(query, key, value, mask, causal, tolerance=1e-5)
     for array in (query, key):
-        array *= 100  # exponentials that overflow unless the largest score is subtracted
+        array *= 100  # exp() of these scores overflows unless the maximum is subtracted
     assert_kernel_agrees("attention", [query, key, value, mask], causal, 0.001, tolerance=1e-4)
 
 
@@ -392,7 +392,7 @@ def test_layer_norm(shape, dims):
 @pytest.mark.parametrize("shape", [(4, 3, 5), (300, 200), (2, 1)])
 @pytest.mark.parametrize("given", [(True, True), (True, False), (False, False)])
 def test_gradients_of_layer_norm(shape, offset, given):
-    """By the kernel and by the formula; where means are far from zero, and where they are not."""
+    """The kernel's gradients match the formula's, for means near and far from zero."""
     x = torch.tensor(normal(*shape) + offset)
     parameters = [torch.tensor(normal(shape[-1], seed=seed)) if wanted else None for seed, wanted in enumerate(given, 1)]
     leaves = [t.requires_grad_() for t in (x, *parameters) if t is not None]
@@ -404,7 +404,7 @@ def test_gradients_of_layer_norm(shape, offset, given):
 
 
 def test_layer_norm_in_single_precision():
-    """Rounding errors are of the size of what is rounded, not of the digits that a mean takes away."""
+    """Subtracting a large mean does not amplify rounding errors."""
     for offset in (0.0, 1.9, 2.1, 30.0):
         x = (normal(500, 64) + offset).astype(np.float32)
         wide = x.astype(np.float64)
@@ -428,7 +428,7 @@ def test_channel_norms(shape):
     (lambda x, weight, bias: F.batch_norm(x, None, None, weight, bias, training=True), (512, 16, 32, 32)),
 ])  # fmt: skip
 def test_gradients_of_weights_over_many_rows(normalize, shape):
-    """They are sums of many numbers, of which most cancels: as precise as PyTorch's, which are off by 6e-6 here."""
+    """The weight gradients are long sums with cancellation. PyTorch's error is 6e-6 here, and ours is no larger."""
     features = shape[1]
     x, slopes, w = normal(*shape) + 1.5, normal(*shape, seed=1) + 0.3, normal(features, seed=2)
 
@@ -454,7 +454,7 @@ def test_rows_of_a_table():
     (300, 64, 7), (3000, 1, 11), (40, 20_000, 3), (200, 3, 100), (3000, 32, 700), (2500, 40, 5), (4000, 20, 4000),
 ])  # fmt: skip
 def test_rows_are_summed_one_after_the_other(rows, width, count):
-    """In PyTorch's order, on which the last digit depends: of embeddings' gradients, bags and segments."""
+    """Rows are added in PyTorch's order, so that float32 sums of embedding gradients, bags and segments match bit for bit."""
     random = np.random.default_rng(0)
     values, places = random.standard_normal((rows, width)).astype(np.float32), random.integers(0, count, rows)
     expected = np.zeros((count, width), np.float32)
@@ -474,7 +474,7 @@ def test_rows_are_summed_one_after_the_other(rows, width, count):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize(("shape", "dim"), [((7,), None), ((4, 5), 0), ((4, 5), -1), ((2, 3, 4), 1), ((2, 3), None), ((0, 3), 0)])
 def test_gradients_of_products(shape, dim, dtype):
-    """Of numbers with zeros among them, and of products that are too large or too small: the product of all others."""
+    """The gradient of an element is the product of all others, also with zeros, overflow and underflow."""
     tiny = {np.float32: 1e-25, np.float64: 1e-200, np.complex128: 1e-70}[dtype]
     for scale, zeros in (1, 0), (1, 1), (1, 2), (tiny, 0):
         array = (normal(*shape) * scale).astype(dtype)
@@ -517,7 +517,7 @@ def test_squared_error(reduction):
     lambda x: F.pad(x.unsqueeze(0), (5, 7), "reflect"), lambda x: F.adaptive_max_pool1d(x.unsqueeze(0), 7),
 ])  # fmt: skip
 def test_gradients_of_large_arrays(function):
-    """Those of kernels, and those of formulas, which a differentiable backward takes."""
+    """Compare the kernel's gradients with the formula's, which `create_graph=True` uses."""
     x = torch.tensor(normal(400, 300)).requires_grad_()
     output = function(x)
     slopes = torch.tensor(normal(*output.shape, seed=1))
@@ -532,7 +532,7 @@ def test_gradients_of_large_arrays(function):
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("steps", "batch", "size"), [(3, 2, 5), (1, 1, 1), (4, 3, 32), (2, 5, 96), (2, 70, 128), (2, 0, 4)])
 def test_lstm(steps, batch, size, reverse):
-    """Forward, with and without what the backward needs, and backward: products are cut by the size of a gate."""
+    """The LSTM kernel, forward with and without stored values, and backward, for several gate sizes."""
     gates, weight = normal(steps, batch, 4 * size), normal(4 * size, size, seed=1) / 4
     h, c = normal(2, batch, size, seed=2)
     assert_kernel_agrees("lstm_layer", [gates, h, c, weight], reverse, None)
@@ -563,7 +563,7 @@ def test_gru(steps, batch, size, with_bias, reverse):
     output = output.detach().numpy()
     again = kernels.KERNELS["gru_backward"](
         slopes.numpy(), gates, h, weight, bias, output, reverse, {}
-    )  # which the forward left empty
+    )  # an empty workspace: the forward stored nothing
     for a, b in zip((g for g in again if g is not None), fast, strict=True):
         np.testing.assert_allclose(a, b.numpy(), 1e-12, 1e-12)
 
@@ -601,7 +601,7 @@ def test_additions_in_place(size):
     x, y = torch.arange(size * 1.0), torch.ones(size)
     y.add_(x, alpha=2).sub_(x, alpha=0.5)
     np.testing.assert_array_equal(y, 1 + 1.5 * np.arange(size))
-    x[1:].add_(x[:-1], alpha=2)  # each is added to before it is added itself, were it done in pieces
+    x[1:].add_(x[:-1], alpha=2)  # would be wrong if computed in blocks, because input and output overlap
     np.testing.assert_array_equal(x[1:], 3 * np.arange(1.0, size) - 2)
     x.sub_(x, alpha=1)
     assert not x.any()
@@ -649,7 +649,7 @@ print(faults() - before)
 def test_freed_memory_is_kept_unless_the_user_chose_otherwise(chosen, kept):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MALLOC_", "GLIBC_"))} | chosen
     faults = int(subprocess.check_output([sys.executable, "-c", PAGE_FAULTS], env=environment, text=True))
-    assert (faults < 1000) == kept  # one for each of the results' 40,000 pages, where the memory is not kept
+    assert (faults < 1000) == kept  # without memory reuse, each of the 40,000 result pages faults once
 
 
 # --- rows added up ---
@@ -658,7 +658,7 @@ def test_freed_memory_is_kept_unless_the_user_chose_otherwise(chosen, kept):
 @pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 2, 3), (5, 0)])
 @pytest.mark.parametrize("places", [[0, 4, 0, -1], [[1, 1], [-5, 2]], []])
 def test_rows_that_are_added_up(shape, places):
-    """Where several go to one place, each counts, be it for an index of rows, or for the gradient of one."""
+    """`accumulate=True` adds every row of a repeated index, in the forward and in the gradient of row indexing."""
     index = np.array(places, np.int64)
     terms, x = normal(*index.shape, *shape[1:], seed=1), normal(*shape)
     wanted = x.copy()
@@ -741,7 +741,7 @@ def test_the_gradient_of_relu_of_a_number() -> None:
 
 @pytest.mark.slow
 def test_a_program_is_told_nothing_of_infinities():
-    """With Python's own filters, in a process of its own: pytest's would show what flambeau has Python ignore."""
+    """Runs in a subprocess with Python's default warning filters, since pytest's filters would override flambeau's."""
     program = """if True:
         import flambeau as torch
 
@@ -758,7 +758,7 @@ def test_a_program_is_told_nothing_of_infinities():
     lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.softmax(x, -1), lambda x: x.reshape(-1, 32).clone(),
 ])  # fmt: skip
 def test_gradients_that_nobody_else_holds_are_not_copied(function):
-    """Also where the kernel returns a view of all of an array; what shares its memory with others, or is a part, is copied."""
+    """A kernel's view of a whole array is also adopted. A view of a part, or memory shared with another array, is copied."""
     x = torch.from_numpy(normal(32, 32, 32, 32, dtype=np.float32)).requires_grad_()
     torch.ones(1, requires_grad=True).register_hook(lambda grad: None)  # hooks on other leaves change nothing
     slopes = torch.ones(function(x).shape)
@@ -772,7 +772,7 @@ def test_gradients_that_nobody_else_holds_are_not_copied(function):
         tracemalloc.stop()
         return most
 
-    peak()  # what is remembered for later calls
+    peak()  # fill the caches first
     assert peak() < 1.6 * x.nbytes
 
 

@@ -1,4 +1,4 @@
-"""The NumPy backend's random stream: values recorded from PyTorch 2.13 (CPU, seed 42), and their laws."""
+"""The NumPy backend's random stream: values recorded from PyTorch 2.13 (CPU, seed 42), and their distributions."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_recorded_bfloat16():
 
 
 def test_recorded_normal_values_in_every_bit():
-    """Of PyTorch on a processor with AVX2; singles take arithmetic, roots and casts alone, so they are the same anywhere."""
+    """Recorded on AVX2. float32 values use only arithmetic, sqrt and casts, so they are the same on every processor."""
     values = Generator(42).normal((100_003,), f32)
     assert hashlib.sha256(values.tobytes()).hexdigest() == "fa6d3f1cca1f8ba319c9731c6816c1e716c4d2d6b07411f1d8d48ed6a3c08169"
     generator = Generator(42)
@@ -244,7 +244,7 @@ def test_a_state_continues_the_stream(words, normals):
 @given(counts=st.lists(st.sampled_from([1, 5, 40, 255, 700, 1025, 3000]), max_size=30))
 @settings(max_examples=30, deadline=None)
 def test_words_drawn_ahead_do_not_show(counts):
-    """A stream is that of NumPy's engine, whatever is asked for at a time; its state is as if nothing were drawn ahead."""
+    """Draws of any size match NumPy's MT19937, and the state does not reveal buffered draws."""
     generator, engine = Generator(7), np.random.MT19937()
     np.random.RandomState(engine).seed(7)
     for count in counts:
@@ -296,7 +296,7 @@ def test_uniform_against_numpys_own_engine():
 
 @pytest.mark.parametrize("dtype", [f32, f64])
 def test_uniform_rounds_once(dtype):
-    """As fused multiply-add does, here in exact arithmetic."""
+    """`low + u * (high - low)` is rounded once, like a fused multiply-add. The reference uses exact fractions."""
     low, high = dtype(-1.7), dtype(123.1)
     span = Fraction(float(high - low))
     unit = Generator(3).uniform((500,), dtype)
@@ -326,7 +326,7 @@ def test_chunks_do_not_show(name, dtype, monkeypatch):
 
 
 def test_rejection_draws_nothing_in_vain():
-    """Element by element and all at once end in the same state."""
+    """Drawing element by element and drawing in one call end in the same generator state."""
     parameters = np.exp(np.linspace(-3, 6, 200))
     chances = np.linspace(0, 1, 200)
     one, all_ = Generator(8), Generator(8)

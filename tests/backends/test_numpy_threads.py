@@ -1,4 +1,4 @@
-"""Work that the NumPy backend shares between threads: what comes out, and what other threads, errors and forks do to it."""
+"""Multithreading in the NumPy backend: results, concurrent calls, errors and forks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_parts_cover_all(count, length, most):
     parts = threads.parts(length, most, True)
     assert [i for part in parts for i in range(length)[part]] == list(range(length))
     assert all(len(range(length)[part]) <= max(most, 1) for part in parts)
-    assert len(parts) >= min(length, count) - 1  # those of equal length may be fewer by one
+    assert len(parts) >= min(length, count) - 1  # rounding up the part length may save one part
     assert len(threads.parts(length, 100, False)) == min(length, 1)
 
 
@@ -67,7 +67,7 @@ def test_serial_work_uses_one_thread_for_products(count):
 
 
 def test_products_can_be_kept_to_one_thread(count):
-    """In a process of its own, which does not come back from it."""
+    """Runs in a subprocess, because `keep_products_serial` cannot be undone."""
     program = f"""if True:
         import numpy as np, flambeau as torch
         from flambeau_backends.numpy import threads
@@ -133,10 +133,10 @@ def test_an_error_is_raised_when_all_is_done(count):
 
     def compute(part):
         if part == 1:
-            raise ValueError("one of many")
+            raise ValueError("error in part 1")
         done.append(part)
 
-    with pytest.raises(ValueError, match="one of many"):
+    with pytest.raises(ValueError, match="error in part 1"):
         threads.share(compute, range(8))
     assert sorted(done) == [0, 2, 3, 4, 5, 6, 7]
     assert threads.share(str, range(2)) == ["0", "1"]
@@ -195,16 +195,16 @@ def normal(*shape, seed=0):
 
 
 @pytest.mark.parametrize(("shape", "weight", "stride", "groups"), [
-    ((7, 16, 20, 18), (24, 16, 3, 3), 1, 1),  # Winograd's way
-    ((3, 16, 16, 16), (64, 16, 3, 3), 1, 1),  # the same, with more weights than tiles
-    ((1, 16, 70, 45), (16, 16, 3, 3), 1, 1),  # the same, by rows of a large image
+    ((7, 16, 20, 18), (24, 16, 3, 3), 1, 1),  # Winograd
+    ((3, 16, 16, 16), (64, 16, 3, 3), 1, 1),  # Winograd with more weights than tiles
+    ((1, 16, 70, 45), (16, 16, 3, 3), 1, 1),  # Winograd on a large image, split by rows
     ((7, 12, 15, 13), (10, 12, 3, 3), 2, 1),  # rows
-    ((1, 32, 4, 4), (64, 32, 3, 3), 1, 1),  # rows, with more weights than windows
+    ((1, 32, 4, 4), (64, 32, 3, 3), 1, 1),  # im2row with more weights than windows
     ((5, 32, 5, 5), (64, 32, 3, 3), 2, 1),
-    ((7, 3, 15, 13), (10, 3, 5, 5), 1, 1),  # columns
+    ((7, 3, 15, 13), (10, 3, 5, 5), 1, 1),  # im2col
     ((7, 12, 9, 9), (10, 12, 1, 1), 1, 1),
     ((7, 12, 9, 9), (10, 6, 3, 3), 2, 2),
-    ((7, 12, 15, 13), (12, 1, 3, 3), 1, 12),  # one channel each
+    ((7, 12, 15, 13), (12, 1, 3, 3), 1, 12),  # depthwise
     ((7, 12, 15, 13), (24, 1, 3, 3), 2, 12),
 ])  # fmt: skip
 def test_convolution(count, shape, weight, stride, groups):

@@ -1,4 +1,4 @@
-"""The same training on every backend that is installed, and on every number of devices: the same curve."""
+"""Training gives the same loss curve on every installed backend and on any number of devices."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def curve(devices: str, **variables: str) -> list[float]:
 
 @pytest.fixture(scope="module")
 def expected() -> list[float]:
-    """The curve on one device of the CPU."""
+    """Return the loss curve of the NumPy backend on one device."""
     losses = curve("cpu", FLAMBEAU_BACKEND="numpy")
     assert len(losses) == 10 and losses[-1] < 0.9 * losses[0]
     return losses
@@ -80,7 +80,7 @@ def test_on_several_devices(count: int, expected: list[float]) -> None:
 
 
 def devices_of(name: str) -> list[str]:
-    """All devices of a backend, one after the other and then together; none where its library finds no device."""
+    """Return each device of a backend, then all of them joined by commas; empty if no device is available."""
     code = (
         "import flambeau; backend = flambeau.backend.find({name!r})\n"
         "flambeau.ones(1, device=backend.device_type); print(backend.device_type, backend.device_count())"

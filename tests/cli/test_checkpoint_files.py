@@ -1,4 +1,4 @@
-"""`python -m flambeau inspect` and `convert`, and the safetensors library on flambeau."""
+"""The commands `python -m flambeau inspect` and `convert`, and the safetensors library with flambeau."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flambeau.serialization.contents import flattened, read_contents
 
 
 class Evil:
-    """Whose pickle creates a folder when it is loaded."""
+    """An object that creates a folder when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -43,7 +43,7 @@ NAMES = ["layer.weight", "layer.row", "layer.bias", "moments.0", "moments.1"]
 
 
 def run(*arguments):
-    """The exit status of a command, and what it printed."""
+    """Return the exit status and the output of a command."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
         status = checkpoints.main([str(argument) for argument in arguments])
     return status, printed.getvalue()

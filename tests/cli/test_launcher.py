@@ -1,4 +1,4 @@
-"""`python -m flambeau`: programs see flambeau as torch, and cannot otherwise tell it from `python`."""
+"""`python -m flambeau` runs programs with flambeau imported as torch, and otherwise behaves as `python`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(globals().get("__file__"), globals().get("__cached__"), os.getcwd(), type(
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty current folder, and a function that writes files into it."""
+    """Change into an empty folder; return a function that writes files into it."""
     monkeypatch.chdir(tmp_path)
 
     def write(files):
@@ -48,7 +48,7 @@ def run(*args, stdin="", **options):
 
 
 def flambeau(*args, stdin="", **options):
-    """Standard output of `python -m flambeau ...`, which has to succeed."""
+    """Run `python -m flambeau ...`, assert success and return its standard output."""
     result = run(*LAUNCHER, *args, stdin=stdin, **options)
     assert result.returncode == 0, result.stderr
     return result.stdout

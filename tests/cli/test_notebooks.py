@@ -1,4 +1,4 @@
-"""What notebooks show: as IPython's display formatter gives it, beside `repr`, which stays as it is."""
+"""HTML representations in notebooks, registered with IPython's display formatter. `repr` is unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flambeau_nnlib import notebooks
 
 
 class Formatter:
-    """Stands for IPython's: finds the function for a type by the names of its classes, as IPython does."""
+    """Stand-in for IPython's display formatter, which looks up functions by the module and name of a type."""
 
     def __init__(self) -> None:
         self.formatters = {"text/html": self}
@@ -39,7 +39,7 @@ class Formatter:
 
 
 class Words(HTMLParser):
-    """The text of HTML; fails if tags do not match."""
+    """Extract the text of HTML, and assert that tags are balanced."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

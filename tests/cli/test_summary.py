@@ -1,4 +1,4 @@
-"""`python -m flambeau summary`, and the tables that it prints."""
+"""The command `python -m flambeau summary` and the tables that it prints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_command(tmp_path):
     rows = {row.split()[0]: row for row in done.stdout.splitlines() if row}
     assert re.search(r"Net +\[1, 2\] +412$", rows["Net"])  # 112 + 8 + 290 + 2
     assert re.search(r"conv +Conv2d +\[1, 4, 6, 6\], 2 calls +112 +1\.6 KB$", rows["conv"])  # 4 * (8 * 8 + 6 * 6) numbers
-    assert re.search(r"0 +ReLU +\[1, 4, 6, 6\] +0$", rows["0"])  # it wrote into its input
+    assert re.search(r"0 +ReLU +\[1, 4, 6, 6\] +0$", rows["0"])  # an in-place ReLU adds no memory
     assert "not called" in rows["spare"]
     assert rows["parameters"].endswith("412, all of them trained: 1.6 KB") and "inputs         1.2 KB" in rows["inputs"]
     assert done.stderr == ""

@@ -1,4 +1,4 @@
-"""Import aliases: one module object under several names, whichever way it is imported."""
+"""Import aliases: every way to import a module by an alias returns the same module object."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _count = itertools.count()
 
 @pytest.fixture
 def names(tmp_path, monkeypatch):
-    """Fresh names for an alias and for two packages, and the list of modules of theirs loaded so far."""
+    """Create two packages with unique names. Return an unused alias, their names, and the list of their loaded modules."""
     number = next(_count)
     body, limb = f"body{number}", f"limb{number}"
     record = f"import builtins; builtins.loads{number}.append(__name__)\n"
@@ -221,7 +221,7 @@ def test_refusals(names):
     with pytest.raises(ImportError, match=f"'{limb}' to '{body}': <module '{limb}' from .* is already"):
         alias(limb, body)
     load(body)
-    alias(f"{ghost}2", body)  # the target may well be loaded
+    alias(f"{ghost}2", body)  # the target may be loaded already
     assert load(f"{ghost}2") is load(body)
 
 
@@ -363,7 +363,7 @@ def test_modules_that_need_no_import_of_their_own(name):
 
 
 def test_devices_of_other_makers_are_not_there():
-    """As diffusers and accelerate ask, by functions in a table of devices."""
+    """diffusers and accelerate call these functions through a table of device types."""
     import flambeau as torch
 
     torch.xpu.empty_cache(), torch.xpu.manual_seed(0), torch.xpu.manual_seed_all(0), torch.mps.manual_seed(0)

@@ -1,4 +1,4 @@
-"""What a process in which `torch` is flambeau says of itself to libraries that look before they compute."""
+"""How libraries detect `torch` when it is flambeau: versions, metadata, specs and environment variables."""
 
 from __future__ import annotations
 
@@ -167,9 +167,9 @@ print(torch.load(file, weights_only=False))
 
 @pytest.mark.parametrize(("value", "expected"), [("1", "torch"), ("0", "nothing"), ("", "nothing")])
 def test_the_environment_makes_any_python_run_on_flambeau(value: str, expected: str, tmp_path: Path) -> None:
-    """The line of the `.pth` file, which the wheel puts where `site` reads it."""
+    """Run the line of `flambeau_as_torch.pth`, which `site` executes at startup."""
     (line,) = (ROOT / "core/flambeau_as_torch.pth").read_text(encoding="utf-8").splitlines()
-    assert line.startswith("import ")  # or `site` takes it for a path
+    assert line.startswith("import ")  # `site` treats other lines as paths
     code = f"{line}\nimport sys\nprint(sys.modules['flambeau'].__name__ if 'flambeau' in sys.modules else 'nothing')"
     assert run("-c", code, FLAMBEAU_AS_TORCH=value).strip() == expected
 

@@ -1,4 +1,4 @@
-"""The Lua Torch style modules: gradients against finite differences, containers, training, parameters."""
+"""`torch.legacy.nn`: gradients against finite differences, containers, training and parameters."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def dot(table, weights):
 
 
 def ran(module, *size):
-    """A module that has run on an input of some size."""
+    """Run a module on a random input of the given size, and return the module."""
     module.forward(randn(*size))
     return module
 
 
-# A module, and the input to try it on.
+# Name -> functions that build a module and its input.
 MODULES = {
     "Abs": (lambda: nn.Abs(), lambda: randn(3)),
     "Add": (lambda: nn.Add(3), lambda: randn(2, 3)),
@@ -200,7 +200,7 @@ MODULES = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_gradients(name):
-    """What `backward` returns and keeps, against finite differences of a random projection of the output."""
+    """Gradients that `backward` returns and stores match finite differences of a random projection of the output."""
     torch.manual_seed(0)
     build, make_input = MODULES[name]
     module, x = build().double(), make_input()
@@ -225,7 +225,7 @@ def like(table, tensors):
 
 
 def difference(function, tensor, index, eps=1e-5):
-    """The derivative of `function()` by one element of `tensor`, which it depends on."""
+    """Return the finite difference of `function()` with respect to one element of `tensor`."""
     before = tensor[index].item()
     values = []
     for shift in (eps, -eps):
@@ -514,7 +514,7 @@ def test_local_normalization(kernel):
     x = torch.randn(2, 3, 5, 6)
     weights = (kernel.outer(kernel) if kernel.dim() == 1 else kernel).numpy()
 
-    def local_means(images):  # of what is inside the image
+    def local_means(images):  # averages only over pixels inside the image
         result = np.empty((2, 1, 5, 6))
         for i, j in np.ndindex(5, 6):
             total = count = 0
@@ -528,7 +528,7 @@ def test_local_normalization(kernel):
     subtracted = x.numpy() - local_means(x.numpy())[0]
     np.testing.assert_allclose(nn.SpatialSubtractiveNormalization(3, kernel).forward(x).numpy(), subtracted, rtol=1e-4, atol=1e-5)
     divided = nn.SpatialDivisiveNormalization(3, kernel, 0.5, 9.0).forward(x)
-    inside = np.sqrt(local_means(x.numpy() ** 2)[0])[:, :, 1:-1, 1:-1]  # where all of the kernel is
+    inside = np.sqrt(local_means(x.numpy() ** 2)[0])[:, :, 1:-1, 1:-1]  # positions where the kernel is fully inside the image
     expected = x.numpy()[:, :, 1:-1, 1:-1] / np.where(inside > 0.5, inside, 9.0)
     np.testing.assert_allclose(divided[:, :, 1:-1, 1:-1].numpy(), expected, rtol=1e-4)
     both = nn.SpatialContrastiveNormalization(3, kernel).forward(x)

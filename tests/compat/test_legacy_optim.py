@@ -1,4 +1,4 @@
-"""The optimizers of Lua Torch: functions of a closure, the parameters and a dict."""
+"""`torch.legacy.optim`: optimizers as functions of a closure, the parameters and a config dict."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_cg_is_rasmussens_minimize():
         0.048038,
         0.03385004,
         0.01810892,
-    ]  # what that of PyTorch 0.2 gives
+    ]  # recorded from PyTorch 0.2
     assert count == 25 and losses == pytest.approx(expected, rel=1e-5)
     assert losses == sorted(losses, reverse=True) and rosenbrock(x)[0].item() == losses[-1]
     x, losses, count = optim.cg(rosenbrock, torch.zeros(5, dtype=torch.float64), {"maxEval": 600})

@@ -1,4 +1,4 @@
-"""`torch.library` and `torch.ops`: operators that libraries define, and flambeau's own under PyTorch's names."""
+"""`torch.library` and `torch.ops`: user-defined operators, and flambeau's operators under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -165,6 +165,6 @@ def test_operators_that_are_not_there():
 
 
 def test_memory_that_nothing_shares_is_written_to():
-    """`Tensor!`, as bitsandbytes declares results that it is given."""
+    """`Tensor!` marks a written argument without an alias set, as in bitsandbytes' schemas."""
     schema = torch.library.schema.parse("mylib::negate.out(Tensor x, Tensor! out) -> ()")
     assert schema.is_mutable and [argument.type for argument in schema.arguments] == ["Tensor", "Tensor"]

@@ -1,4 +1,4 @@
-"""Pickles that an earlier version of flambeau wrote, which name modules that have moved since."""
+"""Load pickles from earlier versions of flambeau that name modules which have moved since."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import flambeau as torch
 from flambeau.compat.table import MOVED
 from flambeau.engine.devices.aliases import face
 
-# Compressed pickles of the dictionaries that the tests describe: `pickle.dumps(..., 4)`, and a file of `torch.save`.
+# Compressed data written by an earlier version: `pickle.dumps(..., 4)` and `torch.save` of the dictionaries in the tests.
 VALUES = (
     "c-oa!O^+Kj7|wUnUE1BMrCkYV;nrRv6-"
     "vdS(yr7>3mOR3_S(vFW<0UG9?#VFq)Ej}3(}@t$r2Llp18n~f5C6yk09<n@Y<ealh7U*WhNQFub=npd7R_co1eNhe;wIdrk&_%L9Dr!a-"
@@ -103,7 +103,7 @@ def test_plain_pickles_of_values_load():
 
 
 def test_plain_pickles_of_programs_load_in_a_new_process(tmp_path):
-    """Where nothing of flambeau has been imported before."""
+    """The subprocess unpickles before it imports any flambeau module."""
     (tmp_path / "programs").write_bytes(content(PROGRAMS))
     code = """
 import pickle, sys

@@ -1,4 +1,4 @@
-"""Private names of PyTorch's that libraries use: each that the table lists exists, and does its work."""
+"""PyTorch's private names that libraries use: each listed name exists and works."""
 
 from __future__ import annotations
 
@@ -97,7 +97,9 @@ def test_activations_by_name():
 
 
 def test_optimizers_written_for_pytorch():
-    """As timm's and schedulefree's are: options by group, a step that is recorded or not, lists by device and dtype."""
+    """Private optimizer helpers that timm and schedulefree use: per-group options, recorded steps, grouping by device
+    and dtype.
+    """
     from flambeau.optim.optimizer import (
         Optimizer,
         _default_to_fused_or_foreach,
@@ -282,7 +284,7 @@ def test_scans_combine_what_came_before():
 
     a, b = torch.rand(2, 3, 7, dtype=torch.float64, requires_grad=True)
 
-    def combine(left, right):  # of x -> a x + b, one after the other
+    def combine(left, right):  # compose the maps x -> a * x + b
         return left[0] * right[0], right[0] * left[1] + right[1]
 
     for reverse in (False, True):
@@ -338,7 +340,7 @@ def test_cases_compare_tensors():
 
 
 def test_types_of_members_of_subclasses_are_known():
-    """As transformers asks for those of each model's class."""
+    """transformers reads the type annotations of each model class."""
 
     class Net(torch.nn.Linear):
         config: int
@@ -354,7 +356,7 @@ def test_types_of_members_of_subclasses_are_known():
 
 
 def test_workers_are_shut_down():
-    """As timm's tests do, and its loader of several epochs, which sets what a loader's users cannot."""
+    """timm's tests shut down workers, and its multi-epoch loader sets `_DataLoader__initialized` to replace the batch sampler."""
     loader = torch.utils.data.DataLoader(range(8), batch_size=2, num_workers=1, persistent_workers=True)
     assert len(list(loader)) == 4
     loader._iterator._shutdown_workers()
@@ -470,7 +472,7 @@ def test_forks_of_processes_with_cuda(monkeypatch):
     from flambeau.engine.devices import cuda
 
     assert not torch.cuda._is_in_bad_fork()
-    monkeypatch.setattr(cuda, "initialized_in", -1)  # as in a child of a process with that number
+    monkeypatch.setattr(cuda, "initialized_in", -1)  # as in a forked child: initialized in another process
     assert torch.cuda._is_in_bad_fork()
 
 
@@ -495,7 +497,7 @@ def test_memory_is_shared_or_not():
 
 
 def test_vmap_asks_for_its_parts(monkeypatch):
-    """As tensordict's collections are mapped over: by functions of its own in the place of these."""
+    """tensordict replaces these vmap functions with its own to map over its collections."""
     import flambeau._functorch.vmap as parts
 
     class Box:
@@ -517,7 +519,7 @@ def test_batches_are_entered_and_left():
 
     def look(x):
         seen.append(get_unwrapped(x).shape)
-        (level,) = x._key.levels  # what a function in the place of PyTorch's is handed
+        (level,) = x._key.levels  # the level that vmap passes to the replaced functions
         y = _add_batch_dim(torch.arange(3), 0, level)
         seen.append(y.shape)
         assert torch.equal(_remove_batch_dim(y, level, 3, 0), torch.arange(3))
@@ -613,7 +615,7 @@ def test_a_sum_times_a_factor(tmp_path):
 
 
 def test_a_file_can_be_read_without_its_elements():
-    """As lightning reads checkpoints: a storage on meta that holds nothing stands for what a record will hold."""
+    """lightning reads checkpoints lazily: an empty meta storage is a placeholder for a record of the file."""
     kept = torch.storage.TypedStorage(dtype=torch.float32, device="meta")
     like = torch._utils._rebuild_tensor_v2(kept, 0, (2, 3), (3, 1), False, {})
     assert like.is_meta and like.shape == (2, 3) and like.dtype is torch.float32
@@ -636,7 +638,7 @@ def test_names_of_the_modules_of_a_list():
 
 
 def test_types_of_the_script_language():
-    """Which open-clip and pytorch-forecasting annotate with."""
+    """TorchScript type classes, which open-clip and pytorch-forecasting use in annotations."""
     assert isinstance(torch.TensorType.get(), torch.TensorType) and torch.TensorType.get().kind() == "TensorType"
     assert str(torch.DeviceObjType.get()) == "Device" and torch.DeviceObjType.get() == torch.DeviceObjType.get()
     tensor = next(torch.jit.trace(torch.neg, torch.ones(2)).graph.inputs()).type()
@@ -655,7 +657,7 @@ def test_leaves_by_their_older_name():
 
 
 def test_storages_in_the_pickles_that_pytorch_writes():
-    """Which hold a file for each storage, and what to make of it."""
+    """Unpickle a storage that was saved as a nested file, and rebuild a tensor from it."""
     file = io.BytesIO()
     torch.save(torch.arange(6.0).storage(), file, _use_new_zipfile_serialization=False)
     storage = torch.storage._load_from_bytes(file.getvalue())
@@ -664,7 +666,7 @@ def test_storages_in_the_pickles_that_pytorch_writes():
 
 
 def test_modules_with_other_parameters_for_a_while():
-    """As zuko draws the weights of a network."""
+    """`_reparametrize_module` swaps parameters temporarily; zuko uses it to sample the weights of a network."""
     layer = torch.nn.Linear(2, 1)
     own, drawn = layer.weight, {"weight": torch.ones(1, 2, requires_grad=True)}
     with torch.nn.utils.stateless._reparametrize_module(layer, drawn):

@@ -1,4 +1,4 @@
-"""`torch.export`: programs as graphs, held to what the modules compute."""
+"""`torch.export`: exported graphs compute what the modules compute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flambeau.utils import _pytree as pytree
 
 
 class Mixed(nn.Module):
-    """Layers, buffers, constants, views, writes and results of several kinds."""
+    """A module with layers, buffers, constants, views, in-place writes and nested results."""
 
     def __init__(self):
         super().__init__()
@@ -415,14 +415,15 @@ def test_dataclasses_are_arguments():
 
 # --- the sample table ---
 
-# What a graph cannot hold, and why.
+# Operations that cannot be exported, and why.
 NOT_HELD = {
-    "Tensor.copy_", "Tensor.fill_", "Tensor.zero_",  # as functions of the class, whose writes no mode sees; as methods they are held
-    "Tensor.resize_", "Tensor.resize_as_",  # change what their argument is
-    "nn.functional.gaussian_nll_loss",  # looks at the variance, as PyTorch's does
+    # called on the class, where modes do not see the write; method calls are exported
+    "Tensor.copy_", "Tensor.fill_", "Tensor.zero_",
+    "Tensor.resize_", "Tensor.resize_as_",  # change the shape of their argument
+    "nn.functional.gaussian_nll_loss",  # checks the values of the variance, as PyTorch does
     "nn.functional.embedding_bag",
-    "nn.functional.adaptive_max_pool1d",  # the form that gives indices
-    "nn.functional.feature_alpha_dropout",  # draws in another order
+    "nn.functional.adaptive_max_pool1d",  # only with return_indices=True
+    "nn.functional.feature_alpha_dropout",  # draws random numbers in a different order
 }  # fmt: skip
 
 
@@ -462,7 +463,7 @@ def test_samples(family):
 
 
 class WithoutGrad(nn.Module):
-    """Values that gradients are kept from, used outside and given back."""
+    """A module that computes under `no_grad`, and uses and returns these values."""
 
     def __init__(self):
         super().__init__()
@@ -485,7 +486,7 @@ def test_no_grad_keeps_gradients_out():
     module(x)[0].sum().backward()
     for one, other in zip(exported.parameters(), module.parameters(), strict=True):
         assert torch.equal(one.grad, other.grad)
-    with torch.no_grad():  # where nothing is recorded, there is nothing to keep out
+    with torch.no_grad():  # under an outer no_grad, the inner one is not exported
         assert "detach" not in export(module, (x,)).graph_module.code
 
 

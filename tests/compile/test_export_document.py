@@ -1,4 +1,4 @@
-"""The commands in docs/export.md run, and write what it shows."""
+"""The commands in docs/export.md run and write the files that it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.fx` and `torch.jit`: graphs of programs, what can be done with them, and scripted code."""
+"""`torch.fx`: tracing, graph transformations and generated code; and its use with `torch.jit`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_annotations_that_are_strings_become_types():
 
 
 class Branches(nn.Module):
-    """Layers, an attribute, and values that several parts use."""
+    """A module with layers, a tensor attribute and values with several users."""
 
     def __init__(self):
         super().__init__()

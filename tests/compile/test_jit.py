@@ -1,4 +1,4 @@
-"""Scripted modules beside those that they were made of."""
+"""Scripted modules compared with the original modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flambeau import nn
 
 
 class Whole(nn.Module):
-    """Its state is its `__dict__`, as that of torchmetrics' metrics."""
+    """A module that pickles its whole `__dict__`, like torchmetrics' metrics."""
 
     def __init__(self):
         super().__init__()

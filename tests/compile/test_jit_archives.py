@@ -1,4 +1,4 @@
-"""Archives of TorchScript: they are read and run, and refused where their code reaches for more than it may."""
+"""TorchScript archives are loaded and run, and rejected if their code uses disallowed names."""
 
 from __future__ import annotations
 

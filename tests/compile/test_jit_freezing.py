@@ -1,4 +1,4 @@
-"""`torch.jit.freeze`: modules whose parameters are constants, in memory and in archives."""
+"""`torch.jit.freeze`: modules with constant parameters, in memory and in archives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Network(nn.Module):
 
 
 class Counting(nn.Module):
-    """Changes what it has."""
+    """A module that changes an attribute in `forward`."""
 
     def __init__(self):
         super().__init__()

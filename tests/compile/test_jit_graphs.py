@@ -1,4 +1,4 @@
-"""Graphs of scripted and traced code, for reading."""
+"""The printed graphs of scripted and traced code."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ def test_graphs_of_what_was_saved_and_frozen(tmp_path):
 
 
 def test_code_is_what_is_saved():
-    assert torch.jit.script(lambda x: x).code.startswith("assert torch.jit.script(lambda")  # as it stands, for it cannot be saved
+    # the source as written, because a lambda cannot be saved
+    assert torch.jit.script(lambda x: x).code.startswith("assert torch.jit.script(lambda")
 
     @torch.jit.script
     def twice(x, n: int):

@@ -1,4 +1,4 @@
-"""What `torch.jit.save` writes of traced and scripted code: `torch.jit.load` reads it, and computes the same."""
+"""`torch.jit.load` reads traced and scripted modules written by `torch.jit.save`, and computes the same."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_trace_computes_the_same_for_other_sizes(training):
     traced = torch.jit.trace(network, torch.randn(1, 1, 10, 10))
     before = {name: value.clone() for name, value in network.state_dict().items()}
     loaded, x = saved(traced), torch.randn(3, 1, 10, 10)
-    torch.testing.assert_close(network.state_dict(), before)  # the recording has left the statistics as they were
+    torch.testing.assert_close(network.state_dict(), before)  # tracing restored the batch norm statistics
     torch.testing.assert_close(loaded(x), network(x))
     torch.testing.assert_close(loaded.norm.running_mean, network.norm.running_mean)
     assert list(loaded.state_dict()) == list(network.state_dict())
@@ -94,7 +94,7 @@ class Warns(nn.Module):
         if x.shape[0] == 1:
             warnings.warn("a single row", stacklevel=2)
         if x.shape[0] == 2:
-            warnings.warn(f"{x.shape[0]} rows")  # the level's default is TorchScript's own
+            warnings.warn(f"{x.shape[0]} rows")  # TorchScript has its own default for `stacklevel`
         return x * 2
 
 

@@ -1,4 +1,4 @@
-"""Models as files that need NumPy alone, and the command that writes them."""
+"""Export models to Python files that only need NumPy, and the command that writes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flambeau.utils import _pytree as pytree
 
 
 def assert_file_agrees(model, path, *args):
-    """Run a written file, and compare its results with the model's."""
+    """Run an exported file and compare its results with the model's."""
     names = {"__file__": str(path), "__name__": "written"}
     exec(compile(path.read_text(), str(path), "exec"), names)
     results = pytree.tree_leaves(names["Model"]()(*(arg.numpy() for arg in args)))
@@ -223,4 +223,4 @@ def test_lenet_is_readable(tmp_path):
     path, _ = save_numpy(export(LeNet().eval(), (torch.randn(1, 1, 28, 28),)), tmp_path)
     lines = path.read_text()
     assert 'conv(x, weights["conv1.weight"], weights["conv1.bias"]' in lines and "import flambeau" not in lines
-    assert not [line for line in lines.splitlines() if "lstm" in line]  # nothing that is not used
+    assert not [line for line in lines.splitlines() if "lstm" in line]  # unused helpers are not written

@@ -1,4 +1,4 @@
-"""`torch.onnx.export`: models as ONNX, run by onnxruntime where it is installed, else by the reference implementation in `onnx`."""
+"""`torch.onnx.export`: exported models run in onnxruntime, or in `onnx`'s reference implementation if it is not installed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Call(nn.Module):
 
 
 def assert_onnx_agrees(model, *args, tolerance=1e-5, more=(), **options):
-    """Export a model, and compare what it computes for the examples, and for further inputs."""
+    """Export a model and compare its results for the example inputs and for the inputs in `more`."""
     model.eval()
     program = torch.onnx.export(model, args, **options)
     onnx.checker.check_model(program.model_proto, full_check=True)

@@ -1,4 +1,4 @@
-"""`torch.compile`: what is compiled computes what the function computes, and what cannot be is run eagerly."""
+"""`torch.compile`: compiled functions match eager ones, and functions that cannot be compiled run eagerly."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from flambeau.nn import functional as F
 import flambeau as torch
 from flambeau import nn
 
-CALLS = 6  # enough to run eagerly, capture, verify and replay
+CALLS = 6  # enough calls to run eagerly, capture, verify and replay
 
 
 def assert_replayed(compiled) -> None:
-    """Assert that a compiled function, or module, has been captured and verified, and does not run eagerly."""
+    """Assert that a compiled function or module was captured and verified, and is replayed."""
     call = compiled.__dict__.get("_compiled_call") if isinstance(compiled, nn.Module) else compiled.compiled
     assert call.reason is None, call.reason
     assert any(entry.verified for entries in call.entries.values() for entry in entries)
 
 
 def assert_eager(compiled) -> str:
-    """Assert that a compiled function runs eagerly; returns why."""
+    """Assert that a compiled function runs eagerly, and return the reason."""
     reason = compiled.compiled.reason
     assert reason is not None
     return reason
@@ -78,7 +78,7 @@ def test_gradients_flow_through_a_compiled_function():
 
 
 def test_each_call_has_a_graph_of_its_own():
-    net = nn.Conv2d(2, 3, 3)  # its kernels keep things between forward and backward
+    net = nn.Conv2d(2, 3, 3)  # its kernels store data between forward and backward
     compiled = torch.compile(net)
     inputs = [torch.randn(2, 2, 6, 6) for _ in range(CALLS)]
     for x in inputs:
@@ -188,7 +188,7 @@ def test_a_whole_training_step(network, optimizer):
         x, y = draw(), torch.randint(0, classes, target_shape)
         losses = []
         for step, opt in zip(steps, optimizers, strict=True):
-            opt.param_groups[0]["lr"] = 0.02 / (i + 1)  # which does not compile it again
+            opt.param_groups[0]["lr"] = 0.02 / (i + 1)  # a new learning rate does not recompile the step
             torch.manual_seed(i)
             losses.append(step(x, y))
         assert torch.equal(*losses)
@@ -569,9 +569,9 @@ def test_common_subexpressions():
 def test_what_only_looks_like_a_common_subexpression():
     def function(x, y):
         first = x * 2
-        x += 1  # so that the next product is another
+        x += 1  # the next `x * 2` is not a common subexpression
         second = x * 2
-        third, fourth = y + 1, y + 1  # which the caller may write to
+        third, fourth = y + 1, y + 1  # equal values, but the caller may write to one of them
         return first, second, third, fourth, (y * 0.0).abs() + (y * -0.0)
 
     compiled = torch.compile(function, fullgraph=True)
@@ -665,7 +665,7 @@ SHAPED = [
 
 
 def random_program(seed: int):
-    """A program of some random operations, which keeps the shape of its inputs, and writes in place now and then."""
+    """Return a function of nine random operations that preserve shape, some of them in place."""
     choose = random.Random(seed)
     steps = [
         (choose.choice(["unary", "binary", "shaped", "inplace"]), choose.randrange(100), choose.randrange(100)) for _ in range(9)
@@ -721,7 +721,7 @@ def test_explain():
         0,
         sum(map(len, explained.ops_per_graph)),
     )
-    assert {"sin", "add"} <= set(explained.ops_per_graph[0]) or explained.op_count == 1  # one call of a fused loop
+    assert {"sin", "add"} <= set(explained.ops_per_graph[0]) or explained.op_count == 1  # or a single fused kernel
     assert str(explained).startswith("Graph Count: 1\nGraph Break Count: 0\n")
     explained = torch._dynamo.explain(lambda x: x + 1 if x.sum().item() > 0 else x, torch.ones(3))
     assert (explained.graph_count, explained.graph_break_count) == (0, 1)
@@ -733,7 +733,7 @@ def test_what_runs_at_a_garbage_collection_is_not_the_programs():
         time.perf_counter()
 
     def f(x):
-        objects = [[number] for number in range(5000)]  # enough for a collection
+        objects = [[number] for number in range(5000)]  # enough objects to trigger a garbage collection
         return x + len(objects)
 
     gc.callbacks.append(watch)

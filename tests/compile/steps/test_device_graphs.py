@@ -1,4 +1,4 @@
-"""CUDA graphs of compiled steps, on a stand-in for CuPy that does in a launch what was captured, on the memory of the capture."""
+"""CUDA graphs of compiled steps, on a stand-in for CuPy whose graph launches rerun the captured work on the same memory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def test_training_steps() -> None:
 
 
 def test_numbers_that_change() -> None:
-    """A kernel's number is part of a graph, which is recorded again for another one; the array of one is made before each launch."""
+    """A Python number in a kernel call is part of the graph: changing it recaptures. A 0-d array is updated before
+    each launch.
+    """
     on_standin("""
     sgd, adam = lambda p: O.SGD(p, lr=0.1), lambda p: O.Adam(p, lr=0.1, capturable=True)
     for optimizer, rates, recordings in ((sgd, [0.1] * 6 + [0.05] * 3, 2), (adam, [0.1 / (i + 1) for i in range(9)], 1)):

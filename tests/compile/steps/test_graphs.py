@@ -1,4 +1,4 @@
-"""Every operation, recorded: a replay gives what the call gave, and so does the backward of the replay."""
+"""Record every operation: replays match the recorded call, forward and backward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flambeau.transforms.capture import NotCapturable, Refused, capture
 pytestmark = pytest.mark.slow
 checker = Checker("cpu")
 
-# Why a call may not be repeated from a record.
+# Accepted reasons (parts of messages) why a call cannot be replayed.
 REASONS = (
     "it returns a view of a tensor from outside", "complex", "looks at", "a number that changes", "depends on values", "share memory", "from outside",
 )  # fmt: skip
@@ -45,7 +45,8 @@ def fresh(inputs):
 def test_every_operation(family):
     refused = 0
     count = 0
-    for sample in {sample.name: sample for sample in reversed(families()[family])}.values():  # the first of each operation
+    # keeps the first sample of each operation
+    for sample in {sample.name: sample for sample in reversed(families()[family])}.values():
         dtypes = checker.dtypes(sample)
         if not dtypes:
             continue

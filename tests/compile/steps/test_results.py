@@ -1,4 +1,4 @@
-"""What compiled functions give back besides new tensors, and tensors that share memory: as the functions themselves."""
+"""Compiled functions that return views, inputs, captured tensors or shared memory behave as the eager functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 
-CALLS = 6  # enough to run eagerly, capture, verify and replay
+CALLS = 6  # enough calls to run eagerly, capture, verify and replay
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ VIEWS = {
 
 
 def facts(result):
-    """What can be seen of a result besides its elements."""
+    """Return the observable properties of a result except its elements: storage sharing, identity, strides, gradients."""
     leaves, _ = torch.utils._pytree.tree_flatten(result)
     numbers = {}
     memory = [numbers.setdefault(leaf.untyped_storage().data_ptr(), len(numbers)) for leaf in leaves]
@@ -77,7 +77,7 @@ def facts(result):
 
 
 def outcome(call, seed, wants_gradient):
-    """What a call gives and leaves behind, after a backward from its results and writes to them."""
+    """Return the results and side effects of a call, after a backward from the results and writes to them."""
     torch.manual_seed(seed)
     x = torch.randn(2, 3, requires_grad=wants_gradient)
     with torch.no_grad():
@@ -87,14 +87,15 @@ def outcome(call, seed, wants_gradient):
     wanting = [leaf for leaf in leaves if leaf.grad_fn is not None]
     if wanting:
         sum(((leaf * leaf).sum() for leaf in wanting), torch.zeros(())).backward()
-    with torch.no_grad():  # a write to one can be seen in all that share its memory
+    with torch.no_grad():  # writes are visible in all tensors that share the memory
         for leaf in leaves:
-            if leaf.dtype == torch.float32 and leaf.is_contiguous() and leaf.ndim < 3:  # those of three are expanded
+            # 3-d results are expanded, so they cannot be written to
+            if leaf.dtype == torch.float32 and leaf.is_contiguous() and leaf.ndim < 3:
                 leaf.detach().view(-1)[-1:].add_(1)
     gradients = [torch.zeros(0) if tensor.grad is None else tensor.grad for tensor in (x, WEIGHT)]
     versions = [leaf._version for leaf in leaves]
     with torch.no_grad():
-        WEIGHT.add_(0)  # the weight's version goes on from call to call, and its views' with it
+        WEIGHT.add_(0)  # versions of the weight and its views differ between calls
     versions = [before - version if leaf._version != before else before for leaf, before in zip(leaves, versions, strict=True)]
     return [*leaves, x, WEIGHT.detach().clone(), *gradients], (versions, facts(leaves))
 
@@ -315,7 +316,7 @@ STEPS = {
 
 
 def backward_twice(result, parameters):
-    """What can be seen of a result, and what two backwards from it do: gradients, or the words of the error."""
+    """Return the properties of a result, and the gradients or error messages of two backward passes from it."""
     found = [result.detach().clone(), result.shape, result.requires_grad, result.is_leaf, result.grad_fn is None]
     for _ in range(2):
         for parameter in parameters:
@@ -332,7 +333,7 @@ def backward_twice(result, parameters):
 
 
 def same(one, other):
-    """To the bit on the CPU; a library that compiles a whole step may round otherwise."""
+    """Compare bit for bit on the CPU, otherwise with a tolerance: backends that compile a whole step may round differently."""
     if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)):
         return one == other
     return torch.equal(one, other) if one.device.type == "cpu" else torch.allclose(one, other, atol=1e-6)
@@ -340,14 +341,14 @@ def same(one, other):
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_may_return_what_its_backward_has_freed(name):
-    """As in an eager call, such a result requires a gradient, and a second backward through it is an error."""
+    """As in eager mode, the result requires a gradient, and a second backward through it raises an error."""
     net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 
     def step(x):
         optimizer.zero_grad()
         result = STEPS[name](net, x)
-        if name != "loss_and_another":  # where the update would write to what the other one has saved
+        if name != "loss_and_another":  # there the update would modify a tensor saved by the other result
             optimizer.step()
         return result
 
@@ -383,7 +384,9 @@ def test_the_graph_of_a_freed_result_leads_to_the_parameters():
 
 @pytest.mark.parametrize("update", [False, True])
 def test_a_graph_that_the_step_retains(update):
-    """A backward from the result adds the gradients again; if the step has written to the weights that it needs, it says so."""
+    """With `retain_graph`, another backward accumulates gradients, or raises an error if the step has updated weights
+    it needs.
+    """
     net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 

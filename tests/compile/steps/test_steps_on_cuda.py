@@ -1,4 +1,4 @@
-"""Compiled steps on the CuPy backend, with a stand-in for CuPy: they compute what eager ones do, on the right devices, without waiting."""
+"""Compiled steps on the CuPy backend, with a stand-in for CuPy: same results as eager, right devices, no synchronization."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_autocast_is_guarded() -> None:
 
 
 def test_random_programs() -> None:
-    """Chains that read, view and write the same memory in any order become kernels, and CUDA graphs, with the bits of eager calls."""
+    """Random chains of reads, views and writes of shared memory match eager calls bit for bit, fused and as CUDA graphs."""
     on_standin("""
     import random
 

@@ -1,4 +1,4 @@
-"""Compiled functions with `vmap` and derivatives inside, of complex numbers, and steps of all optimizers: as the functions themselves."""
+"""Compiled functions with `vmap`, derivatives or complex numbers, and compiled steps of all optimizers, match eager ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import flambeau as torch
 from flambeau import nn
 from flambeau.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
-CALLS = 6  # enough to run eagerly, capture, verify and replay
+CALLS = 6  # enough calls to run eagerly, capture, verify and replay
 NET = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))
 IMAGES = nn.Conv2d(1, 2, 3)
 
@@ -83,7 +83,7 @@ TRANSFORMS = {
 
 
 def rotated(x):
-    """Rotary positions: pairs of numbers as complex ones."""
+    """Apply a rotary position embedding through complex numbers."""
     pairs = torch.view_as_complex(x.reshape(3, 2, 2))
     angles = torch.polar(torch.ones(2), torch.arange(2.0))
     return torch.view_as_real(pairs * angles).flatten(1)
@@ -113,7 +113,7 @@ COMPLEX = {
 
 
 def outcome(call, seed):
-    """What a call gives, and the gradients of what it gives."""
+    """Return the results of a call, and the gradients of their squared sum."""
     torch.manual_seed(seed)
     x = torch.randn(3, 4, requires_grad=seed != 1)
     NET.zero_grad(), IMAGES.zero_grad()
@@ -158,7 +158,7 @@ OPTIMIZERS = {
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers(name):
-    """Also of those that decide by the number of steps, such as RAdam after five: both sides of the decision are compiled."""
+    """Compiled optimizer steps match eager ones, also if the step count selects a branch, as in RAdam after five steps."""
     steps, networks = [], []
     for compiles in (False, True):
         net = copy.deepcopy(NET)
@@ -235,7 +235,7 @@ def test_hooks_on_values_inside_a_step():
         assert all(map(torch.equal, *results))
     assert_replayed(compiled)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it runs eagerly
+        warnings.simplefilter("ignore")  # the warning that it runs eagerly
         remembering, remember = torch.compile(step), seen.append
         for count in range(2 * CALLS):
             remembering(torch.ones(3, requires_grad=True), remember)
